@@ -1,0 +1,79 @@
+"""Checks of parameters, one wording for all: the name, the value, the remedy."""
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def check_count(
+    name: str, value: Any, *, low: int = 1, high: int | None = None, why: str = ""
+) -> int:
+    """Return `value` as an int within ``[low, high]`` or say what would be accepted."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, got {value!r} ({type(value).__name__})")
+    count = int(value)
+    if count < low:
+        raise ValueError(
+            f"{name}={count} is too small: choose {name} >= {low}{why and f' ({why})'}"
+        )
+    if high is not None and count > high:
+        raise ValueError(
+            f"{name}={count} is too large: choose {name} <= {high}{why and f' ({why})'}"
+        )
+    return count
+
+
+def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
+    """Return `value` as a finite float above zero (or not below it, with ``zero=True``)."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
+    number = float(value)
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        bound = ">= 0" if zero else "> 0"
+        raise ValueError(f"{name}={number} is out of range: choose a finite {name} {bound}")
+    return number
+
+
+def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
+    """Return `value` if it is one of `choices`."""
+    # Arrays compare element by element, so they are ruled out before the membership test.
+    if isinstance(value, (str, type(None))) and value in choices:
+        return value
+    raise ValueError(
+        f"{name}={value!r} is not known: choose one of {', '.join(map(repr, choices))}"
+    )
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Make the one random generator of a fit.
+
+    Accepts what scikit-learn accepts (``None``, an integer, a ``RandomState``) and a NumPy
+    ``Generator`` or ``SeedSequence``. Global random state is neither read nor changed.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state={random_state} is negative: choose a seed >= 0 or None")
+        return np.random.default_rng(int(random_state))
+    if random_state is None or isinstance(
+        random_state, (np.random.Generator, np.random.SeedSequence)
+    ):
+        return np.random.default_rng(random_state)
+    raise TypeError(
+        "random_state must be None, a whole number, a RandomState or a Generator, "
+        f"got {random_state!r}"
+    )
+
+
+def check_magnitude(X: np.ndarray) -> None:
+    """Refuse values whose squared distances would overflow."""
+    limit = np.sqrt(np.finfo(X.dtype).max / (16 * X.shape[1]))
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > limit:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose squared distances overflow {X.dtype}: "
+            f"rescale X to values below {limit:.0e}"
+        )

@@ -1,0 +1,85 @@
+"""Gaussian kernels, bandwidth rules, and the repulsion functions of Algorithm 2."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from trigpoint.checks import check_choice, check_positive
+
+Repulsion = Callable[[np.ndarray, float], np.ndarray]
+
+_MEDIAN_SAMPLE = 1000
+
+
+def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
+
+    Both are centred on the mean of `B` first: far from the origin the product alone would cancel
+    all significant digits.
+    """
+    centre = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
+    A = A - centre
+    B = B - centre
+    squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B) - 2 * (A @ B.T)
+    return np.maximum(squares, 0, out=squares)
+
+
+def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
+    return np.exp(squares / (-2.0 * bandwidth**2))
+
+
+def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Dense Gaussian kernel matrix of the rows of `X`, symmetric with a unit diagonal."""
+    K = gaussian(squared_distances(X, X), bandwidth)
+    K = (K + K.T) / 2
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
+    """Median distance between points (of at most 1,000 drawn at random): the usual first guess."""
+    if len(X) > _MEDIAN_SAMPLE:
+        X = X[np.sort(rng.choice(len(X), _MEDIAN_SAMPLE, replace=False))]
+    distances = pdist(np.asarray(X, dtype=np.float64))
+    distances = distances[distances > 0]
+    if distances.size == 0:
+        raise ValueError(
+            "bandwidth=None needs at least two distinct points to take a median distance from; "
+            "all points compared are identical: pass bandwidth as a number"
+        )
+    return float(np.median(distances))
+
+
+def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:
+    """Return `bandwidth` as a positive number; ``None`` stands for the median rule."""
+    if bandwidth is None:
+        return median_bandwidth(X, rng)
+    return check_positive("bandwidth", bandwidth)
+
+
+def welsch(distance: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Welsch function ``1 - exp(-distance^2 / (2 bandwidth^2))``, the paper's choice for `f`."""
+    return -np.expm1(-np.square(distance / bandwidth) / 2)
+
+
+def sin2(distance: np.ndarray, bandwidth: float) -> np.ndarray:
+    r"""Sine repulsion ``sin^2(distance / tau)`` with ``tau = sqrt(2) bandwidth``.
+
+    With this tau it agrees with the Welsch function to second order at distance 0. The argument
+    is stopped at a quarter period, where the sine reaches 1: points further away are left alone
+    instead of being repelled again.
+    """
+    return np.square(np.sin(np.minimum(distance / (np.sqrt(2.0) * bandwidth), np.pi / 2)))
+
+
+REPULSIONS: dict[str, Repulsion] = {"welsch": welsch, "sin2": sin2}
+
+
+def resolve_repulsion(repulsion: Any) -> Repulsion:
+    """Return the repulsion for a name, or the given callable ``f(distance, bandwidth)``."""
+    if callable(repulsion):
+        return repulsion
+    return REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]

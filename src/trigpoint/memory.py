@@ -1,0 +1,35 @@
+"""Refusing, before it starts, work that cannot fit in memory."""
+
+import os
+
+# The matrix, a copy to work on, and the solver's own.
+_COPIES = 3
+
+
+def check_dense(n: int, what: str, remedy: str) -> None:
+    """Refuse dense (n, n) float64 work that exceeds the machine's memory.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows and columns.
+    what : str
+        What there are `n` of.
+    remedy : str
+        What to use instead.
+    """
+    needed = _COPIES * 8 * n**2
+    available = physical_memory()
+    if needed > available:
+        raise ValueError(
+            f"{n} {what} need a dense matrix and about {needed / 1e9:.0f} GB, and this machine has "
+            f"{available / 1e9:.0f} GB: use {remedy}"
+        )
+
+
+def physical_memory() -> float:
+    """Bytes of memory of this machine; infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")

@@ -1,0 +1,66 @@
+"""The small frozen records that travel between the stages."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Landmarks as a sampler hands them on.
+
+    Attributes
+    ----------
+    points : ndarray of shape (k, d)
+        The landmark coordinates.
+    indices : int64 ndarray of shape (k,) or None
+        Their rows among the points; ``None`` when the landmarks are not rows of the data.
+    radii : ndarray of shape (k,) or None
+        Distance from each landmark to the last of the neighbours its covariance was taken from.
+    covariances : ndarray of shape (k, d, d), (k, d) or None
+        Local covariances, full or diagonal, before regularisation.
+    """
+
+    points: np.ndarray
+    indices: np.ndarray | None = None
+    radii: np.ndarray | None = None
+    covariances: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class LandmarkGraph:
+    """The symmetric, connected neighbourhood graph of the landmarks.
+
+    Attributes
+    ----------
+    weights : csr_array of shape (k, k)
+        Gaussian weights; a sparse version of the kernel matrix of the landmarks.
+    lengths : csr_array of shape (k, k)
+        Euclidean lengths of the same edges, without self-loops.
+    bridges : int64 ndarray of shape (b, 2)
+        Edges that were added to join separate components.
+    bandwidth : float
+        The Gaussian bandwidth of the weights.
+    """
+
+    weights: csr_array
+    lengths: csr_array
+    bridges: np.ndarray
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Coordinates of the landmarks and the eigenvalues that belong to them.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (k, l)
+        The embedding of the landmarks.
+    eigenvalues : ndarray of shape (l,)
+        Eigenvalues of the operator whose eigenvectors the coordinates are.
+    """
+
+    coordinates: np.ndarray
+    eigenvalues: np.ndarray

@@ -1,0 +1,37 @@
+"""Fixtures for all tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trigpoint.datasets import make_fish_bowl, make_swiss_roll
+
+
+@pytest.fixture
+def data_dir() -> Path:
+    """Folder of the real data, or a skip that says why."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("TRIGPOINT_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip(f"no real data in {folder}: set TRIGPOINT_DATA")
+    return folder
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator with a fixed seed."""
+    return np.random.default_rng(20150915)
+
+
+@pytest.fixture(scope="session")
+def roll() -> tuple[np.ndarray, np.ndarray]:
+    """A Swiss roll of 3,000 points and its intrinsic coordinates."""
+    return make_swiss_roll(3000, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def bowl() -> tuple[np.ndarray, np.ndarray]:
+    """A fish bowl of 2,000 points and its planar coordinates."""
+    return make_fish_bowl(2000, random_state=0)

@@ -1,0 +1,133 @@
+"""Local covariances and the Bhattacharyya distance."""
+
+import time
+
+import numpy as np
+import pytest
+
+from trigpoint.geometry import (
+    SingularCovarianceWarning,
+    bhattacharyya,
+    covariance_mode,
+    local_covariance,
+    neighborhood_covariances,
+    regularize,
+)
+from trigpoint.neighbors import TreeIndex
+
+
+def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
+    factors = rng.normal(size=(k, d, d + 2))
+    return factors @ factors.transpose(0, 2, 1) * rng.uniform(0.1, 10, size=(k, 1, 1))
+
+
+def by_definition(x, y, cx, cy):
+    """The paper's equation, term by term."""
+    c = (cx + cy) / 2
+    determinants = np.linalg.det(c) / np.sqrt(np.linalg.det(cx) * np.linalg.det(cy))
+    return (x - y) @ np.linalg.inv(c) @ (x - y) / 8 + np.log(determinants) / 2
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 9, 17])
+def test_bhattacharyya_full(d, rng):
+    points, covariances = rng.normal(size=(12, d)), random_covariances(rng, 12, d)
+    left, right = np.triu_indices(12, 0)
+    expected = [
+        by_definition(points[i], points[j], covariances[i], covariances[j])
+        for i, j in zip(left, right, strict=True)
+    ]
+    found = bhattacharyya(points, covariances, left, right)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found, bhattacharyya(points, covariances, right, left), atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 5, 8, 30])
+def test_bhattacharyya_diagonal_is_that_of_diagonal_matrices(d, rng):
+    points, variances = rng.normal(size=(10, d)), rng.uniform(0.1, 5, size=(10, d))
+    left, right = np.triu_indices(10, 1)
+    expected = [
+        by_definition(points[i], points[j], np.diag(variances[i]), np.diag(variances[j]))
+        for i, j in zip(left, right, strict=True)
+    ]
+    np.testing.assert_allclose(bhattacharyya(points, variances, left, right), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_bhattacharyya_does_not_change_with_the_units(unit, rng):
+    points, variances = rng.normal(size=(10, 30)), rng.uniform(0.1, 5, size=(10, 30))
+    left, right = np.triu_indices(10, 1)
+    np.testing.assert_allclose(
+        bhattacharyya(points * unit, variances * unit**2, left, right),
+        bhattacharyya(points, variances, left, right),
+        rtol=1e-5,
+    )
+
+
+def test_bhattacharyya_prefers_the_tangent_direction():
+    """Figure of section 3.3: at equal Euclidean distance, along the sheet is nearer."""
+    sheet = np.diag([1.0, 1.0, 1e-2])
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1.0]])
+    along, across = bhattacharyya(points, np.array([sheet] * 3), np.array([0, 0]), np.array([1, 2]))
+    assert across > 50 * along
+
+
+def test_threads_change_nothing(rng):
+    points, covariances = rng.normal(size=(60, 4)), random_covariances(rng, 60, 4)
+    left, right = np.triu_indices(60, 1)
+    one = bhattacharyya(points, covariances, left, right, n_threads=1)
+    np.testing.assert_array_equal(one, bhattacharyya(points, covariances, left, right, n_threads=2))
+
+
+def test_2500_landmarks_take_seconds(rng):
+    left, right = np.triu_indices(2500, 1)
+    start = time.perf_counter()
+    bhattacharyya(rng.normal(size=(2500, 3)), random_covariances(rng, 2500, 3), left, right, 2)
+    points = rng.normal(size=(2500, 784))
+    bhattacharyya(points, rng.uniform(0.1, 1, size=points.shape), left, right, 2)
+    # Generous: three million pairs of each kind, a few seconds each on an idle machine.
+    assert time.perf_counter() - start < 60
+
+
+def test_local_covariance_is_the_sample_covariance(rng):
+    neighbors = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)) + 1e5
+    expected = np.cov(neighbors.T, bias=True)
+    full = local_covariance(neighbors, neighbors[0], "full")
+    np.testing.assert_allclose(full, expected, rtol=1e-6)
+    diagonal = local_covariance(neighbors, neighbors[0], "diag")
+    np.testing.assert_allclose(diagonal, np.diag(expected), rtol=1e-6)
+
+
+def test_neighborhood_covariances_of_a_plane_are_flat(rng):
+    points = np.column_stack([rng.uniform(size=(2000, 2)), np.zeros(2000)])
+    index = TreeIndex(points)
+    radii, covariances = neighborhood_covariances(index, points[:5], 50, "full")
+    np.testing.assert_array_equal(radii, index.query(points[:5], 50)[0][:, -1])
+    np.testing.assert_allclose(covariances[:, 2, :], 0, atol=1e-15)
+    _, variances = neighborhood_covariances(index, points[:5], 50, "diag")
+    np.testing.assert_allclose(variances, np.einsum("kii->ki", covariances))
+
+
+def test_regularize_makes_fewer_neighbours_than_dimensions_invertible(rng):
+    flat = local_covariance(rng.normal(size=(4, 10)), np.zeros(10), "full")
+    assert np.linalg.matrix_rank(flat) == 3
+    regular = regularize(flat[None])
+    assert np.linalg.cond(regular[0]) < 1e4
+    # The caller's array is left alone.
+    assert np.linalg.matrix_rank(flat) == 3
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 2)])
+def test_coinciding_neighbours_borrow_a_covariance_with_a_warning(shape):
+    covariances = np.zeros((3, *shape))
+    covariances[0] = 4 * (np.eye(2) if len(shape) == 2 else np.ones(2))
+    covariances[1] = covariances[0] / 4
+    with pytest.warns(SingularCovarianceWarning, match="1 of 3 landmarks"):
+        regular = regularize(covariances)
+    np.testing.assert_allclose(regular[2], regular[1])
+
+
+def test_covariance_mode():
+    assert covariance_mode("auto", 3) == "full"
+    assert covariance_mode("auto", 784) == "diag"
+    with pytest.raises(ValueError, match=r"covariance='half'"):
+        covariance_mode("half", 3)
