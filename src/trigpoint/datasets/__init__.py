@@ -1,0 +1,10 @@
+"""Point clouds to try things on: made ones, and readers of real ones already on the disk.
+
+Nothing here downloads anything.
+"""
+
+from trigpoint.datasets.ct import CTPatches, load_ct_patches
+from trigpoint.datasets.mnist import load_mnist
+from trigpoint.datasets.synthetic import make_fish_bowl, make_swiss_roll
+
+__all__ = ["CTPatches", "load_ct_patches", "load_mnist", "make_fish_bowl", "make_swiss_roll"]

@@ -1,0 +1,407 @@
+"""CT patches agree with a slow version, whatever the file's format and orientation."""
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+
+from trigpoint.datasets import load_ct_patches
+from trigpoint.datasets.ct_volumes import read_volumes
+
+VOXEL_MM = (2.0, 2.0, 3.0)
+ROI_NAMES = np.array(["SpinalCord", "RightParotid", "Larynx", "LeftParotid", "Brainstem"])
+BITS = {1: 4, 2: 3, 3: 1}
+
+
+def scene(seed=None):
+    """Return a head of 16 x 14 x 12 voxels: to the left, to the back, to the head.
+
+    Every voxel of tissue has an intensity of its own, so a patch tells where it was cut.
+    """
+    hu = np.arange(16 * 14 * 12).reshape(16, 14, 12)
+    if seed is not None:
+        hu = np.random.default_rng(seed).permutation(hu.ravel()).reshape(hu.shape)
+    labels = np.zeros(hu.shape, int)
+    labels[7:9, 8:10, 5:10] = 1
+    labels[11:13, 5:8, 4:7] = 2
+    labels[3:5, 5:8, 3:7] = 3
+    labels[7, 7, 0:3] = 4  # Another organ counts as surroundings.
+    hu[:, :5] = -1000  # Air in front of the face,
+    hu[9:11, 7, 4:7] = -900  # an airway,
+    hu[5, 3, 5] = 100  # and a crumb of something in front of the face.
+    return hu, labels
+
+
+def write_nifti(folder, hu, labels, axes="LPS", affine_of_labels=None):
+    """Write both volumes with the array's axes along `axes`."""
+    nibabel = pytest.importorskip("nibabel")
+    folder.mkdir(parents=True, exist_ok=True)
+    affine, order, flips = np.zeros((4, 4)), [], []
+    affine[3, 3] = 1.0
+    for column, axis in enumerate(axes):
+        number = ["LR", "PA", "SI"].index(next(p for p in ("LR", "PA", "SI") if axis in p))
+        # World coordinates grow to the right, to the front and to the head.
+        affine[number, column] = VOXEL_MM[number] * (1 if axis in "RAS" else -1)
+        order.append(number)
+        flips.append(slice(None) if axis in "LPS" else slice(None, None, -1))
+    for name, array, dtype in (("ct", hu, np.int16), ("labels", labels, np.uint8)):
+        array = array.transpose(order)[tuple(flips)].astype(dtype)
+        matrix = affine if name == "ct" or affine_of_labels is None else affine_of_labels
+        nibabel.save(nibabel.Nifti1Image(array, matrix), folder / f"{name}.nii.gz")
+    return folder
+
+
+def openkbp_order(array):
+    """Turn an array from left, back, head to OpenKBP's order, index by index."""
+    left, back, head = np.indices(array.shape)
+    turned = np.empty((array.shape[1], array.shape[0], array.shape[2]), array.dtype)
+    turned[back, left, array.shape[2] - 1 - head] = array
+    return turned
+
+
+def npz_arrays(hu, labels, recorded=True):
+    masks = np.zeros(hu.shape, np.uint16)
+    for label, bit in BITS.items():
+        masks[labels == label] = 1 << bit
+    masks[labels == 4] = 1 << 0
+    return {
+        "ct": openkbp_order(np.where(recorded, hu + 1024, 0).astype(np.uint16)),
+        "labels": openkbp_order(masks),
+        "roi_names": ROI_NAMES,
+        "voxel_mm": np.array([VOXEL_MM[1], VOXEL_MM[0], VOXEL_MM[2]]),
+    }
+
+
+def write_npz(path, hu, labels, recorded=True):
+    np.savez_compressed(path, **npz_arrays(hu, labels, recorded))
+    return path
+
+
+def slow_patches(hu, labels, shape, margin, recorded=None):
+    """Cut the patches one by one. The tissue of `scene` is known, so nothing is connected here."""
+    organ = np.argwhere((labels >= 1) & (labels <= 3))
+    low, high = organ.min(axis=0) - margin, organ.max(axis=0) + margin
+    rows, classes = [], []
+    for centre in itertools.product(*map(range, hu.shape)):
+        label = labels[centre] if labels[centre] <= 3 else 0
+        start = np.array(centre) - np.array(shape) // 2
+        stop = start + shape
+        cut = tuple(map(slice, start, stop))
+        if (start < 0).any() or (stop > hu.shape).any():
+            continue
+        if label == 0 and ((centre < low).any() or (centre > high).any()):
+            continue
+        if label == 0 and (hu[centre] <= -300 or centre == (5, 3, 5)):
+            continue
+        if recorded is not None and not recorded[cut].all():
+            continue
+        rows.append(hu[cut].ravel())
+        classes.append(label)
+    return np.array(rows, np.float32), np.array(classes)
+
+
+@pytest.fixture
+def npz(tmp_path):
+    return write_npz(tmp_path / "one.npz", *scene())
+
+
+@pytest.mark.parametrize("shape", [(7, 7, 3), (3, 5, 1), (1, 1, 1)])
+@pytest.mark.parametrize(("margin_mm", "margin"), [(0.0, (0, 0, 0)), (5.0, (2, 2, 1))])
+@pytest.mark.parametrize("kind", ["nifti", "npz"])
+def test_every_patch_agrees_with_the_slow_version(tmp_path, kind, shape, margin_mm, margin):
+    write = write_nifti if kind == "nifti" else write_npz
+    source = write(tmp_path / "scan.npz", *scene())
+    patches = load_ct_patches(
+        source, patch_shape=shape, balanced=False, surroundings=margin_mm, window=None
+    )
+    X, y = slow_patches(*scene(), shape, np.array(margin))
+    assert patches.X.dtype == np.float32
+    assert patches.y.dtype == patches.groups.dtype == np.int64
+    np.testing.assert_array_equal(patches.X, X)
+    np.testing.assert_array_equal(patches.y, y)
+    assert set(y) == {0, 1, 2, 3}
+    assert patches.patch_shape == shape
+    assert patches.class_names == ("surroundings", "brainstem", "left parotid", "right parotid")
+
+
+@pytest.mark.parametrize("axes", ["RAS", "LAS", "PIR", "SLA"])
+def test_orientation_of_a_nifti_file_does_not_matter(tmp_path, axes):
+    straight = load_ct_patches(write_nifti(tmp_path / "a", *scene()), random_state=0)
+    turned = load_ct_patches(write_nifti(tmp_path / "b", *scene(), axes=axes), random_state=0)
+    np.testing.assert_array_equal(straight.X, turned.X)
+    np.testing.assert_array_equal(straight.y, turned.y)
+
+
+def test_patches_across_the_edge_of_what_is_recorded_are_left_out(tmp_path):
+    hu, labels = scene()
+    recorded = np.ones(hu.shape, bool)
+    recorded[:, :, 7:] = False
+    recorded |= (labels >= 1) & (labels <= 3)
+    source = write_npz(tmp_path / "masked.npz", hu, labels, recorded)
+    patches = load_ct_patches(source, balanced=False, surroundings=5.0, window=None)
+    hu[~recorded] = -1024
+    X, y = slow_patches(hu, labels, (7, 7, 3), np.array([2, 2, 1]), recorded)
+    np.testing.assert_array_equal(patches.X, X)
+    np.testing.assert_array_equal(patches.y, y)
+    assert 0 < np.sum(y == 1) < np.sum(labels == 1)
+    assert patches.X.min() >= -1000
+
+
+def test_voxels_of_two_organs_have_no_class(tmp_path):
+    arrays = npz_arrays(*scene())
+    both = arrays["labels"] == 1 << BITS[1]
+    both &= np.cumsum(both).reshape(both.shape) == 1
+    arrays["labels"][both] |= 1 << BITS[2]
+    np.savez(tmp_path / "overlap.npz", **arrays)
+    counts = [
+        np.bincount(load_ct_patches(tmp_path / name, patch_shape=(1, 1, 1), balanced=False).y)
+        for name in (write_npz(tmp_path / "plain.npz", *scene()).name, "overlap.npz")
+    ]
+    np.testing.assert_array_equal(counts[0] - counts[1], [0, 1, 0, 0])
+
+
+def test_window_scales_and_clips(npz):
+    raw = load_ct_patches(npz, window=None, random_state=0).X
+    scaled = load_ct_patches(npz, window=(100, 1100), random_state=0).X
+    assert scaled.dtype == np.float32
+    np.testing.assert_allclose(scaled, np.clip((raw - 100) / 1000, 0, 1), atol=1e-6)
+    assert load_ct_patches(npz, random_state=0).X.max() == 1
+
+
+def test_openkbp_intensities_above_12_bits_are_clipped(tmp_path):
+    arrays = npz_arrays(*scene())
+    arrays["ct"][arrays["labels"] > 0] = 60_000
+    np.savez(tmp_path / "metal.npz", **arrays)
+    X = load_ct_patches(tmp_path / "metal.npz", patch_shape=(1, 1, 1), window=None).X
+    assert X.max() == 4095 - 1024
+
+
+def test_balanced_takes_as_many_of_each_class_as_the_rarest_has(npz):
+    everything = load_ct_patches(npz, balanced=False)
+    rarest = np.bincount(everything.y).min()
+    balanced = load_ct_patches(npz, random_state=0)
+    np.testing.assert_array_equal(np.bincount(balanced.y), [rarest] * 4)
+    few = load_ct_patches(npz, n_patches=20, random_state=0)
+    np.testing.assert_array_equal(np.bincount(few.y), [5] * 4)
+
+
+def centres(patches):
+    return patches.X.reshape(-1, *patches.patch_shape)[:, 3, 3, 1]
+
+
+def test_draws_are_seeded_and_without_repetition(npz):
+    settings = {"n_patches": 200, "balanced": False, "window": None}
+    one, two, other = (load_ct_patches(npz, **settings, random_state=s) for s in (0, 0, 1))
+    np.testing.assert_array_equal(one.X, two.X)
+    np.testing.assert_array_equal(one.y, two.y)
+    assert not np.array_equal(one.X, other.X)
+    for patches in (one, load_ct_patches(npz, window=None, random_state=0)):
+        tissue = centres(patches)[centres(patches) >= 0]
+        assert len(np.unique(tissue)) == len(tissue) > 0
+
+
+def test_unbalanced_draw_is_uniform_over_the_voxels(npz):
+    everything = load_ct_patches(npz, balanced=False, window=None)
+    settings = {"n_patches": 50, "balanced": False, "window": None}
+    drawn = [load_ct_patches(npz, **settings, random_state=seed) for seed in range(40)]
+    share = np.mean(np.concatenate([patches.y for patches in drawn]) == 0)
+    expected = np.mean(everything.y == 0)
+    # 2,000 draws: three standard deviations are 0.02 to 0.03.
+    assert share == pytest.approx(expected, abs=0.03)
+    assert 0.1 < expected < 0.97
+
+
+def test_groups_tell_the_volumes_of_a_folder_in_natural_order(tmp_path):
+    for number in (10, 9, 101):
+        write_npz(tmp_path / f"pt_{number}.npz", *scene(seed=number))
+    patches = load_ct_patches(tmp_path, window=None, balanced=False, n_patches=600, random_state=0)
+    assert patches.volume_names == ("pt_9", "pt_10", "pt_101")
+    assert np.bincount(patches.groups).min() > 100
+    for group, number in enumerate((9, 10, 101)):
+        single = load_ct_patches(tmp_path / f"pt_{number}.npz", window=None, balanced=False)
+        known = {(row.tobytes(), label) for row, label in zip(single.X, single.y, strict=True)}
+        mine = patches.groups == group
+        rows = zip(patches.X[mine], patches.y[mine], strict=True)
+        assert all((row.tobytes(), label) in known for row, label in rows)
+
+
+def test_several_sources_of_different_kinds(tmp_path, npz):
+    folder = write_nifti(tmp_path / "scan", *scene())
+    patches = load_ct_patches([folder, npz], balanced=False)
+    assert patches.volume_names == ("scan", "one")
+    half = len(patches.X) // 2
+    np.testing.assert_array_equal(patches.X[:half], patches.X[half:])
+    np.testing.assert_array_equal(patches.groups, np.repeat([0, 1], half))
+
+
+def test_record_is_frozen(npz):
+    patches = load_ct_patches(npz, n_patches=4, random_state=0)
+    with pytest.raises(AttributeError):
+        patches.X = None
+
+
+def test_missing_nibabel_names_the_extra(tmp_path, monkeypatch):
+    folder = write_nifti(tmp_path / "scan", *scene())
+    monkeypatch.setitem(sys.modules, "nibabel", None)
+    with pytest.raises(ImportError, match=r"pip install 'trigpoint\[ct\]'"):
+        load_ct_patches(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"patch_shape": (7, 7)}, TypeError, "patch_shape must be three whole numbers"),
+        ({"patch_shape": 7}, TypeError, "patch_shape must be three whole numbers"),
+        ({"patch_shape": (7, 6, 3)}, ValueError, r"patch_shape=\(7, 6, 3\) .* choose odd"),
+        ({"patch_shape": (7, 7, 0)}, ValueError, "patch_shape=0 is too small"),
+        ({"patch_shape": (99, 7, 3)}, ValueError, r"patch_shape=\(99, 7, 3\) does not fit"),
+        ({"n_patches": 0}, ValueError, "n_patches=0"),
+        ({"n_patches": 10}, ValueError, "n_patches=10 .* multiple of 4 or balanced=False"),
+        ({"n_patches": 4000}, ValueError, r"needs 1000 of each class.*brainstem 20.*<= 72"),
+        ({"n_patches": 9999, "balanced": False}, ValueError, "n_patches=9999 is more than"),
+        ({"surroundings": -1.0}, ValueError, "surroundings=-1.0"),
+        ({"window": (300, -200)}, ValueError, "window=.* low < high"),
+        ({"window": 400}, TypeError, "window must be a pair"),
+    ],
+)
+def test_wrong_parameters_are_named(npz, arguments, error, message):
+    with pytest.raises(error, match=message):
+        load_ct_patches(npz, **arguments)
+
+
+def test_class_without_a_patch_is_refused_when_balanced(tmp_path):
+    hu, labels = scene()
+    labels[labels == 2] = 0
+    source = write_npz(tmp_path / "no_left.npz", hu, labels)
+    with pytest.raises(ValueError, match=r"left parotid 0, right parotid .* balanced=False"):
+        load_ct_patches(source)
+    assert set(load_ct_patches(source, balanced=False).y) == {0, 1, 3}
+
+
+def test_volume_without_organs_is_named(tmp_path):
+    hu, labels = scene()
+    source = write_npz(tmp_path / "bare.npz", hu, np.zeros_like(labels))
+    with pytest.raises(ValueError, match=r"bare has no voxel of brainstem.*leave it out"):
+        load_ct_patches(source)
+
+
+def test_no_patch_inside_what_is_recorded_is_refused(tmp_path):
+    hu, labels = scene()
+    source = write_npz(tmp_path / "organs_only.npz", hu, labels, recorded=labels > 0)
+    with pytest.raises(ValueError, match="choose a smaller patch_shape"):
+        load_ct_patches(source, balanced=False)
+
+
+def test_nothing_to_read(tmp_path):
+    for source in (tmp_path, tmp_path / "absent", tmp_path / "absent.npz"):
+        with pytest.raises(FileNotFoundError, match=r"nor a folder of \.npz files"):
+            load_ct_patches(source)
+    with pytest.raises(ValueError, match="source is empty"):
+        load_ct_patches([])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"voxel_mm": None}, "lacks an array.*voxel_mm"),
+        ({"voxel_mm": np.array([2.0, 0.0, 3.0])}, "three sizes > 0"),
+        ({"labels": np.zeros((3, 3, 3), np.uint16)}, "same three axes"),
+        ({"labels": np.zeros((14, 16, 12))}, "whole numbers"),
+        ({"roi_names": ROI_NAMES[:-1]}, "lacks Brainstem in roi_names"),
+    ],
+)
+def test_incomplete_npz_is_refused(tmp_path, change, message):
+    arrays = npz_arrays(*scene()) | change
+    path = tmp_path / "bad.npz"
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+    with pytest.raises(ValueError, match=message) as caught:
+        load_ct_patches(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("keep", [0, 50, 2000])
+def test_cut_npz_is_refused(npz, keep):
+    npz.write_bytes(npz.read_bytes()[:keep])
+    with pytest.raises(ValueError, match=r"one.npz cannot be read .*: fetch it again"):
+        load_ct_patches(npz)
+
+
+@pytest.mark.parametrize("name", ["ct.nii.gz", "labels.nii.gz"])
+@pytest.mark.parametrize("keep", [0, 30, -20])
+def test_cut_nifti_is_refused(tmp_path, name, keep):
+    folder = write_nifti(tmp_path / "scan", *scene())
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:keep])
+    with pytest.raises(ValueError, match=f"{name} cannot be read .*: fetch it again"):
+        load_ct_patches(folder)
+
+
+def test_nifti_pair_on_different_grids_is_refused(tmp_path):
+    folder = write_nifti(tmp_path / "a", *scene(), affine_of_labels=np.diag([-2.0, -2, 2.5, 1]))
+    with pytest.raises(ValueError, match="do not lie on the same grid"):
+        load_ct_patches(folder)
+    hu, labels = scene()
+    folder = write_nifti(tmp_path / "b", hu, labels[:, :, 1:])
+    with pytest.raises(ValueError, match="do not lie on the same grid"):
+        load_ct_patches(folder)
+
+
+def test_nifti_with_unknown_intensities_is_refused(tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    folder = write_nifti(tmp_path / "scan", *scene())
+    image = nibabel.load(folder / "ct.nii.gz")
+    values = image.get_fdata()
+    values[8, 8, 6] = np.nan
+    nibabel.save(nibabel.Nifti1Image(values, image.affine), folder / "ct.nii.gz")
+    with pytest.raises(ValueError, match="scan has intensities that are NaN"):
+        load_ct_patches(folder)
+
+
+def real(data_dir, *parts):
+    path = data_dir.joinpath("ct", *parts)
+    if not path.exists():
+        pytest.skip(f"no CT scans: {path} does not exist")
+    if "rtog" in path.name:
+        pytest.importorskip("nibabel", reason="NIfTI files need nibabel")
+    return path
+
+
+@pytest.mark.parametrize("parts", [("rtog-0522c0002",), ("openkbp",)])
+def test_real_volumes_are_turned_to_left_back_head(data_dir, parts):
+    for volume in read_volumes(real(data_dir, *parts)):
+        brainstem, left, right = (
+            np.argwhere(volume.classes == number).mean(axis=0) for number in (1, 2, 3)
+        )
+        assert left[0] > brainstem[0] + 5 > right[0] + 10, volume.name
+        assert max(left[1], right[1]) < brainstem[1], volume.name
+        assert max(left[2], right[2]) < brainstem[2], volume.name
+        assert volume.voxel_mm[0] == volume.voxel_mm[1] != volume.voxel_mm[2], volume.name
+
+
+def test_real_nifti_scan(data_dir):
+    source = real(data_dir, "rtog-0522c0002")
+    patches = load_ct_patches(source, patch_shape=(1, 1, 1), window=None, balanced=False)
+    counts = np.bincount(patches.y)
+    np.testing.assert_array_equal(counts[1:], [2849, 4377, 5896])
+    assert counts[0] > 100_000
+    # Brain is at 20 to 45 HU, and nothing around the organs is air.
+    assert 20 < np.median(patches.X[patches.y == 1]) < 45
+    assert patches.X[patches.y == 0].min() > -300
+
+
+def test_real_openkbp_scans(data_dir):
+    patches = load_ct_patches(real(data_dir, "openkbp"), n_patches=8000, random_state=0)
+    assert patches.X.shape == (8000, 147)
+    assert len(patches.volume_names) == 24
+    assert patches.volume_names[:2] == ("pt_11", "pt_18")
+    assert len(np.unique(patches.groups)) >= 23
+    assert patches.X.min() == 0
+    assert patches.X.max() == 1
+    # The cheek is at the outer side of a parotid gland, the jaw at its inner and front side: the
+    # mean patches of the two glands are mirror images along the first axis, and only along it.
+    left, right = (
+        patches.X[patches.y == number].reshape(-1, 7, 7, 3).mean(axis=0) for number in (2, 3)
+    )
+    mirrored = np.abs(left - right[::-1]).mean()
+    assert mirrored < 0.3 * np.abs(left - right).mean()

@@ -1,0 +1,211 @@
+"""The made surfaces have the geometry their docstrings promise."""
+
+import doctest
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from trigpoint.datasets import make_fish_bowl, make_swiss_roll, synthetic
+
+MAKERS = [make_swiss_roll, make_fish_bowl]
+
+
+def curve_length(first, last):
+    """Length of the spiral between two angles, integrated numerically."""
+    return integrate.quad(lambda t: np.hypot(1.0, t), first, last)[0]
+
+
+def test_points_lie_on_the_roll():
+    X, intrinsic = make_swiss_roll(2000, scale=0.5, random_state=0)
+    t = np.hypot(X[:, 0], X[:, 2]) / 0.5
+    assert t.min() >= 1.5 * np.pi
+    assert t.max() <= 4.5 * np.pi
+    np.testing.assert_allclose(X[:, 0], 0.5 * t * np.cos(t), atol=1e-12)
+    np.testing.assert_allclose(X[:, 2], 0.5 * t * np.sin(t), atol=1e-12)
+    np.testing.assert_array_equal(X[:, 1], intrinsic[:, 1])
+
+
+@pytest.mark.parametrize("sampling", ["arc-length", "angle"])
+@pytest.mark.parametrize("t_range", [(1.5 * np.pi, 4.5 * np.pi), (0.0, 1.0), (0.0, 300.0)])
+def test_intrinsic_is_the_integrated_length_of_the_curve(sampling, t_range):
+    X, intrinsic = make_swiss_roll(
+        40, sampling=sampling, t_range=t_range, scale=3.0, random_state=1
+    )
+    t = np.hypot(X[:, 0], X[:, 2]) / 3.0
+    expected = [3.0 * curve_length(t_range[0], angle) for angle in t]
+    np.testing.assert_allclose(intrinsic[:, 0], expected, rtol=1e-9, atol=1e-10)
+
+
+def test_angle_inverts_arc_length_to_rounding():
+    t = np.concatenate([[0.0], np.geomspace(1e-8, 1e6, 500)])
+    np.testing.assert_allclose(synthetic._angle(synthetic._arc_length(t)), t, rtol=4e-15, atol=0)
+
+
+def test_nearby_points_are_as_far_apart_as_intrinsic_says():
+    X, intrinsic = make_swiss_roll(20_000, random_state=2)
+    order = np.argsort(intrinsic[:, 0])
+    chord = np.linalg.norm(np.diff(X[order][:, [0, 2]], axis=0), axis=1)
+    arc = np.diff(intrinsic[order, 0])
+    np.testing.assert_allclose(chord, arc, rtol=1e-4, atol=1e-12)
+
+
+def test_arc_length_sampling_is_uniform_on_the_surface_and_angle_sampling_is_not():
+    length = curve_length(1.5 * np.pi, 4.5 * np.pi)
+    pvalue = {}
+    for sampling in ("arc-length", "angle"):
+        _, intrinsic = make_swiss_roll(5000, sampling=sampling, random_state=3)
+        pvalue[sampling] = stats.kstest(intrinsic[:, 0] / length, "uniform").pvalue
+        assert stats.kstest(intrinsic[:, 1] / 21.0, "uniform").pvalue > 0.01
+        assert abs(stats.spearmanr(intrinsic).statistic) < 0.05
+    assert pvalue["arc-length"] > 0.01
+    assert pvalue["angle"] < 1e-10
+
+
+def test_angle_sampling_is_uniform_in_the_angle():
+    X, _ = make_swiss_roll(5000, sampling="angle", random_state=4)
+    t = np.hypot(X[:, 0], X[:, 2])
+    assert stats.kstest((t / np.pi - 1.5) / 3.0, "uniform").pvalue > 0.01
+
+
+def test_height_and_scale():
+    X, intrinsic = make_swiss_roll(2000, height=2.0, scale=10.0, random_state=5)
+    assert 19.9 < X[:, 1].max() <= 20.0
+    Y, unscaled = make_swiss_roll(2000, height=2.0, random_state=5)
+    np.testing.assert_allclose(X, 10.0 * Y)
+    np.testing.assert_allclose(intrinsic, 10.0 * unscaled)
+
+
+def test_fish_bowl_lies_on_the_sphere_with_a_hole_at_the_top():
+    X, disc = make_fish_bowl(5000, scale=1.45, disc_radius=5.0, random_state=0)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.45)
+    rim = 1.45 * (5.0**2 - 1.0) / (5.0**2 + 1.0)
+    assert rim - 0.01 < X[:, 2].max() <= rim
+    assert X[:, 2].min() < -1.3
+    assert np.linalg.norm(disc, axis=1).max() <= 5.0
+
+
+def test_fish_bowl_projects_back_to_its_disc():
+    X, disc = make_fish_bowl(500, scale=2.0, random_state=1)
+    unit = X / 2.0
+    # The ray from the north pole through the point meets the plane z = 0.
+    np.testing.assert_allclose(unit[:, :2] / (1.0 - unit[:, 2:]), disc)
+
+
+def test_fish_bowl_is_a_uniform_disc_denser_at_the_top():
+    X, disc = make_fish_bowl(5000, random_state=2)
+    radius = np.linalg.norm(disc, axis=1)
+    assert stats.kstest((radius / 5.0) ** 2, "uniform").pvalue > 0.01
+    angle = np.arctan2(disc[:, 1], disc[:, 0])
+    assert stats.kstest(angle / (2.0 * np.pi) + 0.5, "uniform").pvalue > 0.01
+    # Slices of equal height have equal area on a sphere.
+    bottom = np.mean(X[:, 2] < -0.8)
+    top = np.mean((X[:, 2] > 0.7) & (X[:, 2] < 0.9))
+    assert top > 20 * bottom > 0
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_same_seed_same_points_and_global_state_untouched(make):
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    first, second, other = make(random_state=7), make(random_state=7), make(random_state=8)
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_array_equal(first[1], second[1])
+    assert not np.array_equal(first[0], other[0])
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_one_generator_used_twice_gives_new_points(make):
+    rng = np.random.default_rng(0)
+    assert not np.array_equal(make(random_state=rng)[0], make(random_state=rng)[0])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_blocks_leave_no_trace(make, monkeypatch):
+    whole = make(1000, noise=0.1, random_state=9)
+    monkeypatch.setattr(synthetic, "block_rows", lambda _: 7)
+    blocks = make(1000, noise=0.1, random_state=9)
+    np.testing.assert_array_equal(whole[0], blocks[0])
+    np.testing.assert_array_equal(whole[1], blocks[1])
+    np.testing.assert_array_equal(make(20, noise=0.1, random_state=9)[0], whole[0][:20])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_noise_has_the_given_deviation_and_leaves_the_positions_alone(make):
+    clean, where = make(20_000, scale=3.0, random_state=10)
+    noisy, still = make(20_000, scale=3.0, noise=0.25, random_state=10)
+    np.testing.assert_array_equal(where, still)
+    noise = noisy - clean
+    np.testing.assert_allclose(noise.std(axis=0), 0.25, rtol=0.03)
+    np.testing.assert_allclose(noise.mean(axis=0), 0.0, atol=0.01)
+    assert stats.kstest(noise.ravel() / 0.25, "norm").pvalue > 0.01
+    np.testing.assert_allclose(np.corrcoef(noise.T), np.eye(3), atol=0.03)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, "float32"])
+def test_dtype(make, dtype):
+    X, intrinsic = make(300, noise=0.1, dtype=dtype, random_state=11)
+    exact, exact_intrinsic = make(300, noise=0.1, random_state=11)
+    assert X.dtype == intrinsic.dtype == np.dtype(dtype)
+    np.testing.assert_allclose(X, exact, rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(intrinsic, exact_intrinsic, rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_memory_beyond_the_result_is_bounded(make):
+    tracemalloc.start()
+    try:
+        X, intrinsic = make(2_000_000, dtype=np.float32, random_state=12)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # One float64 column of all the points would already take 16 MB.
+    assert peak - X.nbytes - intrinsic.nbytes < 24e6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"n_samples": 0}, ValueError, "n_samples=0 .* choose n_samples >= 1"),
+        ({"n_samples": 10.5}, TypeError, "n_samples must be a whole number"),
+        ({"noise": -0.1}, ValueError, "noise=-0.1"),
+        ({"scale": 0}, ValueError, "scale=0.0"),
+        ({"dtype": np.int64}, ValueError, "dtype=int64 .* choose np.float32"),
+        ({"dtype": "colour"}, TypeError, "dtype='colour'"),
+        ({"random_state": -1}, ValueError, "random_state=-1"),
+    ],
+)
+@pytest.mark.parametrize("make", MAKERS)
+def test_wrong_parameters_are_named(make, arguments, error, message):
+    with pytest.raises(error, match=message):
+        make(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"sampling": "even"}, ValueError, "sampling='even' .* 'arc-length', 'angle'"),
+        ({"t_range": (2.0, 1.0)}, ValueError, r"t_range=\(2.0, 1.0\) .* low < high"),
+        ({"t_range": (-1.0, 1.0)}, ValueError, r"t_range=\(-1.0, 1.0\) .* from 0"),
+        ({"t_range": (0.0, 1e200)}, ValueError, "t_range=.* from 0 to"),
+        ({"t_range": (0.0, np.nan)}, ValueError, "t_range=.* finite"),
+        ({"t_range": 3.0}, TypeError, "t_range must be a pair"),
+        ({"height": 0.0}, ValueError, "height=0.0"),
+    ],
+)
+def test_wrong_parameters_of_the_roll_are_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        make_swiss_roll(**arguments)
+
+
+def test_wrong_disc_radius_is_named():
+    with pytest.raises(ValueError, match=r"disc_radius=-5.0"):
+        make_fish_bowl(disc_radius=-5.0)
+
+
+def test_examples_in_the_docstrings_run():
+    results = doctest.testmod(synthetic)
+    assert results.attempted >= 8
+    assert results.failed == 0
