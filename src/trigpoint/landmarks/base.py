@@ -1,0 +1,56 @@
+"""The contract of all samplers."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from trigpoint.checks import as_generator, check_count, check_magnitude
+from trigpoint.records import Landmarks
+
+
+class Sampler(BaseEstimator, ABC):
+    """Base of the samplers: ``fit(X)`` chooses landmarks among the rows of `X`.
+
+    A sampler assigns its parameters in ``__init__`` and implements `_select`. After `fit` it has
+    ``indices_`` (int64 rows of `X`) and ``landmarks_`` (their coordinates); the same
+    ``random_state`` gives the same indices whatever the number of threads.
+    """
+
+    random_state: Any
+
+    @abstractmethod
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        """Choose landmarks among the rows of validated `X` with the one generator `rng`."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the landmarks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The points, float32 or float64; other numbers are converted to float64.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_magnitude(X)
+        self._remember(self._select(X, as_generator(self.random_state)))
+        return self
+
+    def _remember(self, chosen: Landmarks) -> None:
+        self.indices_ = chosen.indices
+        self.landmarks_ = chosen.points
+
+
+def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
+    """Return a valid number of landmarks out of `n_points` points."""
+    return check_count(
+        "n_landmarks", n_landmarks, high=n_points, why=f"the data has {n_points} points"
+    )

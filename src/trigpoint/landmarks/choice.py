@@ -1,0 +1,117 @@
+"""From what a user passes as ``landmarks=`` to landmarks."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from trigpoint.geometry import covariance_mode, neighborhood_covariances
+from trigpoint.landmarks.base import check_n_landmarks
+from trigpoint.landmarks.efficient import EfficientDPP, resolve_n_neighbors
+from trigpoint.neighbors import neighbor_index
+from trigpoint.records import Landmarks
+
+_DEFAULT_LANDMARKS = 1000
+_FEWEST_LANDMARKS = 2
+
+
+def choose_landmarks(
+    landmarks: Any, X: np.ndarray, *, covariances: bool, rng: np.random.Generator, n_threads: int
+) -> Landmarks:
+    """Return the landmarks that `landmarks` stands for.
+
+    Parameters
+    ----------
+    landmarks : None, int, sampler, index array or point array
+        As for the estimators.
+    X : ndarray of shape (n, d)
+        Validated points.
+    covariances : bool
+        Whether local covariances are wanted; a sampler that makes none gets them added.
+    rng : Generator
+    n_threads : int
+    """
+    mode = covariance_mode("auto", X.shape[1]) if covariances else None
+    if landmarks is None and len(X) <= _DEFAULT_LANDMARKS:
+        chosen = _rows(X, np.sort(np.unique(X, axis=0, return_index=True)[1]))
+    elif landmarks is None or (isinstance(landmarks, Integral) and not isinstance(landmarks, bool)):
+        count = _DEFAULT_LANDMARKS if landmarks is None else int(landmarks)
+        sampler = EfficientDPP(count, covariance=mode, random_state=rng, n_jobs=n_threads)
+        chosen = _fitted(sampler, X)
+    elif hasattr(landmarks, "fit"):
+        chosen = _fitted(_prepared(landmarks, mode, rng), X)
+    else:
+        chosen = _given(landmarks, X)
+    if len(chosen.points) < _FEWEST_LANDMARKS:
+        raise ValueError(
+            f"landmarks={landmarks!r} gives {len(chosen.points)} distinct landmark(s) from "
+            f"n_samples={len(X)} points: at least {_FEWEST_LANDMARKS} are needed"
+        )
+    if covariances and chosen.covariances is None:
+        assert mode is not None
+        m = resolve_n_neighbors(None, len(X), len(chosen.points))
+        index = neighbor_index(X, n_threads)
+        radii, found = neighborhood_covariances(index, chosen.points, m, mode)
+        chosen = Landmarks(chosen.points, chosen.indices, radii, found)
+    return chosen
+
+
+def _rows(X: np.ndarray, rows: np.ndarray) -> Landmarks:
+    rows = rows.astype(np.int64)
+    return Landmarks(X[rows], rows)
+
+
+def _prepared(sampler: Any, mode: str | None, rng: np.random.Generator) -> Any:
+    """Copy a sampler; fill in a seed and covariances where it leaves them open."""
+    sampler = clone(sampler)
+    parameters = sampler.get_params(deep=False)
+    if "random_state" in parameters and parameters["random_state"] is None:
+        sampler.set_params(random_state=rng)
+    if mode is not None and "covariance" in parameters and parameters["covariance"] is None:
+        sampler.set_params(covariance=mode)
+    return sampler
+
+
+def _fitted(sampler: Any, X: np.ndarray) -> Landmarks:
+    sampler.fit(X)
+    return Landmarks(
+        sampler.landmarks_,
+        sampler.indices_,
+        getattr(sampler, "radii_", None),
+        getattr(sampler, "covariances_", None),
+    )
+
+
+def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
+    """Landmarks given as rows or as points."""
+    given = np.asarray(landmarks)
+    if given.ndim == 1 and given.dtype.kind in "iu":
+        check_n_landmarks(len(given), len(X))
+        if given.min() < 0 or given.max() >= len(X):
+            raise ValueError(
+                f"landmarks has rows from {given.min()} to {given.max()}: choose rows from 0 to "
+                f"{len(X) - 1}"
+            )
+        chosen = _rows(X, given)
+    elif given.ndim == 2:
+        points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
+        if points.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass landmark "
+                "points in the space of X"
+            )
+        chosen = Landmarks(points.astype(X.dtype))
+    else:
+        raise TypeError(
+            f"landmarks={landmarks!r} is not understood: pass a number, a sampler, a 1-D array of "
+            "row numbers or a 2-D array of points"
+        )
+    n_distinct = len(np.unique(chosen.points, axis=0))
+    if n_distinct < len(chosen.points):
+        raise ValueError(
+            f"landmarks has {len(chosen.points)} entries, only {n_distinct} of them distinct: "
+            "pass each landmark once"
+        )
+    return chosen

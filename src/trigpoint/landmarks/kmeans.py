@@ -1,0 +1,237 @@
+"""Landmarks from k-means: its seeding alone, its centres, or the points nearest to them."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+
+from trigpoint.checks import check_choice, check_count
+from trigpoint.landmarks.base import Sampler, check_n_landmarks
+from trigpoint.points import block_rows, row_blocks
+from trigpoint.records import Landmarks
+
+# Differences to one centre stay in the second-level cache between subtraction and square.
+_CACHE_BYTES = 2**19
+
+
+class KMeansPlusPlus(Sampler):
+    """Seeding of k-means++ [1]_, without the iterations of k-means.
+
+    The first landmark is drawn uniformly, each further one with probability proportional to the
+    squared distance to the nearest landmark so far: one candidate per step, as in the original.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of landmarks.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Rows of the landmarks in the order they were drawn; no two of them coincide.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates.
+
+    References
+    ----------
+    .. [1] D. Arthur and S. Vassilvitskii, "k-means++: the advantages of careful seeding",
+       SODA 2007.
+
+    Examples
+    --------
+    Two far groups are both hit, however few points one of them has.
+
+    >>> import numpy as np
+    >>> from trigpoint.landmarks.kmeans import KMeansPlusPlus
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [1e6]])
+    >>> sorted(KMeansPlusPlus(2, random_state=0).fit(X).landmarks_.ravel().round().tolist())
+    [0.0, 1000000.0]
+    """
+
+    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        rows = _seed_rows(X, check_n_landmarks(self.n_landmarks, len(X)), rng)
+        return Landmarks(X[rows], rows)
+
+
+class KMeansLandmarks(Sampler):
+    """Landmarks from k-means clustering [1]_.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of clusters, each of which gives one landmark.
+    init : {"random", "k-means++"}, default="random"
+        Where the centres start: at rows drawn uniformly (all distinct, so one that coincides with
+        an earlier one is drawn again), or as in `KMeansPlusPlus`.
+    snap : bool, default=True
+        Whether the landmarks are data points: of each cluster the member nearest to the centre.
+        Otherwise they are the centres themselves, which in general are not data points and may
+        lie off a curved manifold.
+    max_iter : int, default=300
+        Most iterations of Lloyd's algorithm, which ends sooner when the centres stand still.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Of each cluster the member nearest to its centre, ties going to the lower row; no two of
+        them coincide. Also with ``snap=False``.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates, or with ``snap=False`` the centres.
+    n_iter_ : int
+        Number of iterations.
+
+    Notes
+    -----
+    The final centres are the means of the final clusters, summed in one fixed order. The clusters
+    come from scikit-learn, whose threads add up in the order they finish: a point that lies
+    between two centres to the last digit may change sides from run to run.
+
+    References
+    ----------
+    .. [1] K. Zhang, I. W. Tsang and J. T. Kwok, "Improved Nystrom low-rank approximation and error
+       analysis", ICML 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint.landmarks.kmeans import KMeansLandmarks
+    >>> X = np.array([[0.0], [1.0], [5.0], [100.0], [101.0], [105.0]])
+    >>> sorted(KMeansLandmarks(2, random_state=0).fit(X).landmarks_.ravel().tolist())
+    [1.0, 101.0]
+    >>> sorted(KMeansLandmarks(2, snap=False, random_state=0).fit(X).landmarks_.ravel().tolist())
+    [2.0, 102.0]
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        init: str = "random",
+        snap: bool = True,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.init = init
+        self.snap = snap
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        k = check_n_landmarks(self.n_landmarks, len(X))
+        check_choice("init", self.init, ("random", "k-means++"))
+        if not isinstance(self.snap, (bool, np.bool_)):
+            raise TypeError(f"snap must be True or False, got {self.snap!r}")
+        max_iter = check_count("max_iter", self.max_iter)
+
+        draw = _seed_rows if self.init == "k-means++" else _distinct_rows
+        start = draw(X, k, rng)
+        labels, self.n_iter_ = _cluster(X, X[start], max_iter)
+        _check_separate(np.unique(labels), k)
+        centres = _cluster_means(X, labels, k)
+        rows = _nearest_members(X, labels, centres)
+        _check_separate(np.unique(X[rows], axis=0), k)
+        return Landmarks(X[rows] if self.snap else centres.astype(X.dtype), rows)
+
+
+def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows drawn by k-means++ seeding."""
+    rows = np.empty(k, dtype=np.int64)
+    rows[0] = rng.integers(len(X))
+    nearest = np.full(len(X), np.inf)
+    for step in range(1, k):
+        # By differences: points that coincide with a landmark get exactly 0, never drawn again.
+        with np.errstate(over="ignore"):
+            for block in row_blocks(len(X), block_rows(X.itemsize * X.shape[1], _CACHE_BYTES)):
+                difference = X[block] - X[rows[step - 1]]
+                squares = np.einsum("ij,ij->i", difference, difference)
+                np.minimum(nearest[block], squares, out=nearest[block])
+            cumulative = np.cumsum(nearest)
+        if cumulative[-1] == 0:
+            raise _too_few_distinct(k, step, len(X))
+        if not np.isfinite(cumulative[-1]):
+            raise ValueError("squared distances between the points overflow: rescale X")
+        drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+        # Rounding may lift the last number of the stream onto the total itself.
+        rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
+    return rows
+
+
+def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """First `k` distinct rows in a random order."""
+    order = rng.permutation(len(X))
+    # Sorting all points is slow; most data has no duplicates among the first k.
+    for candidates in (order[:k], order):
+        _, first = np.unique(X[candidates], axis=0, return_index=True)
+        if len(first) >= k:
+            return candidates[np.sort(first)[:k]]
+    raise _too_few_distinct(k, len(first), len(X))
+
+
+def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
+    """Labels and number of iterations of Lloyd's algorithm from the centres `start`."""
+    # Slow to import, and needed only here.
+    from sklearn.cluster import KMeans
+
+    # The seed is never used, since the centres are given, but without one the global state is.
+    kmeans = KMeans(
+        len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
+    )
+    with warnings.catch_warnings():
+        # Too few clusters become an error, with the remedy, in `_check_separate`.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kmeans.fit(X)
+    return kmeans.labels_, int(kmeans.n_iter_)
+
+
+def _check_separate(clusters: np.ndarray, k: int) -> None:
+    if len(clusters) < k:
+        raise ValueError(
+            f"n_landmarks={k} clusters were asked for, but k-means left only {len(clusters)} that "
+            "are separate: choose a smaller n_landmarks or remove duplicated points"
+        )
+
+
+def _too_few_distinct(k: int, n_distinct: int, n_points: int) -> ValueError:
+    return ValueError(
+        f"n_landmarks={k} is too large: only {n_distinct} of the {n_points} points are distinct; "
+        f"choose n_landmarks <= {n_distinct} or remove duplicated points"
+    )
+
+
+def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Centres of the clusters, float64."""
+    # Around one of the points, so that data far from the origin keeps its digits.
+    origin = X[0].astype(np.float64)
+    sums = np.zeros((k, X.shape[1]))
+    # A sparse product adds one row after the other: the same sum with any number of threads.
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        rows = np.arange(block.stop - block.start)
+        members = csr_array((np.ones(len(rows)), (labels[block], rows)), shape=(k, len(rows)))
+        sums += members @ (X[block] - origin)
+    return sums / np.bincount(labels)[:, None] + origin
+
+
+def _nearest_members(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Of each cluster the row nearest to its centre.
+
+    The nearest of all points could be nearest to two centres, or coincide with another landmark;
+    members of different clusters never do.
+    """
+    squares = np.empty(len(X))
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        difference = X[block] - centres[labels[block]]
+        squares[block] = np.einsum("ij,ij->i", difference, difference)
+    order = np.lexsort((squares, labels))
+    first = np.searchsorted(labels[order], np.arange(len(centres)))
+    return order[first].astype(np.int64, copy=False)

@@ -1,0 +1,293 @@
+"""The baselines: uniform sampling, k-means++ seeding, k-means."""
+
+import os
+import subprocess
+import sys
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import chisquare
+from threadpoolctl import threadpool_limits
+
+from trigpoint.landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint.landmarks.uniform import Uniform
+
+SAMPLERS = [
+    Uniform(),
+    KMeansPlusPlus(),
+    KMeansLandmarks(),
+    KMeansLandmarks(init="k-means++"),
+    KMeansLandmarks(snap=False),
+]
+KMEANS = [KMeansLandmarks(init=init) for init in ("random", "k-means++")]
+
+
+def name(sampler):
+    return repr(sampler)
+
+
+@pytest.fixture(name="X")
+def points():
+    return np.random.default_rng(0).normal(size=(400, 3))
+
+
+def draw(sampler, X, **params):
+    return type(sampler)(**{**sampler.get_params(), **params}).fit(X)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 20, 400])
+def test_contract(sampler, X, dtype, k):
+    X = X.astype(dtype)
+    before = X.copy()
+    fitted = draw(sampler, X, n_landmarks=k, random_state=3)
+    again = draw(sampler, X, n_landmarks=k, random_state=3)
+    assert fitted.indices_.dtype == np.int64
+    assert fitted.indices_.shape == (k,)
+    assert len(set(fitted.indices_.tolist())) == k
+    assert fitted.landmarks_.dtype == dtype
+    assert fitted.landmarks_.shape == (k, 3)
+    if getattr(sampler, "snap", True):
+        np.testing.assert_array_equal(fitted.landmarks_, X[fitted.indices_])
+    np.testing.assert_array_equal(fitted.indices_, again.indices_)
+    np.testing.assert_array_equal(fitted.landmarks_, again.landmarks_)
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
+def test_seed_decides_and_global_state_is_left_alone(sampler, X):
+    np.random.seed(1)  # noqa: NPY002  # the state that must not change
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    one, two = (draw(sampler, X, n_landmarks=20, random_state=seed).indices_ for seed in (1, 2))
+    assert set(one.tolist()) != set(two.tolist())
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
+def test_same_indices_with_one_and_two_threads(sampler):
+    X = np.random.default_rng(5).normal(size=(3000, 20)).astype(np.float32)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(draw(sampler, X, n_landmarks=150, random_state=0))
+    np.testing.assert_array_equal(found[0].indices_, found[1].indices_)
+    np.testing.assert_array_equal(found[0].landmarks_, found[1].landmarks_)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"n_landmarks": 0}, ValueError, "n_landmarks=0 is too small"),
+        ({"n_landmarks": 401}, ValueError, "n_landmarks=401 is too large.*400 points"),
+        ({"n_landmarks": 2.0}, TypeError, "n_landmarks must be a whole number"),
+        ({"random_state": "seed"}, TypeError, "random_state"),
+    ],
+)
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
+def test_bad_parameters(sampler, X, params, error, message):
+    with pytest.raises(error, match=message):
+        draw(sampler, X, **params)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"init": "farthest"}, ValueError, "init='farthest' is not known.*'k-means\\+\\+'"),
+        ({"snap": "yes"}, TypeError, "snap must be True or False, got 'yes'"),
+        ({"max_iter": 0}, ValueError, "max_iter=0 is too small"),
+    ],
+)
+def test_bad_parameters_of_kmeans(X, params, error, message):
+    with pytest.raises(error, match=message):
+        KMeansLandmarks(5, **params).fit(X)
+
+
+CHECK_ESTIMATORS = """
+from sklearn.utils.estimator_checks import check_estimator
+from trigpoint.landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint.landmarks.uniform import Uniform
+
+for sampler in (
+    Uniform(n_landmarks=2),
+    KMeansPlusPlus(n_landmarks=2),
+    KMeansLandmarks(n_landmarks=2),
+    KMeansLandmarks(n_landmarks=2, init="k-means++", snap=False),
+):
+    for result in check_estimator(sampler, on_skip=None):
+        print(result["status"])
+"""
+
+
+def test_scikit_learn_accepts_them():
+    # One of the checks is skipped unless this is set before SciPy is imported: hence a process.
+    environment = {
+        **os.environ,
+        "SCIPY_ARRAY_API": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CHECK_ESTIMATORS],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    statuses = ended.stdout.split()
+    assert len(statuses) > 4 * 30
+    assert set(statuses) == {"passed"}
+
+
+def test_uniform_draws_every_row_equally_often():
+    X = np.arange(10.0)[:, None]
+    rng = np.random.default_rng(0)
+    counts = np.zeros(10)
+    for _ in range(2000):
+        counts[Uniform(3, random_state=rng).fit(X).indices_] += 1
+    # Without replacement the counts vary less than a multinomial's by (n - k) / (n - 1).
+    assert chisquare(counts).statistic * 9 / 7 < 27.9  # chi-square, 9 degrees, p = 0.001
+
+
+# --- k-means++ seeding -------------------------------------------------------------------------
+
+
+def ordered_triples(X, power):
+    """Exact probability of every ordered triple when drawing by a power of the distance."""
+    D = cdist(X, X) ** power
+    probability = {}
+    for i, j, h in permutations(range(len(X)), 3):
+        nearest = np.minimum(D[i], D[j])
+        probability[i, j, h] = D[i, j] / D[i].sum() * nearest[h] / nearest.sum() / len(X)
+    return probability
+
+
+def p_value(sampler_class, X, power, draws):
+    probability = ordered_triples(X, power)
+    assert sum(probability.values()) == pytest.approx(1)
+    counts = dict.fromkeys(probability, 0)
+    rng = np.random.default_rng(20)
+    for _ in range(draws):
+        counts[tuple(sampler_class(3, random_state=rng).fit(X).indices_.tolist())] += 1
+    expected = np.array(list(probability.values())) * draws
+    observed = np.array(list(counts.values()))
+    # Pearson's test wants at least five expected in a cell; the rare ones share one.
+    rare = expected < 5
+    shared = (observed[rare].sum(), expected[rare].sum())
+    cells = np.column_stack([observed[~rare], expected[~rare]])
+    observed, expected = np.vstack([cells, shared]).T if rare.any() else cells.T
+    return chisquare(observed, expected).pvalue
+
+
+def test_seeding_has_the_distribution_of_the_paper():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [4.0, 1.0], [5.0, 5.0]])
+    assert p_value(KMeansPlusPlus, X, power=2, draws=3000) > 1e-3
+    # The test can tell: neither plain distances nor a uniform draw would pass.
+    assert p_value(KMeansPlusPlus, X, power=1, draws=3000) < 1e-6
+    assert p_value(Uniform, X, power=2, draws=3000) < 1e-6
+
+
+def test_seeding_never_repeats_coincident_points():
+    rng = np.random.default_rng(0)
+    distinct = rng.normal(size=(12, 4)) + 1e4
+    for dtype in (np.float32, np.float64):
+        X = np.repeat(distinct.astype(dtype), 30, axis=0)[rng.permutation(360)]
+        for seed in range(20):
+            landmarks = KMeansPlusPlus(12, random_state=seed).fit(X).landmarks_
+            assert len(np.unique(landmarks, axis=0)) == 12
+
+
+@pytest.mark.parametrize("sampler", [KMeansPlusPlus(), *KMEANS], ids=name)
+def test_fewer_distinct_points_than_landmarks(sampler):
+    X = np.repeat(np.eye(4), 5, axis=0)
+    X[0, 1] = -0.0  # equal to zero, though not in its bits
+    assert len(draw(sampler, X, n_landmarks=4, random_state=0).indices_) == 4
+    message = "n_landmarks=5 is too large: only 4 of the 20 points are distinct; .*<= 4"
+    with pytest.raises(ValueError, match=message):
+        draw(sampler, X, n_landmarks=5, random_state=0)
+
+
+def test_seeding_refuses_distances_that_overflow():
+    # Each squared distance is finite, but not their sum.
+    X = 3e153 * np.arange(-1.0, 1.0, 0.01)[:, None]
+    with pytest.raises(ValueError, match="overflow: rescale X"):
+        KMeansPlusPlus(2, random_state=0).fit(X)
+
+
+# --- k-means -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def blobs():
+    """Five groups of 40 points around known centres."""
+    centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0], [50.0, 50.0], [100.0, 0.0]])
+    noise = np.random.default_rng(1).normal(size=(5, 40, 2))
+    return centres, centres[:, None] + noise
+
+
+def by_position(points):
+    return points[np.lexsort(points.T)]
+
+
+def test_centres_are_the_means_of_the_clusters(blobs):
+    _, groups = blobs
+    sampler = KMeansLandmarks(5, init="k-means++", snap=False, random_state=0)
+    fitted = sampler.fit(groups.reshape(-1, 2))
+    np.testing.assert_allclose(
+        by_position(fitted.landmarks_), by_position(groups.mean(axis=1)), rtol=1e-12
+    )
+    # Their rows are the snapped landmarks, cluster by cluster.
+    snapped = sampler.set_params(snap=True).fit(groups.reshape(-1, 2))
+    np.testing.assert_array_equal(fitted.indices_, snapped.indices_)
+
+
+def test_snapped_landmark_is_the_point_nearest_to_the_centre(blobs):
+    _, groups = blobs
+    fitted = KMeansLandmarks(5, init="k-means++", random_state=0).fit(groups.reshape(-1, 2))
+    to_centre = np.linalg.norm(groups - groups.mean(axis=1, keepdims=True), axis=2)
+    nearest = groups[np.arange(5), to_centre.argmin(axis=1)]
+    np.testing.assert_array_equal(by_position(fitted.landmarks_), by_position(nearest))
+
+
+def test_centres_far_from_the_origin_keep_their_digits(blobs):
+    _, groups = blobs
+    X = (groups + 2**20).reshape(-1, 2).astype(np.float32)
+    sampler = KMeansLandmarks(5, init="k-means++", snap=False, random_state=0)
+    exact = by_position(X.astype(np.float64).reshape(5, 40, 2).mean(axis=1))
+    # Half a unit in the last place of float32 at 2^20.
+    np.testing.assert_allclose(by_position(sampler.fit(X).landmarks_), exact, rtol=0, atol=0.0626)
+
+
+def test_two_points_at_equal_distance_go_to_the_lower_row():
+    X = np.array([[3.0], [1.0], [101.0], [103.0]])
+    for seed in range(5):
+        fitted = KMeansLandmarks(2, init="k-means++", random_state=seed).fit(X)
+        assert sorted(fitted.indices_.tolist()) == [0, 2]
+
+
+@pytest.mark.parametrize("sampler", KMEANS, ids=name)
+def test_landmarks_are_distinct_points_where_many_coincide(sampler):
+    rng = np.random.default_rng(2)
+    # Integers in the plane: 25 distinct points, most of them many times.
+    X = rng.integers(0, 5, size=(300, 2)).astype(np.float64)
+    for k in (10, 24, 25):
+        for seed in range(5):
+            fitted = draw(sampler, X, n_landmarks=k, random_state=seed)
+            assert len(np.unique(fitted.landmarks_, axis=0)) == k
+
+
+def test_kmeans_lowers_the_distance_to_the_nearest_landmark(X):
+    def distortion(sampler):
+        return cdist(X, sampler.fit(X).landmarks_, "sqeuclidean").min(axis=1).sum()
+
+    start = distortion(KMeansPlusPlus(30, random_state=0))
+    one = distortion(KMeansLandmarks(30, init="k-means++", snap=False, max_iter=1, random_state=0))
+    full = distortion(KMeansLandmarks(30, init="k-means++", snap=False, random_state=0))
+    assert full < one < start
+
+
+def test_iterations_are_counted(X):
+    assert KMeansLandmarks(30, max_iter=2, random_state=0).fit(X).n_iter_ == 2
+    assert 2 < KMeansLandmarks(30, random_state=0).fit(X).n_iter_ < 300

@@ -1,0 +1,262 @@
+"""Algorithm 2: the fast draw has the distribution of the paper's loop, and keeps its promises."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+from threadpoolctl import threadpool_limits
+
+from trigpoint.datasets import make_fish_bowl
+from trigpoint.kernels import REPULSIONS, welsch
+from trigpoint.landmarks import EfficientDPP
+from trigpoint.landmarks.efficient import draw_landmarks, resolve_n_neighbors
+from trigpoint.neighbors import ScanIndex, TreeIndex
+
+# Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.
+SIGNIFICANCE = 1e-4
+
+
+def literal_draw(X, k, m, repulsion, bandwidth, rng):
+    """Algorithm 2, line by line."""
+    n = len(X)
+    D = np.ones(n)
+    J = []
+    for _ in range(k):
+        i = rng.choice(n, p=D / D.sum())
+        J.append(int(i))
+        delta = np.linalg.norm(X - X[i], axis=1)
+        neighborhood = np.argsort(delta, kind="stable")[:m]
+        D[neighborhood] *= repulsion(delta[neighborhood], bandwidth)
+    return tuple(J)
+
+
+def exact_probabilities(X, k, m, repulsion, bandwidth):
+    """Probability of every ordered outcome of Algorithm 2, from its definition."""
+    probabilities = {}
+    for outcome in permutations(range(len(X)), k):
+        D, probability = np.ones(len(X)), 1.0
+        for i in outcome:
+            probability *= D[i] / D.sum()
+            delta = np.linalg.norm(X - X[i], axis=1)
+            neighborhood = np.argsort(delta, kind="stable")[:m]
+            D[neighborhood] *= repulsion(delta[neighborhood], bandwidth)
+        probabilities[outcome] = probability
+    return probabilities
+
+
+def log_of(repulsion, bandwidth):
+    def log_repulsion(distances):
+        with np.errstate(divide="ignore"):
+            return np.log(repulsion(distances, bandwidth))
+
+    return log_repulsion
+
+
+def fast_draw(X, k, m, repulsion, bandwidth, rng, index=TreeIndex, **options):
+    rows, _ = draw_landmarks(
+        index(X), k, m, log_of(repulsion, bandwidth), rng, lambda *_: None, **options
+    )
+    return tuple(int(row) for row in rows)
+
+
+def fit_to(expected, draws):
+    """P-value of the observed counts of ordered outcomes, rare outcomes pooled."""
+    counts = Counter(draws)
+    assert set(counts) <= {outcome for outcome, p in expected.items() if p > 0}
+    observed = np.array([counts[outcome] for outcome in expected])
+    wanted = np.array(list(expected.values())) * len(draws)
+    rare = wanted < 5
+    if rare.any():
+        observed = np.append(observed[~rare], observed[rare].sum())
+        wanted = np.append(wanted[~rare], wanted[rare].sum())
+        observed, wanted = observed[wanted > 0], wanted[wanted > 0]
+    return chisquare(observed, wanted).pvalue
+
+
+@pytest.mark.parametrize("name", REPULSIONS)
+@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
+def test_fast_draw_has_the_distribution_of_the_definition(name, index):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(7, 2))
+    setting = (X, 3, 4, REPULSIONS[name], 0.8)
+    draws = [fast_draw(*setting, rng, index) for _ in range(20_000)]
+    assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
+
+
+def test_fast_draw_from_refreshed_weights_has_the_same_distribution():
+    """A bandwidth so large that nearly every uniform proposal is rejected."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(6, 2))
+    setting = (X, 3, 6, welsch, 30.0)
+    draws = [fast_draw(*setting, rng) for _ in range(20_000)]
+    assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
+
+
+def test_literal_loop_has_the_distribution_of_the_definition():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(7, 2))
+    setting = (X, 3, 4, welsch, 0.8)
+    draws = [literal_draw(*setting, rng) for _ in range(20_000)]
+    assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
+
+
+@pytest.mark.parametrize("wrong", [{"m": 3}, {"bandwidth": 1.0}, {"repulsion": REPULSIONS["sin2"]}])
+def test_the_same_test_rejects_a_wrong_sampler(wrong):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(7, 2))
+    setting = {"X": X, "k": 3, "m": 4, "repulsion": welsch, "bandwidth": 0.8}
+    draws = [fast_draw(**(setting | wrong), rng=rng) for _ in range(20_000)]
+    counts_possible = {
+        outcome: max(p, 1e-12) for outcome, p in exact_probabilities(**setting).items()
+    }
+    total = sum(counts_possible.values())
+    expected = {outcome: p / total for outcome, p in counts_possible.items()}
+    assert fit_to(expected, draws) < SIGNIFICANCE
+
+
+@pytest.mark.parametrize("bandwidth", [0.3, 5.0])
+@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
+def test_batches_change_nothing(bandwidth, index, rng):
+    X = rng.normal(size=(400, 3))
+    draws = {
+        fast_draw(X, 60, 40, welsch, bandwidth, np.random.default_rng(7), index, queries_at_once=q)
+        for q in (1, 2, 13, 500)
+    }
+    assert len(draws) == 1
+
+
+def test_tree_and_scan_draw_the_same_landmarks(rng):
+    X = rng.normal(size=(500, 4))
+    drawn = [
+        fast_draw(X, 80, 30, welsch, 1.0, np.random.default_rng(3), index)
+        for index in (TreeIndex, ScanIndex)
+    ]
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_threads_change_nothing(d, rng):
+    X = rng.normal(size=(2000, d)).astype(np.float32)
+    fitted = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            fitted.append(EfficientDPP(100, random_state=5, n_jobs=threads).fit(X))
+    np.testing.assert_array_equal(fitted[0].indices_, fitted[1].indices_)
+    np.testing.assert_array_equal(fitted[0].radii_, fitted[1].radii_)
+
+
+def test_giving_the_default_bandwidth_changes_nothing(rng):
+    X = rng.normal(size=(500, 3))
+    automatic = EfficientDPP(50, random_state=1).fit(X)
+    given = EfficientDPP(50, bandwidth=automatic.bandwidth_, random_state=1).fit(X)
+    np.testing.assert_array_equal(automatic.indices_, given.indices_)
+
+
+@pytest.mark.parametrize("mode", ["full", "diag"])
+def test_radii_and_covariances_are_those_of_the_neighbourhood(mode, rng):
+    X = rng.normal(size=(300, 3))
+    sampler = EfficientDPP(20, n_neighbors=25, covariance=mode, random_state=0).fit(X)
+    for row, radius, covariance in zip(
+        sampler.indices_, sampler.radii_, sampler.covariances_, strict=True
+    ):
+        delta = np.linalg.norm(X - X[row], axis=1)
+        near = np.argsort(delta)[:25]
+        assert radius == pytest.approx(delta[near[-1]])
+        expected = np.cov(X[near].T, bias=True)
+        np.testing.assert_allclose(
+            covariance, expected if mode == "full" else np.diag(expected), rtol=1e-9
+        )
+
+
+def test_neighbourhoods_computed_do_not_grow_with_n():
+    """The paper's loop computes k rows of n distances; here about k neighbourhoods are searched."""
+    rng = np.random.default_rng(0)
+    for n in (2_000, 50_000):
+        sampler = EfficientDPP(200, random_state=0).fit(rng.normal(size=(n, 2)))
+        assert sampler.n_distance_rows_ < 1.6 * 200 + 64
+
+
+def test_landmarks_are_diverse(rng):
+    """Repelled landmarks are further from their nearest fellow than uniform ones."""
+    X = rng.uniform(size=(5000, 2))
+
+    def closest_pair(landmarks):
+        return TreeIndex(landmarks).query(landmarks, 2)[0][:, 1].min()
+
+    dpp = [closest_pair(EfficientDPP(100, random_state=s).fit(X).landmarks_) for s in range(10)]
+    uniform = [closest_pair(X[np.random.default_rng(s).choice(5000, 100)]) for s in range(10)]
+    assert np.mean(dpp) > 5 * np.mean(uniform)
+
+
+def test_fish_bowl_bottom_is_reached_more_often_than_by_uniform_landmarks():
+    """The sparse bottom of the bowl: a landmark in the lowest tenth of its height."""
+    reached = {"dpp": 0, "uniform": 0}
+    for seed in range(50):
+        X, _ = make_fish_bowl(2000, random_state=seed)
+        bottom = X[:, 2] < -0.8
+        dpp = EfficientDPP(50, random_state=seed).fit(X).indices_
+        uniform = np.random.default_rng(seed).choice(2000, 50, replace=False)
+        reached["dpp"] += bottom[dpp].any()
+        reached["uniform"] += bottom[uniform].any()
+    assert reached["dpp"] >= 35
+    assert reached["dpp"] >= reached["uniform"] + 15
+
+
+def test_default_neighbourhood_follows_n_over_k():
+    assert resolve_n_neighbors(None, 10_000, 100) == 300
+    assert resolve_n_neighbors(None, 100, 100) == 10
+    assert resolve_n_neighbors(None, 5, 3) == 5
+
+
+def test_copies_of_a_landmark_are_never_drawn_again():
+    X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
+    sampler = EfficientDPP(12, n_neighbors=5, bandwidth=1.0, random_state=0).fit(X)
+    assert sorted(sampler.landmarks_.ravel()) == list(range(12))
+
+
+def test_fewer_distinct_points_than_landmarks():
+    X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
+    with pytest.raises(ValueError, match=r"n_landmarks=13.*only 12 of the 600.*n_landmarks <= 12"):
+        EfficientDPP(13, n_neighbors=100, random_state=0).fit(X)
+
+
+def test_bandwidth_from_coinciding_neighbours_is_refused():
+    X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
+    with pytest.raises(ValueError, match=r"bandwidth=None.*coincide"):
+        EfficientDPP(12, n_neighbors=5, random_state=0).fit(X)
+
+
+def test_every_point_can_be_a_landmark(rng):
+    X = rng.normal(size=(40, 3))
+    assert sorted(EfficientDPP(40, random_state=0).fit(X).indices_) == list(range(40))
+
+
+def test_weights_that_would_underflow(rng):
+    """Two hundred landmarks each repel all points by a factor of about 1e-8."""
+    X = rng.normal(size=(300, 3))
+    sampler = EfficientDPP(200, n_neighbors=300, bandwidth=1e4, random_state=0).fit(X)
+    assert len(set(sampler.indices_)) == 200
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_landmarks": 0}, ValueError, "n_landmarks=0 is too small"),
+        ({"n_landmarks": 31}, ValueError, "n_landmarks=31 is too large.*30 points"),
+        ({"n_landmarks": 2.5}, TypeError, "n_landmarks must be a whole number"),
+        ({"n_neighbors": 31}, ValueError, "n_neighbors=31 is too large.*30 points"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors=0 is too small"),
+        ({"bandwidth": 0.0}, ValueError, "bandwidth=0.0 is out of range"),
+        ({"bandwidth": "wide"}, TypeError, "bandwidth must be a number"),
+        ({"repulsion": "cosine"}, ValueError, "repulsion='cosine' is not known"),
+        ({"covariance": "half"}, ValueError, "covariance='half' is not known"),
+        ({"n_jobs": 0}, ValueError, "n_jobs=0 is too small"),
+        ({"random_state": "seed"}, TypeError, "random_state must be"),
+        ({"random_state": -1}, ValueError, "random_state=-1 is negative"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, error, message, rng):
+    with pytest.raises(error, match=message):
+        EfficientDPP(**({"n_landmarks": 5} | parameters)).fit(rng.normal(size=(30, 2)))
