@@ -1,0 +1,155 @@
+"""The landmark graph: neighbours, weights, connectedness, shortcuts."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+
+import trigpoint.graph
+from trigpoint.connectivity import DisconnectedGraphWarning
+from trigpoint.datasets import make_swiss_roll
+from trigpoint.graph import KNNGraph, RadiusGraph, precomputed_graph
+from trigpoint.landmarks import EfficientDPP
+from trigpoint.metrics import neighbor_recall, shortcut_rate
+from trigpoint.records import Landmarks
+
+
+@pytest.fixture(scope="module")
+def landmarks(roll) -> Landmarks:
+    """Landmarks of the roll with full covariances."""
+    sampler = EfficientDPP(150, covariance="full", random_state=0).fit(roll[0])
+    return Landmarks(sampler.landmarks_, sampler.indices_, sampler.radii_, sampler.covariances_)
+
+
+@pytest.mark.parametrize("graph", [KNNGraph(), KNNGraph(5, metric="euclidean"), RadiusGraph(3.0)])
+def test_every_graph_is_symmetric_connected_and_has_unit_loops(graph, landmarks):
+    built = graph.build(landmarks)
+    assert abs(built.weights - built.weights.T).max() == 0
+    assert connected_components(built.weights)[0] == 1
+    np.testing.assert_array_equal(built.weights.diagonal(), 1)
+    assert built.weights.data.min() > 0
+    assert not built.lengths.diagonal().any()
+
+
+def test_euclidean_neighbours_and_weights_by_definition(landmarks):
+    built = KNNGraph(4, metric="euclidean", bandwidth=2.0).build(landmarks)
+    distances = cdist(landmarks.points, landmarks.points)
+    ranks = np.argsort(np.argsort(distances, axis=1), axis=1)
+    near, nearer = (ranks <= 4), (ranks <= 2)
+    expected = (near & near.T) | nearer | nearer.T
+    np.fill_diagonal(expected, False)
+    expected = expected * np.exp(-(distances**2) / 8) + np.eye(150)
+    np.testing.assert_allclose(built.weights.toarray(), expected, atol=1e-12)
+    present = built.lengths.toarray() > 0
+    np.testing.assert_allclose(built.lengths.toarray()[present], distances[present])
+
+
+def test_default_bandwidth_is_half_the_median_longest_edge():
+    points = np.array([[0.0], [1.0], [3.0], [6.0]])
+    # Mutual or nearest edges: 0-1, 1-2, 2-3, of which the longest at each end are 1, 2, 3, 3.
+    built = KNNGraph(1, metric="euclidean").build(Landmarks(points))
+    assert built.bandwidth == 1.25
+
+
+def test_radius_graph_by_definition(landmarks):
+    built = RadiusGraph(9.0, metric="euclidean").build(landmarks)
+    expected = cdist(landmarks.points, landmarks.points) <= 9.0
+    assert not len(built.bridges)
+    np.testing.assert_array_equal(built.weights.toarray() > 0, expected)
+
+
+def test_candidates_give_nearly_the_graph_of_all_pairs(landmarks, monkeypatch):
+    whole = KNNGraph(6).build(landmarks).weights > 0
+    monkeypatch.setattr(trigpoint.graph, "_PAIR_BUDGET", 150 * 9 * 40)
+    part = KNNGraph(6).build(landmarks).weights > 0
+    shared = (whole.multiply(part)).sum() / whole.sum()
+    assert 0.95 < shared <= 1
+
+
+def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
+    points = np.concatenate(
+        [rng.uniform(size=(30, 2)), rng.uniform(size=(30, 2)) + np.array([50, 0])]
+    )
+    with pytest.warns(DisconnectedGraphWarning, match="2 components"):
+        built = KNNGraph(9, metric="euclidean").build(Landmarks(points))
+    between = cdist(points[:30], points[30:])
+    closest = np.unravel_index(between.argmin(), between.shape)
+    np.testing.assert_array_equal(built.bridges, [[closest[0], closest[1] + 30]])
+    assert connected_components(built.weights)[0] == 1
+    # Its Gaussian would underflow; it weighs as much as the lightest ordinary edge instead.
+    i, j = built.bridges[0]
+    assert built.weights[i, j] == built.weights.data.min() > 0
+    assert built.lengths[i, j] == pytest.approx(between.min())
+
+
+def test_bhattacharyya_graph_avoids_shortcuts_where_the_euclidean_one_takes_them():
+    """The issue of section 3.3, in numbers: 100,000 points, 1,000 landmarks."""
+    X, intrinsic = make_swiss_roll(100_000, random_state=0)
+    sampler = EfficientDPP(1000, covariance="full", random_state=0).fit(X)
+    chosen = Landmarks(sampler.landmarks_, covariances=sampler.covariances_)
+    on_plane = intrinsic[sampler.indices_]
+    for n_neighbors, share in [(50, 1 / 20), (100, 1 / 20), (200, 1 / 5)]:
+        rates = {
+            metric: shortcut_rate(
+                KNNGraph(n_neighbors, metric=metric).build(chosen, 2).weights, on_plane, n_neighbors
+            )
+            for metric in ("euclidean", "bhattacharyya")
+        }
+        assert rates["bhattacharyya"] < share * rates["euclidean"], (n_neighbors, rates)
+    recall = neighbor_recall(KNNGraph(25).build(chosen, 2).weights, on_plane, 25)
+    assert recall > 0.85
+
+
+def test_precomputed_graph_is_taken_as_it_is(landmarks):
+    built = KNNGraph(5).build(landmarks)
+    taken = precomputed_graph(built.weights, landmarks.points, None)
+    assert abs(taken.weights - built.weights).max() < 1e-15
+    assert abs(taken.lengths - built.lengths).max() < 1e-12
+
+
+def test_precomputed_graph_in_pieces_is_joined(rng):
+    points = rng.normal(size=(4, 2))
+    pieces = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0.5], [0, 0, 0.5, 0]], dtype=float)
+    with pytest.warns(DisconnectedGraphWarning, match="2 components"):
+        built = precomputed_graph(pieces, points, None)
+    assert connected_components(built.weights)[0] == 1
+    assert built.weights[*built.bridges[0]] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((3, 3)), r"shape \(3, 3\) for 4 landmarks"),
+        (np.arange(16.0).reshape(4, 4), "not symmetric"),
+        (-np.ones((4, 4)), "negative"),
+        (np.full((4, 4), np.nan), "missing"),
+        (np.eye(4), "no edges"),
+        (csr_array((4, 4)), "no edges"),
+    ],
+)
+def test_bad_precomputed_graphs_are_refused(matrix, message, rng):
+    with pytest.raises(ValueError, match=message):
+        precomputed_graph(matrix, rng.normal(size=(4, 2)), None)
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (KNNGraph(150), "n_neighbors=150 is too large.*150 landmarks"),
+        (KNNGraph(0), "n_neighbors=0 is too small"),
+        (KNNGraph(metric="cosine"), "metric='cosine' is not known"),
+        (KNNGraph(bandwidth=1e-3), "bandwidth=0.001 is too small for this graph.*choose one near"),
+        (KNNGraph(bandwidth=-1), "bandwidth=-1.0 is out of range"),
+        (RadiusGraph(1e-9, metric="euclidean"), "radius=1e-09 links no two landmarks"),
+        (RadiusGraph(0), "radius=0.0 is out of range"),
+    ],
+)
+def test_bad_parameters_are_named(graph, message, landmarks):
+    with pytest.raises(ValueError, match=message):
+        graph.build(landmarks)
+
+
+def test_bhattacharyya_without_covariances_is_refused(rng):
+    with pytest.raises(ValueError, match="the landmarks have none"):
+        KNNGraph(3).build(Landmarks(rng.normal(size=(10, 2))))

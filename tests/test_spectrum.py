@@ -1,0 +1,149 @@
+"""Spectra against scikit-learn's, and the choice of independent eigenvectors."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.decomposition
+import sklearn.manifold
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import kneighbors_graph
+
+import trigpoint.spectrum
+from trigpoint.kernels import gaussian_kernel
+from trigpoint.spectrum import (
+    RedundantEigenvectorsWarning,
+    classical_scaling,
+    density_scale,
+    diffusion_maps,
+    geodesics,
+    independent_columns,
+    kernel_pca,
+    laplacian_eigenmaps,
+)
+
+
+def up_to_sign(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Turn the columns of `found` to those of `expected`."""
+    return found * np.sign((found * expected).sum(axis=0))
+
+
+@pytest.fixture(scope="module")
+def weights(roll) -> csr_array:
+    """A connected neighbourhood graph of 800 points, without loops."""
+    X = roll[0][:800]
+    adjacency = kneighbors_graph(X, 12, mode="connectivity")
+    adjacency = adjacency.maximum(adjacency.T)
+    kernel = gaussian_kernel(X, 3.0)
+    return csr_array(adjacency.multiply(kernel))
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+def test_laplacian_eigenmaps_are_scikit_learns(weights, solver, monkeypatch):
+    monkeypatch.setattr(trigpoint.spectrum, "_DENSE_MAX", 1000 if solver == "dense" else 10)
+    found = laplacian_eigenmaps(weights, 4)
+    # Its ARPACK works on a shifted inverse and ignores loops, so there are none here.
+    expected = sklearn.manifold.SpectralEmbedding(
+        4, affinity="precomputed", eigen_solver="arpack", random_state=0
+    ).fit_transform(weights.toarray())
+    np.testing.assert_allclose(up_to_sign(found.coordinates, expected), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["dense", "sparse"])
+def test_laplacian_eigenmaps_solve_the_generalised_problem(weights, solver, monkeypatch):
+    monkeypatch.setattr(trigpoint.spectrum, "_DENSE_MAX", 1000 if solver == "dense" else 10)
+    found = laplacian_eigenmaps(weights, 5)
+    degrees = np.diag(weights.toarray().sum(axis=1))
+    expected, _ = eigh(degrees - weights.toarray(), degrees, subset_by_index=[1, 5])
+    np.testing.assert_allclose(found.eigenvalues, expected, atol=1e-10)
+    left = (degrees - weights.toarray()) @ found.coordinates
+    np.testing.assert_allclose(left, degrees @ found.coordinates * expected, atol=1e-9)
+    gram = found.coordinates.T @ degrees @ found.coordinates
+    np.testing.assert_allclose(gram, np.eye(5), atol=1e-9)
+
+
+def test_signs_are_fixed(weights):
+    coordinates = laplacian_eigenmaps(weights, 5).coordinates
+    largest = coordinates[np.abs(coordinates).argmax(axis=0), np.arange(5)]
+    assert (largest > 0).all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("time", [0, 1, 2.5])
+def test_diffusion_maps_by_definition(weights, alpha, time):
+    found = diffusion_maps(weights, 3, alpha=alpha, time=time)
+    W = weights.toarray()
+    density = W.sum(axis=1)
+    W = W / np.outer(density**alpha, density**alpha)
+    P = W / W.sum(axis=1, keepdims=True)
+    stationary = W.sum(axis=1) / W.sum()
+    psi = found.coordinates / found.eigenvalues**time
+    np.testing.assert_allclose(P @ psi, psi * found.eigenvalues, atol=1e-9)
+    np.testing.assert_allclose((psi**2 * stationary[:, None]).sum(axis=0), 1, atol=1e-9)
+    np.testing.assert_allclose(density_scale(weights, alpha), density**-alpha)
+
+
+def test_isomap_is_scikit_learns(roll):
+    X = roll[0][:500]
+    lengths = csr_array(kneighbors_graph(X, 10, mode="distance"))
+    lengths = lengths.maximum(lengths.T)
+    found = classical_scaling(geodesics(lengths), 3)
+    expected = sklearn.manifold.Isomap(n_neighbors=10, n_components=3, eigen_solver="dense")
+    with warnings.catch_warnings():
+        # scikit-learn's own use of SciPy.
+        warnings.simplefilter("ignore")
+        expected = expected.fit_transform(X)
+    np.testing.assert_allclose(up_to_sign(found.coordinates, expected), expected, atol=1e-6)
+
+
+def test_classical_scaling_recovers_a_configuration(rng):
+    points = rng.normal(size=(40, 3))
+    found = classical_scaling(cdist(points, points), 3).coordinates
+    np.testing.assert_allclose(cdist(found, found), cdist(points, points), atol=1e-9)
+
+
+def test_kernel_pca_is_scikit_learns(roll):
+    X = roll[0][:300]
+    found = kernel_pca(gaussian_kernel(X, 4.0), 5)
+    peer = sklearn.decomposition.KernelPCA(5, kernel="rbf", gamma=1 / 32, eigen_solver="dense")
+    expected = peer.fit_transform(X)
+    np.testing.assert_allclose(up_to_sign(found.coordinates, expected), expected, atol=1e-9)
+    np.testing.assert_allclose(found.eigenvalues, peer.eigenvalues_)
+
+
+def test_too_many_principal_components_are_refused():
+    points = np.arange(6.0)[:, None]
+    with pytest.raises(ValueError, match=r"n_components=3.*only 1 eigenvalues.*n_components <= 1"):
+        classical_scaling(cdist(points, points), 3)
+
+
+def test_independent_columns_skip_functions_of_earlier_ones(rng):
+    """A strip four times as long as wide: cosines of its length come first."""
+    s, h = rng.uniform(size=(2, 1000))
+    columns = [np.cos(np.pi * s), np.cos(2 * np.pi * s), np.cos(3 * np.pi * s), np.cos(np.pi * h)]
+    mixed = np.cos(np.pi * s) * np.cos(np.pi * h)
+    vectors = np.column_stack([*columns, mixed])
+    np.testing.assert_array_equal(independent_columns(vectors, 2), [0, 3])
+
+
+def test_independent_columns_say_when_there_are_too_few(rng):
+    s = rng.uniform(size=500)
+    vectors = np.column_stack([np.cos(j * np.pi * s) for j in range(1, 6)])
+    with pytest.warns(RedundantEigenvectorsWarning, match="only 1 independent"):
+        chosen = independent_columns(vectors, 2)
+    assert len(chosen) == 2
+
+
+def test_50_000_landmarks_finish_in_minutes():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(50_000, 3))
+    adjacency = kneighbors_graph(X, 15, mode="distance")
+    adjacency.data = np.exp(-(adjacency.data**2) / (2 * 0.02**2))
+    start = time.perf_counter()
+    spectrum = laplacian_eigenmaps(csr_array(adjacency.maximum(adjacency.T)), 3)
+    assert time.perf_counter() - start < 120
+    # The first modes of a cube: cosines along its axes, of nearly equal eigenvalues.
+    assert spectrum.eigenvalues[2] / spectrum.eigenvalues[0] < 1.3
