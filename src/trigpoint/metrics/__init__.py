@@ -1,0 +1,17 @@
+"""How good landmarks, their graph and the embedding are."""
+
+from trigpoint.metrics.approximation import nystrom_error, optimal_error
+from trigpoint.metrics.coverage import coverage_radius
+from trigpoint.metrics.embedding import coordinate_recovery, knn_accuracy, rank_correlation
+from trigpoint.metrics.neighborhoods import neighbor_recall, shortcut_rate
+
+__all__ = [
+    "coordinate_recovery",
+    "coverage_radius",
+    "knn_accuracy",
+    "neighbor_recall",
+    "nystrom_error",
+    "optimal_error",
+    "rank_correlation",
+    "shortcut_rate",
+]

@@ -1,0 +1,32 @@
+"""Nearest neighbours of many queries, the fastest way at hand."""
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from trigpoint.neighbors import TREE_MAX_DIMENSION
+from trigpoint.points import block_rows, row_blocks
+from trigpoint.threads import thread_count
+
+
+def nearest(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distances (float64) and rows of the `m` points nearest to each query, nearest first."""
+    distances = np.empty((len(queries), m))
+    rows = np.empty((len(queries), m), dtype=np.int64)
+    if points.shape[1] <= TREE_MAX_DIMENSION:
+        tree = cKDTree(points, balanced_tree=False)
+        for block in row_blocks(len(queries), block_rows(8 * (points.shape[1] + 2 * m))):
+            distances[block], rows[block] = tree.query(
+                queries[block], k=np.arange(1, m + 1), workers=thread_count(-1)
+            )
+        return distances, rows
+
+    from sklearn.neighbors import NearestNeighbors
+
+    centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    search = NearestNeighbors(n_neighbors=m, algorithm="brute").fit(points - centre)
+    for block in row_blocks(len(queries), block_rows(8 * points.shape[1] * (m + 1))):
+        rows[block] = search.kneighbors(queries[block] - centre, return_distance=False)
+        # By differences, since matrix products lose the digits of short distances.
+        difference = points[rows[block]].astype(np.float64) - queries[block, None]
+        distances[block] = np.sqrt(np.einsum("ijk,ijk->ij", difference, difference))
+    return distances, rows

@@ -1,0 +1,156 @@
+"""Every promise about bad input: an error that names the parameter, the value and the remedy."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import trigpoint as tp
+import trigpoint.memory
+
+ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA]
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+@pytest.fixture(name="X")
+def points(rng):
+    """Sixty points in the plane."""
+    return rng.normal(size=(60, 2))
+
+
+@each_estimator
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_missing_and_infinite_values(estimator, bad, X):
+    X[3, 1] = bad
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        estimator().fit(X)
+
+
+@each_estimator
+def test_new_points_with_missing_values_or_other_columns(estimator, X):
+    emb = estimator().fit(X)
+    with pytest.raises(ValueError, match="contains NaN"):
+        emb.transform(np.full((2, 2), np.nan))
+    with pytest.raises(ValueError, match=r"X has 3 features.*expecting 2"):
+        emb.transform(np.ones((2, 3)))
+
+
+@each_estimator
+def test_values_whose_squares_overflow(estimator, X):
+    with pytest.raises(ValueError, match=r"values up to .*overflow float64: rescale X"):
+        estimator().fit(X * 1e200)
+
+
+@each_estimator
+def test_huge_and_tiny_values_below_that_work(estimator, X):
+    for scale in (1e100, 1e-100):
+        assert np.isfinite(estimator().fit_transform(X * scale)).all()
+
+
+@each_estimator
+def test_too_few_points(estimator):
+    with pytest.raises(ValueError, match="minimum of 2"):
+        estimator().fit([[1.0, 2.0]])
+
+
+@each_estimator
+def test_one_point_repeated(estimator):
+    with pytest.raises(ValueError, match=r"1 distinct landmark\(s\).*at least 2"):
+        estimator().fit(np.ones((50, 3)))
+
+
+@each_estimator
+def test_more_landmarks_than_points_or_distinct_points(estimator, X):
+    with pytest.raises(ValueError, match=r"n_landmarks=61 is too large.*60 points"):
+        estimator(landmarks=61).fit(X)
+    with pytest.raises(ValueError, match=r"n_landmarks=40.*only 30 of the 60"):
+        estimator(landmarks=40, random_state=0).fit(np.repeat(X[:30], 2, axis=0))
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_components": 0}, ValueError, "n_components=0 is too small"),
+        ({"n_components": 60}, ValueError, "n_components=60 is too large.*60 landmarks"),
+        ({"n_components": "two"}, TypeError, "n_components must be a whole number"),
+        ({"landmarks": 0}, ValueError, "n_landmarks=0 is too small"),
+        ({"landmarks": True}, TypeError, "landmarks=True is not understood"),
+        ({"landmarks": "many"}, TypeError, "landmarks='many' is not understood"),
+        ({"landmarks": [0, 1, 99]}, ValueError, "rows from 0 to 99: choose rows from 0 to 59"),
+        ({"landmarks": [0, 1, 1]}, ValueError, "3 entries, only 2 of them distinct"),
+        ({"landmarks": np.ones((3, 5))}, ValueError, "5 columns and X has 2"),
+        ({"landmarks": np.full((3, 2), np.nan)}, ValueError, "NaN"),
+        ({"extension": "some"}, ValueError, "extension='some' is not known"),
+        ({"extension": 61}, ValueError, "extension=61 is too large.*60 landmarks"),
+        ({"random_state": "x"}, TypeError, "random_state must be"),
+        ({"n_jobs": 0}, ValueError, "n_jobs=0 is too small"),
+    ],
+)
+def test_bad_parameters_of_every_estimator(estimator, parameters, error, message, X):
+    with pytest.raises(error, match=message):
+        estimator(**parameters).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters", "message"),
+    [
+        (tp.LaplacianEigenmaps, {"graph": "cosine"}, "graph='cosine' is not known"),
+        (tp.LaplacianEigenmaps, {"n_neighbors": 60}, "n_neighbors=60 is too large"),
+        (tp.LaplacianEigenmaps, {"bandwidth": 0}, "bandwidth=0.0 is out of range"),
+        (tp.LaplacianEigenmaps, {"bandwidth": 1e-9}, "bandwidth=1e-09 is too small"),
+        (tp.LaplacianEigenmaps, {"eigenvectors": "best"}, "eigenvectors='best' is not known"),
+        (
+            tp.LaplacianEigenmaps,
+            {"graph": tp.KNNGraph(), "n_neighbors": 5},
+            "n_neighbors=5 has no effect",
+        ),
+        (
+            tp.LaplacianEigenmaps,
+            {"graph": tp.KNNGraph(), "bandwidth": 5},
+            "bandwidth=5 has no effect",
+        ),
+        (tp.LaplacianEigenmaps, {"graph": np.ones((3, 3))}, r"graph has shape \(3, 3\)"),
+        (tp.DiffusionMaps, {"alpha": -1}, "alpha=-1.0 is out of range"),
+        (tp.DiffusionMaps, {"time": -1}, "time=-1.0 is out of range"),
+        (tp.Isomap, {"extension": "all"}, "extension='all' would start a geodesic"),
+        (tp.KernelPCA, {"extension": "graph"}, "extension='graph' is not known"),
+        (tp.KernelPCA, {"bandwidth": -2}, "bandwidth=-2.0 is out of range"),
+    ],
+)
+def test_bad_parameters_of_one_estimator(estimator, parameters, message, X):
+    with pytest.raises(ValueError, match=message):
+        estimator(**parameters).fit(X)
+
+
+@each_estimator
+def test_sparse_matrices_are_refused(estimator):
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        estimator().fit(csr_array(np.eye(30)))
+
+
+def test_disconnected_data_warns_and_every_point_is_placed(rng):
+    X = np.concatenate([rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + 1000])
+    emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0)
+    with pytest.warns(tp.DisconnectedGraphWarning, match=r"2 components.*raise n_neighbors"):
+        Y = emb.fit_transform(X)
+    assert np.isfinite(Y).all()
+    assert len(emb.bridges_) == 1
+
+
+def test_coinciding_neighbours_warn(rng):
+    X = np.concatenate([np.repeat(rng.normal(size=(5, 2)), 40, axis=0), rng.normal(size=(100, 2))])
+    rows = np.concatenate([np.arange(0, 200, 40), np.arange(200, 300, 4)])
+    with pytest.warns(tp.SingularCovarianceWarning, match="5 of 30 landmarks"):
+        tp.LaplacianEigenmaps(landmarks=rows).fit(X)
+
+
+@pytest.mark.parametrize("estimator", [tp.Isomap, tp.KernelPCA])
+def test_dense_work_that_cannot_fit_is_refused_before_it_starts(estimator, X, monkeypatch):
+    monkeypatch.setattr(trigpoint.memory, "physical_memory", lambda: 1e3)
+    with pytest.raises(ValueError, match=r"60 landmarks need a dense matrix.*fewer landmarks"):
+        estimator().fit(X)
+
+
+def test_transform_before_fit_is_refused():
+    with pytest.raises(ValueError, match="not fitted"):
+        tp.LaplacianEigenmaps().transform([[1.0, 2.0]])

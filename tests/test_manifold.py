@@ -1,0 +1,262 @@
+"""The estimators as users meet them."""
+
+import numpy as np
+import pytest
+import sklearn.decomposition
+import sklearn.manifold
+from scipy.sparse import csr_array
+from scipy.stats import spearmanr
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+import trigpoint as tp
+from trigpoint.metrics import coordinate_recovery
+
+ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA]
+GRAPH_ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap]
+
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def up_to_sign(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    return found * np.sign((found * expected).sum(axis=0))
+
+
+@pytest.fixture(scope="module")
+def big_roll():
+    """The roll of 100,000 points."""
+    return tp.datasets.make_swiss_roll(100_000, random_state=0)
+
+
+@each_estimator
+def test_fit_transform_is_transform_of_the_training_points(estimator, roll):
+    X = roll[0]
+    emb = estimator(n_components=2, landmarks=120, random_state=0)
+    np.testing.assert_array_equal(emb.fit_transform(X), emb.transform(X))
+
+
+@each_estimator
+def test_landmarks_keep_their_coordinates(estimator, roll):
+    emb = estimator(n_components=3, landmarks=120, random_state=0).fit(roll[0])
+    np.testing.assert_array_equal(emb.landmarks_, roll[0][emb.landmark_indices_])
+    scale = np.abs(emb.embedding_).max()
+    np.testing.assert_allclose(emb.transform(emb.landmarks_), emb.embedding_, atol=1e-12 * scale)
+
+
+@each_estimator
+def test_same_seed_same_answer_with_any_number_of_threads(estimator, roll):
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            emb = estimator(landmarks=100, random_state=7, n_jobs=threads).fit(roll[0])
+            results.append((emb.landmark_indices_, emb.transform(roll[0])))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-6, atol=1e-9)
+
+
+@each_estimator
+def test_float32_stays_float32_and_agrees_with_float64(estimator, roll):
+    X = roll[0]
+    double = estimator(landmarks=100, random_state=0).fit(X)
+    single = estimator(landmarks=double.landmark_indices_).fit(X.astype(np.float32))
+    assert single.embedding_.dtype == np.float32
+    found = single.transform(X.astype(np.float32))
+    assert found.dtype == np.float32
+    expected = double.transform(X)
+    atol = 1e-3 * np.abs(expected).max()
+    np.testing.assert_allclose(up_to_sign(found, expected), expected, atol=atol)
+
+
+@each_estimator
+def test_inputs_and_global_random_state_are_left_alone(estimator, roll):
+    X = roll[0].copy()
+    X.setflags(write=False)
+    before = np.random.get_state()[1].copy()  # noqa: NPY002  the global state is the point
+    estimator(landmarks=100, random_state=0).fit(X).transform(X)
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+    np.testing.assert_array_equal(X, roll[0])
+
+
+def test_laplacian_eigenmaps_of_all_points_are_scikit_learns(roll):
+    X = roll[0][:600]
+    emb = tp.LaplacianEigenmaps(n_components=3, graph="euclidean", n_neighbors=12).fit(X)
+    np.testing.assert_array_equal(emb.landmark_indices_, np.arange(600))
+    without_loops = emb.graph_ - csr_array(np.eye(600))
+    emb = tp.LaplacianEigenmaps(n_components=3, graph=without_loops).fit(X)
+    peer = sklearn.manifold.SpectralEmbedding(
+        3, affinity="precomputed", eigen_solver="arpack", random_state=0
+    )
+    expected = peer.fit_transform(without_loops.toarray())
+    np.testing.assert_allclose(up_to_sign(emb.embedding_, expected), expected, atol=1e-8)
+
+
+def test_kernel_pca_of_all_points_is_scikit_learns(roll):
+    X = roll[0][:500]
+    emb = tp.KernelPCA(n_components=4, bandwidth=3.0)
+    peer = sklearn.decomposition.KernelPCA(4, kernel="rbf", gamma=1 / 18, eigen_solver="dense")
+    expected = peer.fit_transform(X)
+    np.testing.assert_allclose(up_to_sign(emb.fit_transform(X), expected), expected, atol=1e-9)
+
+
+def test_isomap_of_all_points_is_scikit_learns_on_the_same_graph(roll):
+    X = roll[0][:500]
+    emb = tp.Isomap(n_components=2, graph="euclidean", n_neighbors=10).fit(X)
+    peer = sklearn.manifold.Isomap(
+        n_components=2, n_neighbors=499, metric="precomputed", eigen_solver="dense"
+    )
+    expected = peer.fit_transform(emb.geodesics_)
+    np.testing.assert_allclose(up_to_sign(emb.embedding_, expected), expected, atol=1e-6)
+
+
+def test_leading_eigenvectors_recover_arc_length_and_independent_ones_height_too(big_roll):
+    """The figures of the README's Swiss roll, at a tenth of its size."""
+    X, intrinsic = big_roll
+    leading = tp.LaplacianEigenmaps(landmarks=1000, random_state=0).fit_transform(X)
+    assert abs(spearmanr(leading[:, 0], intrinsic[:, 0]).statistic) > 0.999
+    length, height = coordinate_recovery(leading, intrinsic)
+    assert length > 0.999
+    assert height < 0.3
+    independent = tp.LaplacianEigenmaps(
+        landmarks=1000, eigenvectors="independent", random_state=0
+    ).fit_transform(X)
+    length, height = coordinate_recovery(independent, intrinsic)
+    assert length > 0.999
+    assert height > 0.98
+
+
+def test_isomap_unrolls_to_true_scale(big_roll):
+    """Isomap's coordinates are lengths: they match arc length and height themselves."""
+    X, intrinsic = big_roll
+    emb = tp.Isomap(landmarks=500, random_state=0).fit(X)
+    Y = emb.transform(X[:5000])
+    for column in (0, 1):
+        slope = np.polyfit(intrinsic[:5000, column], Y[:, column], 1)[0]
+        # Paths over a graph turn left and right: they are a few per cent longer.
+        assert 0.99 < abs(slope) < 1.1
+        assert abs(np.corrcoef(intrinsic[:5000, column], Y[:, column])[0, 1]) > 0.99
+
+
+# Speaking for all points, landmarks of the next turn of the roll blur its ends a little.
+@pytest.mark.parametrize(("extension", "least"), [("graph", 0.99), (20, 0.99), ("all", 0.98)])
+@pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
+def test_every_extension_recovers_arc_length(estimator, extension, least, roll):
+    X, intrinsic = roll
+    emb = estimator(landmarks=300, extension=extension, random_state=0)
+    assert abs(spearmanr(emb.fit_transform(X)[:, 0], intrinsic[:, 0]).statistic) > least
+
+
+def test_automatic_extension_follows_the_graph_in_low_dimension_only(rng, roll):
+    high = roll[0] @ rng.normal(size=(3, 20))
+    for X, chosen in ((roll[0], "graph"), (high, "all")):
+        fitted = [
+            tp.LaplacianEigenmaps(landmarks=80, extension=extension, random_state=0).fit_transform(
+                X
+            )
+            for extension in ("auto", chosen)
+        ]
+        np.testing.assert_array_equal(*fitted)
+
+
+def test_landmarks_as_number_sampler_rows_or_points(roll):
+    X = roll[0]
+    by_number = tp.LaplacianEigenmaps(landmarks=80, random_state=3).fit(X)
+    sampler = tp.EfficientDPP(80, covariance="full")
+    by_sampler = tp.LaplacianEigenmaps(landmarks=sampler, random_state=3).fit(X)
+    np.testing.assert_array_equal(by_number.landmark_indices_, by_sampler.landmark_indices_)
+    by_rows = tp.LaplacianEigenmaps(landmarks=by_number.landmark_indices_).fit(X)
+    np.testing.assert_allclose(by_rows.transform(X), by_number.transform(X), atol=1e-9)
+    by_points = tp.LaplacianEigenmaps(landmarks=by_number.landmarks_).fit(X)
+    np.testing.assert_allclose(by_points.transform(X), by_number.transform(X), atol=1e-9)
+    assert by_points.landmark_indices_ is None
+    assert not hasattr(sampler, "indices_")
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        tp.Uniform(60),
+        tp.KMeansPlusPlus(60),
+        tp.KMeansLandmarks(60, snap=False),
+        tp.KDPP(60, bandwidth=2.0),
+        tp.ExactDPP(bandwidth=2.0),
+        tp.AnnealedDPP(60, bandwidth=2.0, n_sweeps=2),
+    ],
+    ids=lambda sampler: type(sampler).__name__,
+)
+def test_every_sampler_can_choose_the_landmarks(sampler, roll):
+    X = roll[0][:600]
+    emb = tp.LaplacianEigenmaps(landmarks=sampler, random_state=0).fit(X)
+    assert np.isfinite(emb.transform(X)).all()
+
+
+def test_graph_by_object_or_matrix(roll):
+    X = roll[0]
+    by_name = tp.LaplacianEigenmaps(
+        landmarks=100, graph="euclidean", n_neighbors=9, bandwidth=2.0, random_state=0
+    ).fit(X)
+    graph = tp.KNNGraph(9, metric="euclidean", bandwidth=2.0)
+    by_object = tp.LaplacianEigenmaps(landmarks=100, graph=graph, random_state=0).fit(X)
+    np.testing.assert_array_equal(by_name.embedding_, by_object.embedding_)
+    by_matrix = tp.LaplacianEigenmaps(
+        landmarks=100, graph=by_name.graph_, bandwidth=2.0, random_state=0
+    ).fit(X)
+    np.testing.assert_allclose(by_matrix.embedding_, by_name.embedding_, atol=1e-12)
+
+
+def test_duplicated_points_small_data_takes_each_once(rng):
+    X = np.repeat(rng.normal(size=(40, 3)), 3, axis=0)
+    emb = tp.LaplacianEigenmaps().fit(X)
+    assert len(emb.landmarks_) == 40
+    Y = emb.transform(X)
+    np.testing.assert_array_equal(Y[0::3], Y[1::3])
+
+
+def test_pipeline_clone_and_grid_search(roll):
+    X, intrinsic = roll
+    y = (intrinsic[:, 0] > np.median(intrinsic[:, 0])).astype(int)
+    pipeline = make_pipeline(
+        StandardScaler(),
+        tp.LaplacianEigenmaps(landmarks=tp.EfficientDPP(100), random_state=0),
+        KNeighborsClassifier(),
+    )
+    grid = {
+        "laplacianeigenmaps__n_neighbors": [8, 15],
+        "laplacianeigenmaps__landmarks__n_landmarks": [60, 120],
+    }
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(X[:1000], y[:1000])
+    assert search.score(X[1000:2000], y[1000:2000]) > 0.95
+    assert clone(pipeline).get_params()["laplacianeigenmaps__landmarks__n_landmarks"] == 100
+
+
+@each_estimator
+def test_set_output_gives_named_columns(estimator, roll):
+    emb = estimator(n_components=2, landmarks=50, random_state=0).set_output(transform="pandas")
+    frame = emb.fit_transform(roll[0])
+    name = type(emb).__name__.lower()
+    assert list(frame.columns) == [f"{name}0", f"{name}1"]
+
+
+def test_memory_maps_are_taken(tmp_path, roll):
+    np.save(tmp_path / "points.npy", roll[0].astype(np.float32))
+    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
+    emb = tp.LaplacianEigenmaps(landmarks=80, random_state=0).fit(mapped)
+    in_memory = tp.LaplacianEigenmaps(landmarks=80, random_state=0).fit(np.array(mapped))
+    np.testing.assert_array_equal(emb.landmark_indices_, in_memory.landmark_indices_)
+
+
+def test_stage_times_are_kept(roll):
+    emb = tp.LaplacianEigenmaps(landmarks=80, random_state=0).fit(roll[0])
+    assert list(emb.stage_seconds_) == ["landmarks", "graph", "spectrum"]
+
+
+def test_mnist_digits_are_told_apart(data_dir):
+    """A small version of the paper's experiment: 1-NN in the embedding."""
+    X, y = tp.datasets.load_mnist(data_dir / "mnist")
+    emb = tp.LaplacianEigenmaps(n_components=30, landmarks=500, random_state=0)
+    Y = emb.fit_transform(X[:10_000])
+    accuracy = tp.metrics.knn_accuracy(Y[:8000], y[:8000], Y[8000:], y[8000:10_000])
+    assert accuracy > 0.88
