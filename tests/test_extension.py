@@ -5,6 +5,7 @@ import pytest
 import sklearn.decomposition
 from scipy.spatial.distance import cdist
 
+from trigpoint.connectivity import DisconnectedGraphWarning
 from trigpoint.extension import (
     AllLandmarks,
     GeodesicExtension,
@@ -12,9 +13,10 @@ from trigpoint.extension import (
     KernelExtension,
     MarkovExtension,
     NearestLandmarks,
+    Rows,
     extend,
 )
-from trigpoint.graph import KNNGraph
+from trigpoint.graph import KNNGraph, without_bridges
 from trigpoint.kernels import gaussian_kernel
 from trigpoint.records import Landmarks
 from trigpoint.spectrum import (
@@ -39,11 +41,16 @@ def space(request, roll):
     return landmarks, graph, X[200:]
 
 
+def same(landmarks, bandwidth):
+    """One bandwidth for every landmark."""
+    return np.full(len(landmarks), bandwidth)
+
+
 def own_row(graph, row):
-    """Columns and squared distances of a landmark's own row of W."""
+    """A landmark's own row of W, as the support of a point."""
     columns = graph.weights[[row]].nonzero()[1]
-    squares = -2 * graph.bandwidth**2 * np.log(graph.weights[[row]].toarray()[0, columns])
-    return columns[None, :], squares[None, :]
+    squares = -2 * np.log(graph.weights[[row]].toarray()[0, columns])
+    return Rows(squares[None, :], np.ones((1, 1)), columns[None, :])
 
 
 @pytest.mark.parametrize("method", ["laplacian", "diffusion"])
@@ -55,9 +62,9 @@ def test_a_landmarks_own_row_gives_back_its_coordinates(space, method):
     else:
         spectrum = diffusion_maps(graph.weights, 4, alpha=1.0, time=2)
         mu, scale = spectrum.eigenvalues, density_scale(graph.weights, 1.0)
-    support = GraphNeighbors(landmarks, graph.lengths)
-    extension = MarkovExtension(support, spectrum.coordinates, mu, graph.bandwidth, scale)
-    rows = np.concatenate([extension.coordinates(*own_row(graph, row)) for row in range(200)])
+    support = GraphNeighbors(landmarks, graph)
+    extension = MarkovExtension(support, spectrum.coordinates, mu, scale)
+    rows = np.concatenate([extension.coordinates(own_row(graph, row)) for row in range(200)])
     np.testing.assert_allclose(rows, spectrum.coordinates, atol=1e-10)
     # The support finds that row by itself.
     np.testing.assert_allclose(extend(extension, landmarks), spectrum.coordinates, atol=1e-7)
@@ -67,36 +74,91 @@ def test_markov_extension_by_definition(space):
     landmarks, graph, X = space
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     mu = 1 - spectrum.eigenvalues
-    extension = MarkovExtension(AllLandmarks(landmarks), spectrum.coordinates, mu, 2.0)
+    extension = MarkovExtension(
+        AllLandmarks(landmarks, same(landmarks, 2.0)), spectrum.coordinates, mu
+    )
     kernel = np.exp(-cdist(X, landmarks, "sqeuclidean") / 8)
     expected = kernel / kernel.sum(axis=1, keepdims=True) @ spectrum.coordinates / mu
     np.testing.assert_allclose(extend(extension, X), expected, rtol=1e-6, atol=1e-9)
 
 
+def test_points_take_bandwidths_from_their_landmarks(space):
+    """At a landmark its own; elsewhere between those of the nearest three."""
+    landmarks, graph, X = space
+    for support in (
+        AllLandmarks(landmarks, graph.bandwidths),
+        NearestLandmarks(landmarks, graph.bandwidths, 200),
+    ):
+        rows = support(landmarks)
+        columns = np.arange(200)[None, :] if rows.columns is None else rows.columns
+        larger = np.maximum(graph.bandwidths[:, None], graph.bandwidths[columns])
+        np.testing.assert_allclose(rows.bandwidths, larger, rtol=1e-5)
+        assert (support(X).bandwidths <= graph.bandwidths.max() + 1e-12).all()
+
+
 def test_nearest_landmarks_are_the_nearest(space):
-    landmarks, _, X = space
-    columns, squares = NearestLandmarks(landmarks, 7)(X[:50])
+    landmarks, graph, X = space
+    rows = NearestLandmarks(landmarks, graph.bandwidths, 7)(X[:50])
+    squares, columns = rows.squares, rows.columns
     expected = np.sort(cdist(X[:50], landmarks), axis=1)[:, :7]
     np.testing.assert_allclose(np.sqrt(np.sort(squares, axis=1)), expected, rtol=1e-6, atol=1e-6)
     found = np.take_along_axis(cdist(X[:50], landmarks), columns, axis=1)
     np.testing.assert_allclose(found, np.sqrt(squares), rtol=1e-6, atol=1e-6)
 
 
-def test_graph_neighbours_are_those_of_the_nearest_landmark(space):
+def test_graph_neighbours_are_those_of_the_three_nearest_landmarks(space):
     landmarks, graph, X = space
-    columns, squares = GraphNeighbors(landmarks, graph.lengths)(X[:50])
-    nearest = cdist(X[:50], landmarks).argmin(axis=1)
-    for row, landmark in enumerate(nearest):
-        present = columns[row][np.isfinite(squares[row])]
-        assert set(present) == set(graph.weights[[landmark]].nonzero()[1])
+    squares, _, columns, shares, _ = GraphNeighbors(landmarks, graph)(X[:50])
+    to_all = cdist(X[:50], landmarks)
+    np.testing.assert_allclose(
+        np.sqrt(squares), np.take_along_axis(to_all, columns, axis=1), rtol=1e-6, atol=1e-6
+    )
+    for row, nearest in enumerate(np.argsort(to_all, axis=1)[:, :3]):
+        expected = set(graph.weights[nearest].nonzero()[1])
+        assert set(columns[row][shares[row] > 0]) == expected
+
+
+@pytest.mark.parametrize("method", ["laplacian", "isomap"])
+def test_coordinates_are_continuous_across_the_cells_of_the_landmarks(method, rng):
+    """Points a hair apart never jump, though a line across the square crosses many cells."""
+    landmarks = rng.uniform(size=(200, 2))
+    graph = KNNGraph(12, metric="euclidean").build(Landmarks(landmarks))
+    support = GraphNeighbors(landmarks, graph)
+    if method == "laplacian":
+        spectrum = laplacian_eigenmaps(graph.weights, 2)
+        extension = MarkovExtension(support, spectrum.coordinates, 1 - spectrum.eigenvalues)
+    else:
+        paths = geodesics(graph.lengths)
+        extension = GeodesicExtension(support, paths, classical_scaling(paths, 2))
+    for start, end in rng.uniform(size=(5, 2, 2)):
+        line = start + np.linspace(0, 1, 20_001)[:, None] * (end - start)
+        steps = np.linalg.norm(np.diff(extend(extension, line), axis=0), axis=1)
+        assert steps.max() < 20 * steps.mean()
+
+
+def test_bridges_keep_their_weight_in_the_extension(rng):
+    landmarks = np.concatenate([rng.uniform(size=(30, 2)), rng.uniform(size=(30, 2)) + 50])
+    with pytest.warns(DisconnectedGraphWarning):
+        graph = KNNGraph(9, metric="euclidean").build(Landmarks(landmarks))
+    spectrum = laplacian_eigenmaps(graph.weights, 3)
+    support = GraphNeighbors(landmarks, graph)
+    extension = MarkovExtension(support, spectrum.coordinates, 1 - spectrum.eigenvalues)
+    np.testing.assert_allclose(extend(extension, landmarks), spectrum.coordinates, atol=1e-10)
+    paths = geodesics(graph.lengths)
+    scaled = classical_scaling(paths, 2)
+    isomap = GeodesicExtension(GraphNeighbors(landmarks, without_bridges(graph)), paths, scaled)
+    np.testing.assert_allclose(extend(isomap, landmarks), scaled.coordinates, atol=1e-9)
 
 
 def test_all_landmarks_and_as_many_nearest_agree(space):
     landmarks, graph, X = space
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     results = [
-        extend(MarkovExtension(support, spectrum.coordinates, np.ones(3), 2.0), X)
-        for support in (AllLandmarks(landmarks), NearestLandmarks(landmarks, len(landmarks)))
+        extend(MarkovExtension(support, spectrum.coordinates, np.ones(3)), X)
+        for support in (
+            AllLandmarks(landmarks, graph.bandwidths),
+            NearestLandmarks(landmarks, graph.bandwidths, len(landmarks)),
+        )
     ]
     np.testing.assert_allclose(*results, rtol=1e-6, atol=1e-9)
 
@@ -105,7 +167,8 @@ def test_kernel_extension_is_scikit_learns_projection(space):
     landmarks, _, X = space
     kernel = gaussian_kernel(landmarks, 4.0)
     spectrum = kernel_pca(kernel, 4)
-    found = extend(KernelExtension(AllLandmarks(landmarks), kernel, spectrum, 4.0), X)
+    support = AllLandmarks(landmarks, same(landmarks, 4.0))
+    found = extend(KernelExtension(support, kernel, spectrum), X)
     peer = sklearn.decomposition.KernelPCA(4, kernel="rbf", gamma=1 / 32, eigen_solver="dense")
     peer.fit(landmarks)
     expected = peer.transform(X)
@@ -117,15 +180,18 @@ def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(sp
     landmarks, graph, X = space
     paths = geodesics(graph.lengths)
     spectrum = classical_scaling(paths, 3)
-    support = GraphNeighbors(landmarks, graph.lengths)
+    support = GraphNeighbors(landmarks, graph)
     extension = GeodesicExtension(support, paths, spectrum)
     np.testing.assert_allclose(
         extend(extension, landmarks), spectrum.coordinates, atol=1e-5 * paths.max()
     )
-    columns, squares = support(X[:5])
-    through = np.sqrt(squares)[:, :, None] + paths[columns]
-    centred = -(through.min(axis=1) ** 2 - (paths**2).mean(axis=0)) / 2
-    expected = centred @ (spectrum.coordinates / spectrum.eigenvalues)
+    rows = support(X[:5])
+    parts = [array.reshape(5, 3, -1) for array in (rows.squares, rows.columns, rows.shares)]
+    expected = np.zeros((5, 3))
+    for squares, columns, shares in zip(*(part.swapaxes(0, 1) for part in parts), strict=True):
+        through = np.where(shares > 0, np.sqrt(squares), np.inf)[:, :, None] + paths[columns]
+        centred = -(through.min(axis=1) ** 2 - (paths**2).mean(axis=0)) / 2
+        expected += shares[:, :1] * (centred @ (spectrum.coordinates / spectrum.eigenvalues))
     np.testing.assert_allclose(extend(extension, X[:5]), expected, atol=1e-8)
 
 
@@ -134,8 +200,8 @@ def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(sp
 def test_blocks_and_threads_change_nothing(space, rows, n_threads):
     landmarks, graph, X = space
     spectrum = laplacian_eigenmaps(graph.weights, 3)
-    support = GraphNeighbors(landmarks, graph.lengths)
-    extension = MarkovExtension(support, spectrum.coordinates, np.ones(3), graph.bandwidth)
+    support = GraphNeighbors(landmarks, graph)
+    extension = MarkovExtension(support, spectrum.coordinates, np.ones(3))
     whole = extend(extension, X[:300])
     np.testing.assert_allclose(
         extend(extension, X[:300], n_threads, rows), whole, rtol=1e-9, atol=1e-12
@@ -146,8 +212,8 @@ def test_points_far_from_every_landmark_get_finite_coordinates(space):
     landmarks, graph, _ = space
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     far = landmarks[:2] + 1e4
-    for support in (AllLandmarks(landmarks), GraphNeighbors(landmarks, graph.lengths)):
-        extension = MarkovExtension(support, spectrum.coordinates, np.ones(3), graph.bandwidth)
+    for support in (AllLandmarks(landmarks, graph.bandwidths), GraphNeighbors(landmarks, graph)):
+        extension = MarkovExtension(support, spectrum.coordinates, np.ones(3))
         found = extend(extension, far)
         assert np.isfinite(found).all()
         assert (np.abs(found) <= np.abs(spectrum.coordinates).max(axis=0) + 1e-9).all()
@@ -156,6 +222,6 @@ def test_points_far_from_every_landmark_get_finite_coordinates(space):
 def test_float32_in_float32_out(space):
     landmarks, graph, X = space
     spectrum = laplacian_eigenmaps(graph.weights, 3)
-    support = GraphNeighbors(landmarks.astype(np.float32), graph.lengths)
-    extension = MarkovExtension(support, spectrum.coordinates, np.ones(3), graph.bandwidth)
+    support = GraphNeighbors(landmarks.astype(np.float32), graph)
+    extension = MarkovExtension(support, spectrum.coordinates, np.ones(3))
     assert extend(extension, X.astype(np.float32)).dtype == np.float32

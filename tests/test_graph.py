@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 import trigpoint.graph
 from trigpoint.connectivity import DisconnectedGraphWarning
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.graph import KNNGraph, RadiusGraph, precomputed_graph
+from trigpoint.graph import KNNGraph, RadiusGraph, precomputed_graph, without_bridges
 from trigpoint.landmarks import EfficientDPP
 from trigpoint.metrics import neighbor_recall, shortcut_rate
 from trigpoint.records import Landmarks
@@ -45,11 +45,25 @@ def test_euclidean_neighbours_and_weights_by_definition(landmarks):
     np.testing.assert_allclose(built.lengths.toarray()[present], distances[present])
 
 
-def test_default_bandwidth_is_half_the_median_longest_edge():
-    points = np.array([[0.0], [1.0], [3.0], [6.0]])
-    # Mutual or nearest edges: 0-1, 1-2, 2-3, of which the longest at each end are 1, 2, 3, 3.
-    built = KNNGraph(1, metric="euclidean").build(Landmarks(points))
-    assert built.bandwidth == 1.25
+def test_automatic_bandwidths_follow_the_edges_and_make_the_mean_weight_a_fifth(landmarks):
+    built = KNNGraph(6, metric="euclidean").build(landmarks)
+    lengths = built.lengths.toarray()
+    edge = lengths > 0
+    reach = [np.quantile(row[row > 0], 0.5, method="lower") for row in lengths]
+    assert np.ptp(built.bandwidths / reach) < 1e-9
+    larger = np.maximum(built.bandwidths[:, None], built.bandwidths)
+    expected = np.exp(-(lengths**2) / (2 * larger**2))[edge]
+    np.testing.assert_allclose(built.weights.toarray()[edge], expected)
+    assert expected.mean() == pytest.approx(0.2, abs=1e-6)
+
+
+def test_a_landmark_far_from_all_others_still_counts(rng):
+    """With one bandwidth for all, the outlier's edges would underflow and cut it off."""
+    points = np.concatenate([rng.normal(size=(100, 2)), [[1e4, 0]]])
+    built = KNNGraph(8, metric="euclidean").build(Landmarks(points))
+    assert not len(built.bridges)
+    edge_weight = np.asarray(built.weights.sum(axis=1)).ravel() - 1
+    assert edge_weight[100] > 0.1 * np.median(edge_weight)
 
 
 def test_radius_graph_by_definition(landmarks):
@@ -77,10 +91,13 @@ def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
     closest = np.unravel_index(between.argmin(), between.shape)
     np.testing.assert_array_equal(built.bridges, [[closest[0], closest[1] + 30]])
     assert connected_components(built.weights)[0] == 1
-    # Its Gaussian would underflow; it weighs as much as the lightest ordinary edge instead.
+    # Its Gaussian would underflow; it weighs as much as the mean ordinary edge instead.
     i, j = built.bridges[0]
-    assert built.weights[i, j] == built.weights.data.min() > 0
+    assert built.weights[i, j] == pytest.approx(0.2, abs=1e-6)
     assert built.lengths[i, j] == pytest.approx(between.min())
+    apart = without_bridges(built)
+    assert connected_components(apart.weights)[0] == 2
+    assert connected_components(apart.lengths)[0] == 2
 
 
 def test_bhattacharyya_graph_avoids_shortcuts_where_the_euclidean_one_takes_them():
@@ -114,7 +131,7 @@ def test_precomputed_graph_in_pieces_is_joined(rng):
     with pytest.warns(DisconnectedGraphWarning, match="2 components"):
         built = precomputed_graph(pieces, points, None)
     assert connected_components(built.weights)[0] == 1
-    assert built.weights[*built.bridges[0]] == 0.5
+    assert built.weights[*built.bridges[0]] == 0.75
 
 
 @pytest.mark.parametrize(

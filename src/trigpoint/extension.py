@@ -5,7 +5,7 @@ A *support* says, for a block of points, which landmarks speak for each and how 
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from trigpoint.kernels import gaussian, squared_distances
 from trigpoint.neighbors import TREE_MAX_DIMENSION, TreeIndex
 from trigpoint.points import block_rows, row_blocks
-from trigpoint.records import Spectrum
+from trigpoint.records import LandmarkGraph, Spectrum
 from trigpoint.threads import thread_map
 
 # Temporaries of a megabyte stay in the second-level cache and are recycled by the allocator; with
@@ -22,91 +22,181 @@ _BLOCK_BYTES = 2**20
 _MIN_BLOCK_ROWS = 64
 
 
+# So many nearest landmarks share their neighbourhoods with a point that follows the graph.
+_BLENDED = 3
+
+
+class Rows(NamedTuple):
+    """Which landmarks speak for each point of a block, how far they are and how much they count.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (b, width)
+        Squared distances.
+    bandwidths : ndarray of shape (b, width), (b, 1) or (1, 1)
+        Gaussian bandwidths that go with them.
+    columns : int64 ndarray of shape (b, width) or None
+        The landmarks, which may come up more than once; ``None`` for all in order.
+    shares : ndarray of shape (b, width) or None
+        Factor of each place; 0 for a place that does not count, ``None`` for 1 throughout.
+    parts : int
+        Number of equal parts of a row, each the neighbourhood of the landmark that comes first.
+    """
+
+    squares: np.ndarray
+    bandwidths: np.ndarray
+    columns: np.ndarray | None = None
+    shares: np.ndarray | None = None
+    parts: int = 1
+
+
 class Support(Protocol):
     """Which landmarks speak for a point; `row_values` numbers are held for each at most."""
 
     row_values: int
 
-    def __call__(self, X: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-        """Columns and squared distances, each of shape (b, width), for a block of b points.
-
-        No columns stand for all landmarks in order; an infinite distance marks an empty place.
-        """
+    def __call__(self, X: np.ndarray) -> Rows:
+        """Landmarks that speak for each point of a block."""
 
 
 class AllLandmarks:
     """Every landmark speaks for every point: the dense extension of the paper."""
 
-    def __init__(self, landmarks: np.ndarray) -> None:
-        self.landmarks = landmarks
+    def __init__(self, landmarks: np.ndarray, bandwidths: np.ndarray) -> None:
+        self._search = _LandmarkSearch(landmarks)
+        self._bandwidths = bandwidths
+        self._landmarks = landmarks
         self.row_values = len(landmarks)
 
-    def __call__(self, X: np.ndarray) -> tuple[None, np.ndarray]:
-        """No columns, and squared distances to all landmarks."""
-        return None, squared_distances(X, self.landmarks)
+    def __call__(self, X: np.ndarray) -> Rows:
+        """Landmarks that speak for each point of a block."""
+        squares = squared_distances(X, self._landmarks)
+        if np.ptp(self._bandwidths) == 0:
+            return Rows(squares, self._bandwidths[:1, None])
+        own = self._search.interpolated(X, self._bandwidths)
+        return Rows(squares, np.maximum(own[:, None], self._bandwidths))
 
 
 class NearestLandmarks:
     """The nearest few landmarks speak for a point."""
 
-    def __init__(self, landmarks: np.ndarray, n_neighbors: int) -> None:
-        self.landmarks = landmarks
-        self.width = n_neighbors
-        self._tree = _tree(landmarks)
-        self.row_values = n_neighbors if self._tree else len(landmarks)
+    def __init__(self, landmarks: np.ndarray, bandwidths: np.ndarray, n_neighbors: int) -> None:
+        self._search = _LandmarkSearch(landmarks)
+        self._bandwidths = bandwidths
+        self._n_neighbors = n_neighbors
+        self.row_values = max(n_neighbors, self._search.row_values)
 
-    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Columns and squared distances of the landmarks that speak for each point."""
-        if self._tree is not None:
-            distances, columns = self._tree.query(X, self.width)
-            return columns, distances**2
-        squares = squared_distances(X, self.landmarks)
-        if self.width == len(self.landmarks):
-            return np.tile(np.arange(self.width), (len(X), 1)), squares
-        columns = np.argpartition(squares, self.width - 1, axis=1)[:, : self.width]
-        return columns, np.take_along_axis(squares, columns, axis=1)
+    def __call__(self, X: np.ndarray) -> Rows:
+        """Landmarks that speak for each point of a block."""
+        distances, columns = self._search.nearest(X, self._n_neighbors)
+        own = self._search.interpolated(X, self._bandwidths)
+        bandwidths = np.maximum(own[:, None], self._bandwidths[columns])
+        return Rows(distances**2, bandwidths, columns)
 
 
 class GraphNeighbors:
-    """The nearest landmark and its neighbours in the landmark graph speak for a point.
+    """The nearest landmarks' neighbours in the landmark graph speak for a point.
 
-    So a point inherits the neighbourhood of its landmark and takes no shortcut that the graph
-    does not take; a landmark itself gets exactly its own row of the graph. One nearest neighbour
-    a point is also much cheaper to find than many.
+    So a point inherits the neighbourhoods of its landmarks and takes no shortcut that the graph
+    does not take. The nearest three landmarks share in it, by weights that go to 1 at a landmark
+    and to 0 where another takes its place among the three. A landmark itself gets exactly its own
+    row of the graph, and coordinates are continuous: with the nearest landmark alone, pictures
+    showed a crack around each cell.
+
+    A bridge, much longer than the bandwidth, keeps its weight wherever the point is in the cell of
+    the landmark where it starts.
     """
 
-    def __init__(self, landmarks: np.ndarray, lengths: csr_array) -> None:
-        self.landmarks = landmarks
-        self._tree = _tree(landmarks)
+    def __init__(self, landmarks: np.ndarray, graph: LandmarkGraph) -> None:
+        self._search = _LandmarkSearch(landmarks)
         k = len(landmarks)
-        degrees = np.diff(lengths.indptr)
+        edges = graph.lengths
+        degrees = np.diff(edges.indptr)
         width = int(degrees.max()) + 1
-        self.row_values = width * landmarks.shape[1] if self._tree else k
-        # Rows of different length are filled up; `_present` tells the places that count.
-        self._present = np.arange(width) <= degrees[:, None]
-        self._columns = np.zeros((k, width), dtype=np.int64)
-        self._columns[:, 0] = np.arange(k)
-        self._columns[:, 1:][self._present[:, 1:]] = lengths.indices
+        # Each landmark comes first in its own row; shorter rows are filled up with factors of 0.
+        self._factors = (np.arange(width) <= degrees[:, None]).astype(np.float64)
+        self._columns = np.tile(np.arange(k)[:, None], width)
+        self._columns[:, 1:][self._factors[:, 1:] > 0] = edges.indices
+        # The landmark from which a place is measured: itself, or where the bridge starts.
+        self._measured = self._columns.copy()
+        for start, end in np.concatenate([graph.bridges, graph.bridges[:, ::-1]]):
+            place = np.flatnonzero(self._columns[start] == end)[0]
+            self._measured[start, place] = start
+            self._factors[start, place] = graph.weights[start, end]
+        self._bandwidths = np.maximum(graph.bandwidths[:, None], graph.bandwidths[self._measured])
+        self.row_values = max(_BLENDED * width * landmarks.shape[1], self._search.row_values)
 
-    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Columns and squared distances of the landmarks that speak for each point."""
+    def __call__(self, X: np.ndarray) -> Rows:
+        """Landmarks that speak for each point of a block."""
+        nearest, shares = self._search.shares(X)
+        squares = self._search.squares(X, self._measured[nearest].reshape(len(X), -1))
+        return Rows(
+            squares,
+            self._bandwidths[nearest].reshape(squares.shape),
+            self._columns[nearest].reshape(squares.shape),
+            (self._factors[nearest] * shares[:, :, None]).reshape(squares.shape),
+            parts=nearest.shape[1],
+        )
+
+
+def _shepard_shares(distances: np.ndarray, next_distance: np.ndarray) -> np.ndarray:
+    """Weights ``((r - distance) / distance)^2`` of each row, scaled so that they sum to 1.
+
+    `r` is the distance (b, 1) to the next landmark, of which there may be none (b, 0). These are
+    the weights of D. Shepard (1968) as modified by R. Franke and G. Nielson (1980).
+    """
+    # Relative to the first distance, so that a point on a landmark is no special case but 0 / 0.
+    with np.errstate(invalid="ignore"):
+        closeness = np.nan_to_num(distances[:, :1] / distances, nan=1.0)
+    if next_distance.shape[1]:
+        closeness *= next_distance - distances
+        # Where all are equally far, all count.
+        closeness[~closeness.any(axis=1)] = 1.0
+    closeness /= closeness.max(axis=1, keepdims=True)
+    np.square(closeness, out=closeness)
+    return closeness / closeness.sum(axis=1, keepdims=True)
+
+
+class _LandmarkSearch:
+    """Nearest landmarks of blocks of points, and distances to chosen ones."""
+
+    def __init__(self, landmarks: np.ndarray) -> None:
+        self._landmarks = landmarks
+        low = landmarks.shape[1] <= TREE_MAX_DIMENSION
+        # One thread: the blocks of points are spread over the threads already.
+        self._tree = TreeIndex(landmarks, 1) if low else None
+        self.row_values = 0 if low else len(landmarks)
+
+    def shares(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Few nearest landmarks of each point and their shares in it, continuous in the point."""
+        distances, nearest = self.nearest(X, min(_BLENDED + 1, len(self._landmarks)))
+        shares = _shepard_shares(distances[:, :_BLENDED], distances[:, _BLENDED:])
+        return nearest[:, :_BLENDED], shares
+
+    def interpolated(self, X: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Values of the landmarks carried to points, by their shares."""
+        if np.ptp(values) == 0:
+            return np.full(len(X), values[0])
+        nearest, shares = self.shares(X)
+        return np.einsum("ij,ij->i", shares, values[nearest])
+
+    def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and landmarks, each of shape (b, count), nearest first."""
         if self._tree is not None:
-            nearest = self._tree.query(X, 1)[1][:, 0]
-            columns = self._columns[nearest]
-            difference = X[:, None, :].astype(np.float64) - self.landmarks[columns]
-            squares = np.einsum("ijk,ijk->ij", difference, difference)
-        else:
-            to_all = squared_distances(X, self.landmarks)
-            nearest = to_all.argmin(axis=1)
-            columns = self._columns[nearest]
-            squares = np.take_along_axis(to_all, columns, axis=1)
-        return columns, np.where(self._present[nearest], squares, np.inf)
+            return self._tree.query(X, count)
+        squares = squared_distances(X, self._landmarks)
+        columns = np.argpartition(squares, count - 1, axis=1)[:, :count]
+        found = np.take_along_axis(squares, columns, axis=1)
+        order = np.argsort(found, axis=1, kind="stable")
+        columns = np.take_along_axis(columns, order, axis=1)
+        return np.sqrt(np.take_along_axis(found, order, axis=1)), columns
 
-
-def _tree(landmarks: np.ndarray) -> TreeIndex | None:
-    """Build a tree in low dimension; in high dimension one product gives all the distances."""
-    # One thread: the blocks of points are spread over the threads already.
-    return TreeIndex(landmarks, 1) if landmarks.shape[1] <= TREE_MAX_DIMENSION else None
+    def squares(self, X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Squared distances from each point to the landmarks in its row of `columns`."""
+        if self._tree is None:
+            return np.take_along_axis(squared_distances(X, self._landmarks), columns, axis=1)
+        difference = X[:, None, :].astype(np.float64) - self._landmarks[columns]
+        return np.einsum("ijk,ijk->ij", difference, difference)
 
 
 class Extension(Protocol):
@@ -116,7 +206,7 @@ class Extension(Protocol):
     n_components: int
     row_values: int
 
-    def coordinates(self, columns: np.ndarray | None, squares: np.ndarray) -> np.ndarray:
+    def coordinates(self, rows: Rows) -> np.ndarray:
         """Coordinates (b, l) for a block of points whose support is given."""
 
 
@@ -134,8 +224,6 @@ class MarkovExtension:
         Coordinates of the landmarks.
     mu : ndarray of shape (l,)
         Eigenvalues of the row-normalised kernel.
-    bandwidth : float
-        Gaussian bandwidth of the kernel.
     scale : ndarray of shape (k,) or None
         Factor of each landmark in the kernel, for the density normalisation of diffusion maps.
 
@@ -150,32 +238,34 @@ class MarkovExtension:
         support: Support,
         coordinates: np.ndarray,
         mu: np.ndarray,
-        bandwidth: float,
         scale: np.ndarray | None = None,
     ) -> None:
         self.support = support
         self.n_components = coordinates.shape[1]
         self.row_values = support.row_values
         self._stretched = coordinates / mu
-        self._bandwidth = bandwidth
         self._scale = scale
 
-    def coordinates(self, columns: np.ndarray | None, squares: np.ndarray) -> np.ndarray:
+    def coordinates(self, rows: Rows) -> np.ndarray:
         """Coordinates (b, l) for a block of points whose support is given."""
-        # The smallest distance cancels in the ratio; without it, far points would be 0 / 0.
-        weights = gaussian(squares - squares.min(axis=1, keepdims=True), self._bandwidth)
+        exponents = rows.squares / rows.bandwidths**2
+        if rows.shares is not None:
+            exponents[rows.shares == 0] = np.inf
+        # The smallest exponent cancels in the ratio; without it, far points would be 0 / 0.
+        exponents -= exponents.min(axis=1, keepdims=True)
+        weights = gaussian(exponents, 1.0)
+        if rows.shares is not None:
+            weights *= rows.shares
         if self._scale is not None:
-            weights *= self._scale if columns is None else self._scale[columns]
+            weights *= self._scale if rows.columns is None else self._scale[rows.columns]
         weights /= weights.sum(axis=1, keepdims=True)
-        return _weighted_sum(weights, columns, self._stretched)
+        return _weighted_sum(weights, rows.columns, self._stretched)
 
 
 class KernelExtension:
     """Extension of kernel PCA: projection of a point's kernel row on the components."""
 
-    def __init__(
-        self, support: Support, kernel: np.ndarray, spectrum: Spectrum, bandwidth: float
-    ) -> None:
+    def __init__(self, support: Support, kernel: np.ndarray, spectrum: Spectrum) -> None:
         self.support = support
         self.n_components = spectrum.coordinates.shape[1]
         self.row_values = support.row_values
@@ -183,16 +273,19 @@ class KernelExtension:
         # Components sum to zero over the landmarks, so only the kernel's column means remain of
         # the centring.
         self._offset = kernel.mean(axis=0) @ self._components
-        self._bandwidth = bandwidth
 
-    def coordinates(self, columns: np.ndarray | None, squares: np.ndarray) -> np.ndarray:
+    def coordinates(self, rows: Rows) -> np.ndarray:
         """Coordinates (b, l) for a block of points whose support is given."""
-        weights = gaussian(squares, self._bandwidth)
-        return _weighted_sum(weights, columns, self._components) - self._offset
+        weights = gaussian(rows.squares / rows.bandwidths**2, 1.0)
+        return _weighted_sum(weights, rows.columns, self._components) - self._offset
 
 
 class GeodesicExtension:
-    """Extension of Isomap: geodesics to all landmarks through those of the support."""
+    """Extension of Isomap: geodesics to all landmarks through those of the support.
+
+    A support that follows the graph should be one without bridges: what lies beyond a bridge is
+    reached from where it starts.
+    """
 
     def __init__(self, support: Support, geodesics: np.ndarray, spectrum: Spectrum) -> None:
         self.support = support
@@ -202,17 +295,31 @@ class GeodesicExtension:
         self._components = spectrum.coordinates / spectrum.eigenvalues
         self._offset = np.square(geodesics).mean(axis=0) @ self._components / 2
 
-    def coordinates(self, columns: np.ndarray | None, squares: np.ndarray) -> np.ndarray:
+    def coordinates(self, rows: Rows) -> np.ndarray:
         """Coordinates (b, l) for a block of points whose support is given."""
-        if columns is None:
+        if rows.columns is None:
             raise ValueError("geodesics start at the landmarks near a point, not at all of them")
-        lengths = np.sqrt(squares)
-        paths = np.full((len(squares), len(self._geodesics)), np.inf)
-        for place in range(columns.shape[1]):
+        lengths = np.sqrt(rows.squares)
+        shares = rows.shares if rows.shares is not None else np.ones_like(lengths)
+        lengths[shares == 0] = np.inf
+        result = np.zeros((len(lengths), self.n_components))
+        for part in np.split(np.arange(lengths.shape[1]), rows.parts):
+            squares = self._shortest(lengths[:, part], rows.columns[:, part]) ** 2
+            found = self._offset - squares @ self._components / 2
+            # The landmark that comes first in a part has the share of the whole part.
+            result += shares[:, part[:1]] * found
+        return result
+
+    def _shortest(self, lengths: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Shortest paths (b, k) to all landmarks that start with one of these lengths."""
+        paths = np.full((len(lengths), len(self._geodesics)), np.inf)
+        for place in range(lengths.shape[1]):
             through = self._geodesics[columns[:, place]]
             through += lengths[:, place, None]
             np.minimum(paths, through, out=paths)
-        return self._offset - np.square(paths, out=paths) @ self._components / 2
+        # A part without any share has no finite path, and no say.
+        paths[~np.isfinite(lengths).any(axis=1)] = 0
+        return paths
 
 
 def _weighted_sum(
@@ -257,6 +364,6 @@ def _extended_blocks(
         rows = max(_MIN_BLOCK_ROWS, block_rows(8 * extension.row_values, _BLOCK_BYTES))
 
     def one(part: slice) -> tuple[slice, np.ndarray]:
-        return part, extension.coordinates(*extension.support(X[part]))
+        return part, extension.coordinates(extension.support(X[part]))
 
     yield from thread_map(one, row_blocks(len(X), rows), n_threads)

@@ -21,7 +21,11 @@ logger = logging.getLogger(__name__)
 
 METRICS = ("bhattacharyya", "euclidean")
 
-_DEFAULT_NEIGHBORS = 15
+_DEFAULT_NEIGHBORS = 20
+
+# Mean weight of an edge under the automatic bandwidths.
+_MEAN_WEIGHT = 0.2
+_NEGLIGIBLE = 1e-12
 
 # Work for Bhattacharyya distances, in numbers read: about ten seconds on one core. A graph of so
 # many landmarks that all pairs would cost more looks among the Euclidean nearest ones only.
@@ -53,12 +57,10 @@ class _Graph(BaseEstimator):
         -------
         LandmarkGraph
         """
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
         left, right = self._edges(landmarks, n_threads)
-        if self.bandwidth is None:
-            bandwidth = edge_bandwidth(landmarks.points, left, right)
-        else:
-            bandwidth = check_positive("bandwidth", self.bandwidth)
-        return weighted_graph(landmarks.points, left, right, bandwidth)
+        return weighted_graph(landmarks.points, left, right, self.bandwidth)
 
     def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Directed edges as two index arrays; weights and symmetry come later."""
@@ -74,19 +76,20 @@ class KNNGraph(_Graph):
     Parameters
     ----------
     n_neighbors : int or None, default=None
-        Number of neighbours of each landmark; ``None`` takes 15, or all when there are fewer.
+        Number of neighbours of each landmark; ``None`` takes 20, or all when there are fewer.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
         What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
         (section 3.3 of the paper), so that landmarks across a gap are far even when they are
         close in space.
     bandwidth : float or None, default=None
-        Gaussian bandwidth of the weights. ``None`` takes half the median length of each
-        landmark's longest edge.
+        Gaussian bandwidth of the weights. ``None`` gives each landmark its own, in proportion
+        to the length of its edges and such that edges weigh 0.2 on average.
 
     Notes
     -----
     Weights are Gaussian in the Euclidean length of an edge and 1 on the diagonal: a sparse version
-    of the landmarks' kernel matrix.
+    of the landmarks' kernel matrix. Where the two ends have bandwidths of their own, the larger
+    one counts.
 
     Linking by either one's choice alone would keep what landmarks at a border choose for want of
     anything nearer, most of which are shortcuts: on a Swiss roll of 1,000 landmarks with 200
@@ -133,7 +136,7 @@ class RadiusGraph(_Graph):
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
         As for `KNNGraph`.
     bandwidth : float or None, default=None
-        As for `KNNGraph`; ``None`` takes half the median length of each landmark's longest edge.
+        As for `KNNGraph`.
     """
 
     def __init__(
@@ -225,17 +228,42 @@ def _agreed(neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return left[nearer_half | mutual], right[nearer_half | mutual]
 
 
-def edge_bandwidth(points: np.ndarray, left: np.ndarray, right: np.ndarray) -> float:
-    """Half the median length of each landmark's longest edge.
+def local_bandwidths(
+    k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
+    """Bandwidths in proportion to the median length of each landmark's edges.
 
-    The last neighbour then weighs ``exp(-2)``, about an eighth of the first: far enough for a
-    smooth graph, light enough that it hardly matters which neighbour is the last.
+    One factor for all makes edges weigh 0.2 on average. On a sheet a bandwidth is then about a
+    third of the reach of a neighbourhood, so that its last members weigh a hundredth and it hardly
+    matters which they are; in high dimension, where all neighbours are equally far, about half.
+    With one bandwidth for all, landmarks in sparse parts would hang by edges of no weight, and
+    each would take an eigenvector for itself: so it went on the fish bowl and on LiDAR.
+
+    References
+    ----------
+    L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS, 2004.
     """
-    longest = np.zeros(len(points))
-    lengths = _lengths(points, left, right)
-    for ends in (left, right):
-        np.maximum.at(longest, ends, lengths)
-    return float(np.median(longest[longest > 0])) / 2
+    reach = _median_length(k, left, right, lengths)
+    relative = lengths / np.maximum(reach[left], reach[right])
+    low, high = -8.0, 8.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        if gaussian(relative**2, np.exp(middle)).mean() < _MEAN_WEIGHT:
+            low = middle
+        else:
+            high = middle
+    return reach * np.exp(high)
+
+
+def _median_length(k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Median length of the edges of each landmark, the lower one of an even number."""
+    ends, both = np.concatenate([left, right]), np.concatenate([lengths, lengths])
+    order = np.lexsort((both, ends))
+    degrees = np.bincount(ends, minlength=k)
+    middle = np.cumsum(degrees) - degrees + np.maximum(degrees - 1, 0) // 2
+    medians = both[order][np.minimum(middle, len(both) - 1)]
+    # A landmark without edges will get bridges; any positive number serves it.
+    return np.where(degrees > 0, medians, lengths.max())
 
 
 def _lengths(points: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -247,28 +275,35 @@ def _lengths(points: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndar
 
 
 def weighted_graph(
-    points: np.ndarray, left: np.ndarray, right: np.ndarray, bandwidth: float
+    points: np.ndarray, left: np.ndarray, right: np.ndarray, bandwidth: float | None
 ) -> LandmarkGraph:
     """Turn directed edges into the symmetric, connected, Gaussian-weighted graph."""
     k = len(points)
     left, right = np.unique(np.sort(np.stack([left, right], axis=1), axis=1), axis=0).T
-    weights = gaussian(_lengths(points, left, right) ** 2, bandwidth)
-    if not weights.all():
-        typical = edge_bandwidth(points, left, right)
+    lengths = _lengths(points, left, right)
+    automatic = local_bandwidths(k, left, right, lengths)
+    bandwidths = automatic if bandwidth is None else np.full(k, float(bandwidth))
+    weights = gaussian((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2, 1.0)
+    if bandwidth is not None and not weights.all():
         raise ValueError(
             f"bandwidth={bandwidth:g} is too small for this graph: the weight of an edge "
-            f"underflows to 0; choose one near {typical:.3g}, or None for that value"
+            f"underflows to 0; choose one near {np.median(automatic):.3g}, or None to let each "
+            "landmark have its own"
         )
-    bridges = _join(_symmetric(k, left, right, weights), points)
-    if len(bridges):
-        left, right = np.concatenate([left, bridges[:, 0]]), np.concatenate([right, bridges[:, 1]])
-        # A Gaussian of a long bridge would underflow and cut the graph again.
-        weights = np.concatenate([weights, np.full(len(bridges), weights.min())])
-    lengths = _symmetric(k, left, right, _lengths(points, left, right))
-    with_loops = _symmetric(k, left, right, weights) + csr_array(
-        (np.ones(k), (np.arange(k), np.arange(k))), shape=(k, k)
+    # Edges this light would leave the graph in pieces all the same, for the solver.
+    heavy = weights > _NEGLIGIBLE
+    matrix, bridges = _joined(_symmetric(k, left[heavy], right[heavy], weights[heavy]), points)
+    loops = csr_array((np.ones(k), (np.arange(k), np.arange(k))), shape=(k, k))
+    return LandmarkGraph(
+        (matrix + loops).tocsr(), _edge_lengths(matrix, points), bridges, bandwidths
     )
-    return LandmarkGraph(with_loops.tocsr(), lengths, bridges, bandwidth)
+
+
+def _edge_lengths(weights: csr_array, points: np.ndarray) -> csr_array:
+    """Euclidean lengths of the edges of a graph, without its loops."""
+    left, right = weights.nonzero()
+    left, right = left[left != right], right[left != right]
+    return csr_array((_lengths(points, left, right), (left, right)), shape=weights.shape)
 
 
 def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> csr_array:
@@ -276,19 +311,40 @@ def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) 
     return csr_array((np.concatenate([values, values]), (rows, columns)), shape=(k, k))
 
 
-def _join(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
-    """Shortest edges that join the components of a graph, with a warning if there are any."""
-    n_components, _ = connected_components(adjacency, directed=False)
+def _joined(weights: csr_array, points: np.ndarray) -> tuple[csr_array, np.ndarray]:
+    """Join the components of a graph by their shortest bridges, with a warning if there are any.
+
+    A bridge weighs as much as the mean edge: its Gaussian would underflow and cut the graph again.
+    """
+    n_components, _ = connected_components(weights, directed=False)
     if n_components == 1:
-        return np.empty((0, 2), dtype=np.int64)
+        return weights, np.empty((0, 2), dtype=np.int64)
     warnings.warn(
         f"the landmark graph falls into {n_components} components and was joined by its "
         f"{n_components - 1} shortest bridging edges; if the data is one piece, raise n_neighbors "
         "or the number of landmarks",
         DisconnectedGraphWarning,
-        stacklevel=4,
+        # The user's call of fit.
+        stacklevel=7,
     )
-    return bridge_components(adjacency, points)
+    bridges = bridge_components(weights, points)
+    mean = np.full(len(bridges), weights.data.mean())
+    return (weights + _symmetric(len(points), bridges[:, 0], bridges[:, 1], mean)).tocsr(), bridges
+
+
+def without_bridges(graph: LandmarkGraph) -> LandmarkGraph:
+    """Take the bridges out again, from lengths and weights."""
+    rows, columns = np.concatenate([graph.bridges, graph.bridges[:, ::-1]]).T
+
+    def kept(matrix: csr_array) -> csr_array:
+        matrix = matrix.copy()
+        matrix[rows, columns] = 0
+        matrix.eliminate_zeros()
+        return matrix
+
+    return LandmarkGraph(
+        kept(graph.weights), kept(graph.lengths), graph.bridges[:0], graph.bandwidths
+    )
 
 
 def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) -> LandmarkGraph:
@@ -305,20 +361,12 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
         raise ValueError("graph is not symmetric: pass (W + W.T) / 2, or np.maximum(W, W.T)")
     weights = ((weights + weights.T) / 2).tocsr()
     weights.eliminate_zeros()
-    left, right = weights.nonzero()
-    left, right = left[left != right], right[left != right]
-    if len(left) == 0:
+    lengths = _edge_lengths(weights, points)
+    if lengths.nnz == 0:
         raise ValueError("graph has no edges: pass weights > 0 between neighbouring landmarks")
-    bridges = _join(weights, points)
-    if len(bridges):
-        weights = weights + _symmetric(
-            k, bridges[:, 0], bridges[:, 1], np.full(len(bridges), weights[left, right].min())
-        )
-        left, right = (
-            np.concatenate([left, bridges.ravel()]),
-            np.concatenate([right, bridges[:, ::-1].ravel()]),
-        )
+    weights, bridges = _joined(weights, points)
     if bandwidth is None:
-        bandwidth = edge_bandwidth(points, left, right)
-    lengths = csr_array((_lengths(points, left, right), (left, right)), shape=(k, k))
-    return LandmarkGraph(weights.tocsr(), lengths, bridges, bandwidth)
+        bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
+    else:
+        bandwidths = np.full(k, float(bandwidth))
+    return LandmarkGraph(weights, _edge_lengths(weights, points), bridges, bandwidths)

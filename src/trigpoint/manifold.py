@@ -32,7 +32,7 @@ from trigpoint.extension import (
     Support,
     extend,
 )
-from trigpoint.graph import METRICS, KNNGraph, precomputed_graph
+from trigpoint.graph import METRICS, KNNGraph, precomputed_graph, without_bridges
 from trigpoint.kernels import gaussian_kernel, resolve_bandwidth
 from trigpoint.landmarks import choose_landmarks
 from trigpoint.memory import check_dense
@@ -196,7 +196,7 @@ class _GraphEmbedding(_LandmarkEmbedding):
             graph = builder.build(chosen, run.n_threads)
         self.graph_ = graph.weights
         self.bridges_ = graph.bridges
-        self.bandwidth_ = graph.bandwidth
+        self.bandwidths_ = graph.bandwidths
         run.done("graph")
         return graph
 
@@ -205,8 +205,9 @@ class _GraphEmbedding(_LandmarkEmbedding):
         if isinstance(extension, str) and extension == "auto":
             extension = "graph" if chosen.points.shape[1] <= TREE_MAX_DIMENSION else "all"
         if isinstance(extension, str) and extension == "graph":
-            return GraphNeighbors(chosen.points, graph.lengths)
-        return _plain_support(extension, chosen.points, ("auto", "graph", "all"))
+            return GraphNeighbors(chosen.points, graph)
+        names = ("auto", "graph", "all")
+        return _plain_support(extension, chosen.points, graph.bandwidths, names)
 
     def _markov(
         self,
@@ -224,16 +225,18 @@ class _GraphEmbedding(_LandmarkEmbedding):
                 f"n_components <= {usable} or more landmarks"
             )
         support = self._support(chosen, graph)
-        return MarkovExtension(support, coordinates, mu, graph.bandwidth, scale)
+        return MarkovExtension(support, coordinates, mu, scale)
 
 
-def _plain_support(extension: Any, landmarks: np.ndarray, names: tuple[str, ...]) -> Support:
+def _plain_support(
+    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray, names: tuple[str, ...]
+) -> Support:
     if isinstance(extension, Integral) and not isinstance(extension, bool):
         k = len(landmarks)
         count = check_count("extension", extension, high=k, why=f"there are {k} landmarks")
-        return NearestLandmarks(landmarks, count)
+        return NearestLandmarks(landmarks, bandwidths, count)
     check_choice("extension", extension, (*names, "a whole number"))
-    return AllLandmarks(landmarks)
+    return AllLandmarks(landmarks, bandwidths)
 
 
 class LaplacianEigenmaps(_GraphEmbedding):
@@ -251,10 +254,10 @@ class LaplacianEigenmaps(_GraphEmbedding):
         Neighbourhood graph of the landmarks: nearest ones in the named metric; a `KNNGraph` or
         `RadiusGraph`; or a symmetric (k, k) matrix of weights.
     n_neighbors : int or None, default=None
-        Neighbours of each landmark in a graph given by name; ``None`` takes 15.
+        Neighbours of each landmark in a graph given by name; ``None`` takes 20.
     bandwidth : float or None, default=None
-        Gaussian bandwidth of the graph's weights and of the extension; ``None`` takes half the
-        median distance to the last neighbour.
+        Gaussian bandwidth of the graph's weights and of the extension, one for all as in the
+        paper; ``None`` gives each landmark its own, in proportion to the length of its edges.
     eigenvectors : {"leading", "independent"}, default="leading"
         The first eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip the leading two are both functions of its length.
@@ -281,7 +284,8 @@ class LaplacianEigenmaps(_GraphEmbedding):
         Edge weights W.
     bridges_ : int64 ndarray of shape (b, 2)
         Edges added to join separate components.
-    bandwidth_ : float
+    bandwidths_ : ndarray of shape (k,)
+        Gaussian bandwidth of each landmark.
     stage_seconds_ : dict
         Seconds spent in each stage of `fit`.
 
@@ -350,7 +354,7 @@ class DiffusionMaps(_GraphEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, embedding_, graph_, bridges_, bandwidth_, stage_seconds_
+    landmark_indices_, landmarks_, embedding_, graph_, bridges_, bandwidths_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues mu of the Markov matrix.
@@ -476,7 +480,7 @@ class Isomap(_GraphEmbedding):
     def _embed(self, chosen: Landmarks, n_components: int, run: _Run) -> tuple[Spectrum, Extension]:
         check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
         graph = self._build_graph(chosen, run)
-        support = self._support(chosen, graph)
+        support = self._support(chosen, without_bridges(graph))
         self.geodesics_ = geodesics(graph.lengths)
         spectrum = classical_scaling(self.geodesics_, n_components)
         run.done("spectrum")
@@ -541,11 +545,12 @@ class KernelPCA(_LandmarkEmbedding):
 
     def _embed(self, chosen: Landmarks, n_components: int, run: _Run) -> tuple[Spectrum, Extension]:
         check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
-        support = _plain_support(self.extension, chosen.points, ("all",))
         points = chosen.points.astype(np.float64)
         self.bandwidth_ = resolve_bandwidth(self.bandwidth, points, run.rng)
+        bandwidths = np.full(len(points), self.bandwidth_)
+        support = _plain_support(self.extension, chosen.points, bandwidths, ("all",))
         kernel = gaussian_kernel(points, self.bandwidth_)
         run.done("kernel")
         spectrum = kernel_pca(kernel, n_components)
         run.done("spectrum")
-        return spectrum, KernelExtension(support, kernel, spectrum, self.bandwidth_)
+        return spectrum, KernelExtension(support, kernel, spectrum)

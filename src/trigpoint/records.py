@@ -35,19 +35,19 @@ class LandmarkGraph:
     Attributes
     ----------
     weights : csr_array of shape (k, k)
-        Gaussian weights; a sparse version of the kernel matrix of the landmarks.
+        Gaussian weights with a unit diagonal; a sparse version of the landmarks' kernel matrix.
     lengths : csr_array of shape (k, k)
         Euclidean lengths of the same edges, without self-loops.
     bridges : int64 ndarray of shape (b, 2)
         Edges that were added to join separate components.
-    bandwidth : float
-        The Gaussian bandwidth of the weights.
+    bandwidths : ndarray of shape (k,)
+        Gaussian bandwidth of each landmark; an edge takes the larger of its two ends'.
     """
 
     weights: csr_array
     lengths: csr_array
     bridges: np.ndarray
-    bandwidth: float
+    bandwidths: np.ndarray
 
 
 @dataclass(frozen=True)

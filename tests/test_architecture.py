@@ -1,0 +1,71 @@
+"""The public names, and imports that go one way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trigpoint
+
+SOURCE = Path(trigpoint.__file__).parent
+
+# From the top: a module may import from layers below its own, never from its own or above.
+LAYERS = [
+    {"demo"},
+    {"manifold", "metrics", "datasets", "plot"},
+    {"landmarks", "graph", "spectrum", "extension"},
+    {"geometry", "geodesic"},
+    {"connectivity", "neighbors", "kernels"},
+    {"points", "records", "memory", "threads"},
+    {"checks"},
+]
+
+
+def layer(name: str) -> int:
+    return next(level for level, names in enumerate(LAYERS) if name in names)
+
+
+def imported(path: Path) -> set[str]:
+    """Modules of trigpoint that a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = node.module.split(".")
+            if parts == ["trigpoint"]:
+                names |= {alias.name for alias in node.names}
+            elif parts[0] == "trigpoint":
+                names.add(parts[1])
+    return names
+
+
+MODULES = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_down(path):
+    own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    above = {name for name in imported(path) - {own} if layer(name) <= layer(own)}
+    assert not above, f"{own} imports {sorted(above)} from its own layer or above"
+
+
+def test_public_names():
+    assert len(set(trigpoint.__all__)) == len(trigpoint.__all__)
+    for name in trigpoint.__all__:
+        assert getattr(trigpoint, name) is not None
+    visible = {name for name in vars(trigpoint) if not name.startswith("_")}
+    modules = {path.stem for path in SOURCE.glob("*.py")} | {
+        path.name for path in SOURCE.iterdir() if path.is_dir()
+    }
+    assert visible - modules <= set(trigpoint.__all__)
+
+
+def test_import_leaves_heavy_modules_alone():
+    """Pictures, clustering and image readers are imported where they are used."""
+    heavy = "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel"
+    code = f"import sys, trigpoint; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,90 @@
+"""What every sampler and every estimator must do, scikit-learn's own checks first."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+
+SAMPLERS = {
+    "EfficientDPP": tp.EfficientDPP(5),
+    "EfficientDPP with covariances": tp.EfficientDPP(5, covariance="full", repulsion="sin2"),
+    "ExactDPP": tp.ExactDPP(),
+    "KDPP": tp.KDPP(3),
+    "AnnealedDPP": tp.AnnealedDPP(3),
+    "Uniform": tp.Uniform(5),
+    "KMeansLandmarks": tp.KMeansLandmarks(3),
+    "KMeansPlusPlus": tp.KMeansPlusPlus(3),
+}
+ESTIMATORS = {
+    "LaplacianEigenmaps": tp.LaplacianEigenmaps(),
+    "LaplacianEigenmaps from landmarks": tp.LaplacianEigenmaps(landmarks=5),
+    "LaplacianEigenmaps, Euclidean": tp.LaplacianEigenmaps(graph="euclidean", extension=3),
+    "DiffusionMaps": tp.DiffusionMaps(),
+    "Isomap": tp.Isomap(),
+    "KernelPCA": tp.KernelPCA(),
+}
+
+# In a process of its own, because SciPy reads this switch once, at its first import; without it
+# scikit-learn would skip a check.
+CHECK = """
+import warnings
+import trigpoint as tp
+from trigpoint import *
+from sklearn.utils.estimator_checks import check_estimator
+warnings.simplefilter("ignore")
+for result in check_estimator({estimator!r}, on_skip=None, on_fail=None):
+    if result["status"] != "passed":
+        print(result["check_name"], result["status"], result["exception"])
+"""
+
+
+@pytest.mark.parametrize("name", [*SAMPLERS, *ESTIMATORS])
+def test_scikit_learn_checks_pass_and_none_is_skipped(name):
+    code = CHECK.format(estimator=(SAMPLERS | ESTIMATORS)[name])
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_samplers_give_distinct_rows_and_their_points(name, dtype, rng):
+    X = rng.normal(size=(80, 3)).astype(dtype)
+    sampler = SAMPLERS[name].set_params(random_state=1).fit(X)
+    assert sampler.indices_.dtype == np.int64
+    assert len(set(sampler.indices_)) == len(sampler.indices_)
+    np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])
+    assert sampler.landmarks_.dtype == dtype
+    if "n_landmarks" in sampler.get_params():
+        assert len(sampler.indices_) == sampler.n_landmarks
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_samplers_repeat_themselves_with_a_seed_and_vary_without(name, rng):
+    X = rng.normal(size=(80, 3))
+    sampler = SAMPLERS[name]
+    first = sampler.set_params(random_state=1).fit(X).indices_
+    np.testing.assert_array_equal(sampler.fit(X).indices_, first)
+    others = {tuple(sampler.set_params(random_state=seed).fit(X).indices_) for seed in range(5)}
+    assert len(others) > 1
+    generator = np.random.default_rng(1)
+    sampler.set_params(random_state=generator)
+    assert tuple(sampler.fit(X).indices_) != tuple(sampler.fit(X).indices_)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLERS if name != "ExactDPP"])
+@pytest.mark.parametrize("bad", [0, -3, 81, 2.5, "many", None, True])
+def test_samplers_refuse_a_bad_number_of_landmarks(name, bad, rng):
+    sampler = type(SAMPLERS[name])(n_landmarks=bad)
+    with pytest.raises((ValueError, TypeError), match="n_landmarks"):
+        sampler.fit(rng.normal(size=(80, 3)))
