@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint format clean
+.PHONY: setup demo test figures lint format clean
 
 setup: $(READY)
 
@@ -20,6 +20,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
+
+figures: $(READY)
+	$(BIN)/python benchmarks/figures.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

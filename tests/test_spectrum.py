@@ -10,16 +10,21 @@ import sklearn.manifold
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
 from sklearn.neighbors import kneighbors_graph
 
 import trigpoint.spectrum
+from trigpoint.datasets import make_swiss_roll
+from trigpoint.graph import KNNGraph
 from trigpoint.kernels import gaussian_kernel
+from trigpoint.records import Landmarks
 from trigpoint.spectrum import (
     RedundantEigenvectorsWarning,
     classical_scaling,
     density_scale,
     diffusion_maps,
     geodesics,
+    hop_dimension,
     independent_columns,
     kernel_pca,
     laplacian_eigenmaps,
@@ -41,9 +46,18 @@ def weights(roll) -> csr_array:
     return csr_array(adjacency.multiply(kernel))
 
 
-@pytest.mark.parametrize("solver", ["dense", "sparse"])
-def test_laplacian_eigenmaps_are_scikit_learns(weights, solver, monkeypatch):
-    monkeypatch.setattr(trigpoint.spectrum, "_DENSE_MAX", 1000 if solver == "dense" else 10)
+@pytest.fixture(params=["dense", "factorisation", "Lanczos"])
+def solver(request, monkeypatch):
+    """Each of the three solvers in turn, whatever the graph."""
+    if request.param != "dense":
+        monkeypatch.setattr(trigpoint.spectrum, "_DENSE_MAX", 10)
+    limit = np.inf if request.param == "factorisation" else 0.0
+    monkeypatch.setattr(trigpoint.spectrum, "_LU_MAX_DIMENSION", limit)
+    return request.param
+
+
+@pytest.mark.usefixtures("solver")
+def test_laplacian_eigenmaps_are_scikit_learns(weights):
     found = laplacian_eigenmaps(weights, 4)
     # Its ARPACK works on a shifted inverse and ignores loops, so there are none here.
     expected = sklearn.manifold.SpectralEmbedding(
@@ -52,9 +66,8 @@ def test_laplacian_eigenmaps_are_scikit_learns(weights, solver, monkeypatch):
     np.testing.assert_allclose(up_to_sign(found.coordinates, expected), expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("solver", ["dense", "sparse"])
-def test_laplacian_eigenmaps_solve_the_generalised_problem(weights, solver, monkeypatch):
-    monkeypatch.setattr(trigpoint.spectrum, "_DENSE_MAX", 1000 if solver == "dense" else 10)
+@pytest.mark.usefixtures("solver")
+def test_laplacian_eigenmaps_solve_the_generalised_problem(weights):
     found = laplacian_eigenmaps(weights, 5)
     degrees = np.diag(weights.toarray().sum(axis=1))
     expected, _ = eigh(degrees - weights.toarray(), degrees, subset_by_index=[1, 5])
@@ -137,13 +150,26 @@ def test_independent_columns_say_when_there_are_too_few(rng):
     assert len(chosen) == 2
 
 
-def test_50_000_landmarks_finish_in_minutes():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(50_000, 3))
-    adjacency = kneighbors_graph(X, 15, mode="distance")
-    adjacency.data = np.exp(-(adjacency.data**2) / (2 * 0.02**2))
+@pytest.mark.parametrize(("d", "low", "high"), [(1, 0.8, 1.2), (2, 1.6, 2.4), (8, 3.5, 9)])
+def test_hop_dimension_is_about_that_of_the_data(d, low, high, rng):
+    links = kneighbors_graph(rng.uniform(size=(20_000, d)), 12)
+    assert low < hop_dimension(csr_array(links.maximum(links.T))) < high
+
+
+def test_50_000_landmarks_of_a_surface_finish_in_a_minute():
+    X, intrinsic = make_swiss_roll(50_000, random_state=0)
+    graph = KNNGraph(15, metric="euclidean").build(Landmarks(X))
     start = time.perf_counter()
-    spectrum = laplacian_eigenmaps(csr_array(adjacency.maximum(adjacency.T)), 3)
-    assert time.perf_counter() - start < 120
+    spectrum = laplacian_eigenmaps(graph.weights, 3)
+    assert time.perf_counter() - start < 60
+    correlation = spearmanr(spectrum.coordinates[:, 0], intrinsic[:, 0]).statistic
+    assert abs(correlation) > 0.999
+
+
+def test_20_000_landmarks_in_high_dimension_finish_in_a_minute(rng):
+    graph = KNNGraph(15, metric="euclidean").build(Landmarks(rng.uniform(size=(20_000, 10))))
+    start = time.perf_counter()
+    spectrum = laplacian_eigenmaps(graph.weights, 3)
+    assert time.perf_counter() - start < 60
     # The first modes of a cube: cosines along its axes, of nearly equal eigenvalues.
     assert spectrum.eigenvalues[2] / spectrum.eigenvalues[0] < 1.3

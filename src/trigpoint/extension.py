@@ -65,12 +65,11 @@ class AllLandmarks:
     def __init__(self, landmarks: np.ndarray, bandwidths: np.ndarray) -> None:
         self._search = _LandmarkSearch(landmarks)
         self._bandwidths = bandwidths
-        self._landmarks = landmarks
         self.row_values = len(landmarks)
 
     def __call__(self, X: np.ndarray) -> Rows:
         """Landmarks that speak for each point of a block."""
-        squares = squared_distances(X, self._landmarks)
+        squares = self._search.squares(X)
         if np.ptp(self._bandwidths) == 0:
             return Rows(squares, self._bandwidths[:1, None])
         own = self._search.interpolated(X, self._bandwidths)
@@ -124,12 +123,14 @@ class GraphNeighbors:
             self._measured[start, place] = start
             self._factors[start, place] = graph.weights[start, end]
         self._bandwidths = np.maximum(graph.bandwidths[:, None], graph.bandwidths[self._measured])
-        self.row_values = max(_BLENDED * width * landmarks.shape[1], self._search.row_values)
+        low = landmarks.shape[1] <= TREE_MAX_DIMENSION
+        self._coordinates = landmarks.T[:, self._measured].astype(np.float64) if low else None
+        self.row_values = max(_BLENDED * width, self._search.row_values)
 
     def __call__(self, X: np.ndarray) -> Rows:
         """Landmarks that speak for each point of a block."""
         nearest, shares = self._search.shares(X)
-        squares = self._search.squares(X, self._measured[nearest].reshape(len(X), -1))
+        squares = self._squares(X, nearest)
         return Rows(
             squares,
             self._bandwidths[nearest].reshape(squares.shape),
@@ -137,6 +138,19 @@ class GraphNeighbors:
             (self._factors[nearest] * shares[:, :, None]).reshape(squares.shape),
             parts=nearest.shape[1],
         )
+
+    def _squares(self, X: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        """Squared distances (b, parts * width) to the neighbourhoods of the nearest landmarks."""
+        if self._coordinates is None:
+            measured = self._measured[nearest].reshape(len(X), -1)
+            return np.take_along_axis(self._search.squares(X), measured, axis=1)
+        squares = np.zeros((*nearest.shape, self._measured.shape[1]))
+        # One coordinate at a time: whole rows of a small table are read, not single points.
+        for values, table in zip(X.T, self._coordinates, strict=True):
+            difference = table[nearest]
+            difference -= values[:, None, None]
+            squares += np.square(difference, out=difference)
+        return squares.reshape(len(X), -1)
 
 
 def _shepard_shares(distances: np.ndarray, next_distance: np.ndarray) -> np.ndarray:
@@ -184,19 +198,16 @@ class _LandmarkSearch:
         """Distances and landmarks, each of shape (b, count), nearest first."""
         if self._tree is not None:
             return self._tree.query(X, count)
-        squares = squared_distances(X, self._landmarks)
+        squares = self.squares(X)
         columns = np.argpartition(squares, count - 1, axis=1)[:, :count]
         found = np.take_along_axis(squares, columns, axis=1)
         order = np.argsort(found, axis=1, kind="stable")
         columns = np.take_along_axis(columns, order, axis=1)
         return np.sqrt(np.take_along_axis(found, order, axis=1)), columns
 
-    def squares(self, X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Squared distances from each point to the landmarks in its row of `columns`."""
-        if self._tree is None:
-            return np.take_along_axis(squared_distances(X, self._landmarks), columns, axis=1)
-        difference = X[:, None, :].astype(np.float64) - self._landmarks[columns]
-        return np.einsum("ijk,ijk->ij", difference, difference)
+    def squares(self, X: np.ndarray) -> np.ndarray:
+        """Squared distances from each point to all landmarks."""
+        return squared_distances(X, self._landmarks)
 
 
 class Extension(Protocol):

@@ -1,0 +1,96 @@
+"""The main job, seen: a Swiss roll of a million points, unrolled from a thousand landmarks."""
+
+import argparse
+import logging
+import time
+from pathlib import Path
+
+import numpy as np
+
+from trigpoint import plot
+from trigpoint.datasets import make_swiss_roll
+from trigpoint.manifold import LaplacianEigenmaps
+from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
+
+_DRAWN_IN_3D = 8_000
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the demonstration and print a one-screen summary."""
+    parser = argparse.ArgumentParser(prog="python -m trigpoint.demo", description=__doc__)
+    parser.add_argument("--points", type=int, default=1_000_000, help="number of points")
+    parser.add_argument("--landmarks", type=int, default=1_000, help="number of landmarks")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the data and the landmarks")
+    parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the picture")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+
+    X, intrinsic = make_swiss_roll(options.points, random_state=options.seed)
+    print(f"A Swiss roll of {options.points:,} points, to 2-D from {options.landmarks:,} landmarks")
+    emb = LaplacianEigenmaps(
+        n_components=2,
+        landmarks=options.landmarks,
+        eigenvectors="independent",
+        random_state=options.seed,
+    )
+    emb.fit(X)
+    start = time.perf_counter()
+    Y = emb.transform(X)
+    seconds = emb.stage_seconds_ | {"extension": time.perf_counter() - start}
+
+    print("\n  stage          seconds")
+    for stage, spent in seconds.items():
+        print(f"  {stage:<12} {spent:9.2f}")
+    print(f"  {'all':<12} {sum(seconds.values()):9.2f}\n")
+    _print_quality(emb, X, Y, intrinsic)
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "swiss_roll.png"
+    _draw(emb, X, Y, intrinsic, path)
+    print(f"\n  picture: {path}")
+
+
+def _print_quality(
+    emb: LaplacianEigenmaps, X: np.ndarray, Y: np.ndarray, intrinsic: np.ndarray
+) -> None:
+    length, height = coordinate_recovery(Y, intrinsic)
+    print(f"  arc length recovered from the 2-D coordinates  R2 = {length:.4f}")
+    print(f"  height recovered from the 2-D coordinates      R2 = {height:.4f}")
+    rate = shortcut_rate(emb.graph_, intrinsic[emb.landmark_indices_], n_neighbors=15)
+    print(f"  shortcuts among the edges of the graph         {rate:.2%}")
+    radius = coverage_radius(X, emb.landmarks_)
+    print(f"  farthest point from a landmark                 {radius:.2f} (the roll is 28 wide)")
+
+
+def _draw(
+    emb: LaplacianEigenmaps, X: np.ndarray, Y: np.ndarray, intrinsic: np.ndarray, path: Path
+) -> None:
+    import matplotlib
+
+    # Draws to a file, also where there is no screen.
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    arc = intrinsic[:, 0]
+    shown = slice(None, None, max(1, len(X) // _DRAWN_IN_3D))
+    figure = plt.figure(figsize=(13, 4.2), layout="constrained")
+    axes = figure.add_subplot(1, 3, 1, projection="3d")
+    axes.scatter(X[shown, 0], X[shown, 1], X[shown, 2], c=arc[shown], s=1, linewidths=0)
+    axes.view_init(elev=8, azim=-75)
+    axes.set(xticklabels=[], yticklabels=[], zticklabels=[])
+    axes.set_title(f"{len(X):,} points (some shown)")
+
+    axes = figure.add_subplot(1, 3, 2)
+    on_plane = intrinsic[emb.landmark_indices_]
+    axes.scatter(on_plane[:, 0], on_plane[:, 1], c=on_plane[:, 0], s=7)
+    axes.set(xlabel="arc length", ylabel="height")
+    axes.set_title(f"{len(on_plane):,} landmarks on the unrolled plane")
+
+    axes = figure.add_subplot(1, 3, 3)
+    plot.embedding(Y, color=arc, ax=axes, title="Laplacian eigenmaps of every point")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Pictures on matplotlib axes; matplotlib is imported only when one is drawn."""
+
+from typing import Any
+
+import numpy as np
+
+# Below this, points are drawn one by one; above it, as an image of the mean colour per pixel.
+_MAX_MARKERS = 20_000
+_PIXELS = 300
+
+
+def embedding(
+    coordinates: Any,
+    *,
+    color: Any = None,
+    landmarks: Any = None,
+    ax: Any = None,
+    cmap: str = "viridis",
+    title: str | None = None,
+) -> Any:
+    """Draw a 2-D embedding, of any number of points.
+
+    Parameters
+    ----------
+    coordinates : array-like of shape (n, 2)
+        The embedding; further columns are left out.
+    color : array-like of shape (n,) or None, default=None
+        A number for each point. ``None`` shows the density of points.
+    landmarks : array-like of shape (k, 2) or None, default=None
+        Landmark coordinates to mark.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; ``None`` makes a new figure.
+    cmap : str, default="viridis"
+        Colour map; the default is safe for the colour-blind.
+    title : str or None, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    Above 20,000 points the picture is an image of 300 x 300 pixels, each the mean colour (or the
+    logarithm of the number) of its points, so ten million points cost no more than a histogram.
+    """
+    import matplotlib.pyplot as plt
+
+    coordinates = np.asarray(coordinates)
+    if coordinates.ndim != 2 or coordinates.shape[1] < 2:
+        raise ValueError(
+            f"coordinates has shape {coordinates.shape}: pass an array with at least two columns"
+        )
+    if color is not None and np.shape(color) != (len(coordinates),):
+        raise ValueError(
+            f"color has shape {np.shape(color)}: pass one number for each of the "
+            f"{len(coordinates)} points"
+        )
+    if ax is None:
+        ax = plt.figure(layout="constrained").add_subplot()
+    x, y = coordinates[:, 0], coordinates[:, 1]
+    if len(coordinates) <= _MAX_MARKERS:
+        ax.scatter(x, y, c=color, s=4, cmap=cmap if color is not None else None, linewidths=0)
+    else:
+        image, extent = _pixel_means(x, y, color)
+        ax.imshow(image, extent=extent, origin="lower", aspect="auto", cmap=cmap)
+    if landmarks is not None:
+        marks = np.asarray(landmarks)
+        ax.scatter(marks[:, 0], marks[:, 1], s=6, c="white", edgecolors="black", linewidths=0.5)
+    ax.set(xlabel="coordinate 1", ylabel="coordinate 2", title=title)
+    ax.locator_params(nbins=5)
+    return ax
+
+
+def _pixel_means(x: np.ndarray, y: np.ndarray, color: Any) -> tuple[np.ndarray, tuple[float, ...]]:
+    """Mean colour (or log count) of the points in each pixel; empty pixels are NaN."""
+    edges = [_pixel_edges(values) for values in (x, y)]
+    pixel = np.zeros(len(x), dtype=np.int64)
+    for values, (low, step) in zip((x, y), edges, strict=True):
+        pixel = pixel * _PIXELS + np.clip((values - low) / step, 0, _PIXELS - 1).astype(np.int64)
+    counts = np.bincount(pixel, minlength=_PIXELS**2).astype(np.float64)
+    counts[counts == 0] = np.nan
+    if color is None:
+        image = np.log10(counts)
+    else:
+        totals = np.bincount(pixel, weights=np.asarray(color), minlength=_PIXELS**2)
+        image = totals / counts
+    (x_low, x_step), (y_low, y_step) = edges
+    extent = (x_low, x_low + _PIXELS * x_step, y_low, y_low + _PIXELS * y_step)
+    # Rows of an image run along y.
+    return image.reshape(_PIXELS, _PIXELS).T, extent
+
+
+def _pixel_edges(values: np.ndarray) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    return low, (high - low or 1.0) / _PIXELS
