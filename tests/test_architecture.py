@@ -17,7 +17,8 @@ LAYERS = [
     {"manifold", "metrics", "datasets", "plot"},
     {"landmarks", "graph", "spectrum", "extension"},
     {"geometry", "geodesic"},
-    {"connectivity", "neighbors", "kernels"},
+    {"connectivity"},
+    {"neighbors", "kernels"},
     {"points", "records", "memory", "threads"},
     {"checks"},
 ]

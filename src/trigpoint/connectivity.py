@@ -7,10 +7,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.points import block_rows, row_blocks
-
-# Above this many dimensions a k-d tree visits most of its points and a matrix product is faster.
-_TREE_DIMENSIONS = 15
 
 # A component of s points surely has a foreign point among the s + 1 nearest neighbours of each of
 # its points. Up to this s, asking for them is cheaper than a tree of the foreign points alone.
@@ -86,7 +84,7 @@ class _NearestForeign:
 
     def __init__(self, points: np.ndarray) -> None:
         self.points = points - points.mean(axis=0)
-        self.tree = _tree(self.points) if points.shape[1] <= _TREE_DIMENSIONS else None
+        self.tree = _tree(self.points) if points.shape[1] <= TREE_MAX_DIMENSION else None
         self.squares = np.zeros(len(points))
         # A point is its own partner until it is asked, which marks it as out of date.
         self.partners = np.arange(len(points))

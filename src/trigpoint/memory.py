@@ -2,8 +2,8 @@
 
 import os
 
-# The matrix, a copy to work on, and the solver's own.
-_COPIES = 3
+# The matrix, its factor, a copy to work on, and the solver's own.
+_COPIES = 4
 
 
 def check_dense(n: int, what: str, remedy: str) -> None:

@@ -1,0 +1,42 @@
+"""Embed millions of points from a few diverse landmarks."""
+
+from trigpoint import datasets, metrics, plot
+from trigpoint.connectivity import DisconnectedGraphWarning
+from trigpoint.geometry import SingularCovarianceWarning
+from trigpoint.graph import KNNGraph, RadiusGraph
+from trigpoint.landmarks import (
+    KDPP,
+    AnnealedDPP,
+    EfficientDPP,
+    ExactDPP,
+    KMeansLandmarks,
+    KMeansPlusPlus,
+    Uniform,
+)
+from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+from trigpoint.spectrum import RedundantEigenvectorsWarning
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "KDPP",
+    "AnnealedDPP",
+    "DiffusionMaps",
+    "DisconnectedGraphWarning",
+    "EfficientDPP",
+    "ExactDPP",
+    "Isomap",
+    "KMeansLandmarks",
+    "KMeansPlusPlus",
+    "KNNGraph",
+    "KernelPCA",
+    "LaplacianEigenmaps",
+    "RadiusGraph",
+    "RedundantEigenvectorsWarning",
+    "SingularCovarianceWarning",
+    "Uniform",
+    "__version__",
+    "datasets",
+    "metrics",
+    "plot",
+]

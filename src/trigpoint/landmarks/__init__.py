@@ -1,0 +1,22 @@
+"""Choosing the landmarks, one file per idea."""
+
+from trigpoint.landmarks.annealed import AnnealedDPP
+from trigpoint.landmarks.base import Sampler
+from trigpoint.landmarks.choice import choose_landmarks
+from trigpoint.landmarks.efficient import EfficientDPP
+from trigpoint.landmarks.exact import ExactDPP
+from trigpoint.landmarks.kdpp import KDPP
+from trigpoint.landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint.landmarks.uniform import Uniform
+
+__all__ = [
+    "KDPP",
+    "AnnealedDPP",
+    "EfficientDPP",
+    "ExactDPP",
+    "KMeansLandmarks",
+    "KMeansPlusPlus",
+    "Sampler",
+    "Uniform",
+    "choose_landmarks",
+]

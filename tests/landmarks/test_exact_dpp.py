@@ -1,0 +1,229 @@
+"""Algorithm 1: every subset comes up as often as its determinant says."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, norm
+from subset_statistics import (
+    N_DRAWS,
+    POINTS,
+    SIGNIFICANCE,
+    determinant,
+    ensemble_and_matrix,
+    p_value,
+    subsets,
+)
+from threadpoolctl import threadpool_limits
+
+from trigpoint import memory
+from trigpoint.datasets import make_swiss_roll
+from trigpoint.kernels import gaussian_kernel
+from trigpoint.landmarks.ensemble import (
+    ResidualRows,
+    cholesky_factor,
+    decompose,
+    decompose_dual,
+    draw_projection,
+    make_ensemble,
+)
+from trigpoint.landmarks.exact import ExactDPP, draw_dpp
+from trigpoint.landmarks.kdpp import KDPP
+
+
+def dpp_weights(L):
+    weights = {subset: determinant(L, subset) for subset in subsets(len(L), range(len(L) + 1))}
+    # The normalisation is known, which checks the weights themselves.
+    np.testing.assert_allclose(sum(weights.values()), np.linalg.det(L + np.eye(len(L))))
+    return weights
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "geodesic", "linear"])
+def test_subsets_come_up_by_their_determinants(kernel):
+    ensemble, L = ensemble_and_matrix(kernel)
+    rng = np.random.default_rng(1)
+    draws = [draw_dpp(ensemble, rng) for _ in range(N_DRAWS)]
+    assert p_value(draws, dpp_weights(L)) > SIGNIFICANCE
+    # The empty set is among them.
+    assert any(len(draw) == 0 for draw in draws)
+
+
+def test_fit_draws_from_the_same_distribution():
+    """The whole way through `fit`, on fewer points and draws."""
+    X = POINTS[:4]
+    sampler = ExactDPP(bandwidth=1.0, random_state=np.random.default_rng(0))
+    draws = [sampler.fit(X).indices_ for _ in range(1000)]
+    assert p_value(draws, dpp_weights(gaussian_kernel(X, 1.0))) > SIGNIFICANCE
+
+
+def independent(ensemble, L, rng):
+    """Wrong: each point by itself with the right probability."""
+    marginals = np.diag(L @ np.linalg.inv(L + np.eye(len(L))))
+    return np.flatnonzero(rng.random(len(L)) < marginals)
+
+
+def unprojected(ensemble, L, rng):
+    """Wrong: Algorithm 1 without its projection."""
+    values = ensemble.eigenvalues
+    V = ensemble.eigenvectors(np.flatnonzero(rng.random(len(values)) < values / (values + 1)))
+    if V.shape[1] == 0:
+        return []
+    norms = np.square(V).sum(axis=1)
+    return rng.choice(len(V), V.shape[1], replace=False, p=norms / norms.sum())
+
+
+@pytest.mark.parametrize("wrong", [independent, unprojected])
+def test_the_test_rejects_a_wrong_sampler(wrong):
+    ensemble, L = ensemble_and_matrix("gaussian")
+    rng = np.random.default_rng(2)
+    draws = [wrong(ensemble, L, rng) for _ in range(N_DRAWS)]
+    assert p_value(draws, dpp_weights(L)) < 1e-12
+
+
+def test_size_has_the_distribution_of_the_eigenvalues():
+    """The size is a sum of independent coins, one for each eigenvalue."""
+    X = np.random.default_rng(4).normal(size=(60, 2))
+    ensemble = make_ensemble(X, kernel="gaussian", bandwidth=0.7, n_neighbors=2, rng=None)
+    sizes = np.array([1.0])
+    for value in ensemble.eigenvalues:
+        sizes = np.convolve(sizes, [1 / (1 + value), value / (1 + value)])
+    rng = np.random.default_rng(5)
+    counts = np.bincount([len(draw_dpp(ensemble, rng)) for _ in range(2000)], minlength=len(sizes))
+    common = 2000 * sizes >= 5
+    observed = np.append(counts[common], counts[~common].sum())
+    expected = np.append(sizes[common], sizes[~common].sum()) * 2000
+    assert chisquare(observed, expected).pvalue > SIGNIFICANCE
+
+
+def test_proposition_1():
+    """Projecting B_j off B_i leaves |B_j|^2 sin^2 of the angle between them."""
+    rng = np.random.default_rng(6)
+    V = np.linalg.qr(rng.normal(size=(50, 6)))[0]
+    i = 17
+    before = np.square(V).sum(axis=1)
+    cosine = V @ V[i] / np.sqrt(before * before[i])
+    residual = ResidualRows(V)
+    np.testing.assert_allclose(residual.norms, before)
+    residual.project_out(i)
+    np.testing.assert_allclose(residual.norms, before * (1 - cosine**2), atol=1e-15)
+    assert residual.norms[i] == 0
+
+
+def test_repeated_projections_agree_with_the_algorithm_as_written():
+    rng = np.random.default_rng(7)
+    V = np.linalg.qr(rng.normal(size=(40, 8)))[0]
+    B, residual = V.copy(), ResidualRows(V)
+    for i in (3, 11, 29, 30, 5):
+        b = B[i] / np.linalg.norm(B[i])
+        B -= np.outer(B @ b, b)
+        residual.project_out(i)
+        np.testing.assert_allclose(residual.norms, np.square(B).sum(axis=1), atol=1e-14)
+
+
+def test_projection_of_all_columns_takes_all_rows():
+    V = np.linalg.qr(np.random.default_rng(8).normal(size=(300, 300)))[0]
+    drawn = draw_projection(V, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(drawn), np.arange(300))
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 1.0, 5.0])
+def test_spectrum_by_the_factor_is_that_of_the_kernel(bandwidth):
+    X = np.random.default_rng(9).normal(size=(200, 2))
+    K = gaussian_kernel(X, bandwidth)
+    values, vectors = np.linalg.eigh(K)
+    factor = cholesky_factor(K.copy())
+    np.testing.assert_allclose(factor @ factor.T, K, atol=1e-11)
+    ensemble = decompose_dual(factor)
+    rank = len(ensemble.eigenvalues)
+    np.testing.assert_allclose(ensemble.eigenvalues, values[-rank:], atol=1e-12 * values[-1])
+    # The same leading space; single vectors are only fixed up to sign.
+    V = ensemble.eigenvectors(np.arange(rank - 3, rank))
+    np.testing.assert_allclose(V @ V.T, vectors[:, -3:] @ vectors[:, -3:].T, atol=1e-8)
+
+
+def test_negative_eigenvalues_are_clipped():
+    L = np.array([[1.0, 2.0], [2.0, 1.0]])
+    ensemble = decompose(L.copy())
+    np.testing.assert_allclose(ensemble.eigenvalues, [3.0])
+    np.testing.assert_allclose(np.abs(ensemble.basis), np.full((2, 1), np.sqrt(0.5)))
+
+
+def test_geodesic_kernel_reaches_the_inner_turn_more_often():
+    """Figure 1: with Euclidean distances the inside of a Swiss roll is neglected."""
+    X, intrinsic = make_swiss_roll(600, random_state=0)
+    inner = intrinsic[:, 0] < intrinsic[:, 0].max() / 4
+    shares = {}
+    for kernel in ("gaussian", "geodesic"):
+        rng = np.random.default_rng(0)
+        ensemble = make_ensemble(X, kernel=kernel, bandwidth=16.0, n_neighbors=8, rng=rng)
+        draws = [draw_dpp(ensemble, rng) for _ in range(150)]
+        shares[kernel] = np.array([inner[draw].mean() for draw in draws])
+    gain = shares["geodesic"].mean() - shares["gaussian"].mean()
+    error = np.sqrt(sum(share.var() / len(share) for share in shares.values()))
+    assert norm.sf(gain / error) < SIGNIFICANCE
+    # And not by chance more than its part of the surface, either.
+    assert abs(shares["geodesic"].mean() - inner.mean()) < 0.03
+
+
+def test_linear_kernel_handles_many_points_without_their_matrix():
+    X = np.random.default_rng(10).normal(size=(100_000, 20))
+    sampler = ExactDPP(kernel="linear", random_state=0).fit(X)
+    assert 1 <= len(sampler.indices_) <= 20
+    np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])
+
+
+def test_linear_kernel_with_more_columns_than_points():
+    X = np.random.default_rng(11).normal(size=(5, 40))
+    ensemble = make_ensemble(X, kernel="linear", bandwidth=None, n_neighbors=1, rng=None)
+    rng = np.random.default_rng(0)
+    draws = [draw_dpp(ensemble, rng) for _ in range(2000)]
+    assert p_value(draws, dpp_weights(X @ X.T)) > SIGNIFICANCE
+
+
+def test_empty_draw():
+    """Points near the origin have a linear kernel of nearly zero: nothing is drawn."""
+    X = 1e-6 * np.random.default_rng(12).normal(size=(30, 2)).astype(np.float32)
+    sampler = ExactDPP(kernel="linear", random_state=0).fit(X)
+    assert sampler.indices_.dtype == np.int64
+    assert sampler.indices_.shape == (0,)
+    assert sampler.landmarks_.shape == (0, 2)
+    assert sampler.landmarks_.dtype == np.float32
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "geodesic", "linear"])
+def test_all_points_zero_or_identical(kernel):
+    X = np.zeros((6, 2))
+    sampler = ExactDPP(kernel=kernel, bandwidth=1.0, n_neighbors=2, random_state=1).fit(X)
+    assert len(sampler.indices_) <= (0 if kernel == "linear" else 1)
+
+
+@pytest.mark.parametrize("sampler", [ExactDPP(), KDPP(12)], ids=["ExactDPP", "KDPP"])
+def test_same_draw_with_any_number_of_threads(sampler):
+    """A grid has equal eigenvalues, whose eigenvectors are at the mercy of rounding."""
+    X = np.stack(np.meshgrid(np.arange(18.0), np.arange(18.0)), axis=-1).reshape(-1, 2)
+    sampler.set_params(bandwidth=3.0, random_state=0)
+    draws = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            draws.append(sampler.fit(X).indices_)
+    np.testing.assert_array_equal(*draws)
+
+
+def test_refuses_what_does_not_fit_in_memory(monkeypatch):
+    monkeypatch.setattr(memory, "physical_memory", lambda: 1e6)
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    with pytest.raises(ValueError, match=r"GB.*EfficientDPP"):
+        ExactDPP().fit(X)
+    # The linear kernel needs no such matrix.
+    ExactDPP(kernel="linear").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernel": "cosine"}, "kernel='cosine'"),
+        ({"bandwidth": 0.0}, "bandwidth"),
+        ({"kernel": "geodesic", "n_neighbors": 7}, "n_neighbors=7"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ExactDPP(**parameters).fit(POINTS)
