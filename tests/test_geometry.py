@@ -8,6 +8,7 @@ import pytest
 from trigpoint.geometry import (
     SingularCovarianceWarning,
     bhattacharyya,
+    bhattacharyya_matrix,
     covariance_mode,
     local_covariance,
     neighborhood_covariances,
@@ -78,13 +79,26 @@ def test_threads_change_nothing(rng):
     np.testing.assert_array_equal(one, bhattacharyya(points, covariances, left, right, n_threads=2))
 
 
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
+    points, covariances = rng.normal(size=(300, 6)), random_covariances(rng, 300, 6)
+    if not full:
+        covariances = np.einsum("kii->ki", covariances)
+    left, right = np.triu_indices(300, 1)
+    matrix = bhattacharyya_matrix(points, covariances, n_threads)
+    expected = bhattacharyya(points, covariances, left, right)
+    np.testing.assert_allclose(matrix[left, right], expected, rtol=1e-6)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    assert not matrix.diagonal().any()
+
+
 def test_2500_landmarks_take_seconds(rng):
-    left, right = np.triu_indices(2500, 1)
     start = time.perf_counter()
-    bhattacharyya(rng.normal(size=(2500, 3)), random_covariances(rng, 2500, 3), left, right, 2)
+    bhattacharyya_matrix(rng.normal(size=(2500, 3)), random_covariances(rng, 2500, 3), 2)
     points = rng.normal(size=(2500, 784))
-    bhattacharyya(points, rng.uniform(0.1, 1, size=points.shape), left, right, 2)
-    # Generous: three million pairs of each kind, a few seconds each on an idle machine.
+    bhattacharyya_matrix(points, rng.uniform(0.1, 1, size=points.shape), 2)
+    # Generous: three million pairs of each kind, a few seconds on an idle machine.
     assert time.perf_counter() - start < 60
 
 

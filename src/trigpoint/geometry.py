@@ -16,8 +16,8 @@ FULL_MAX_DIMENSION = 32
 # Share of the mean variance that is added to every direction: see `regularize`.
 RIDGE = 1e-2
 
-# Pairs are evaluated in chunks whose temporaries stay in the caches.
-_CHUNK_BYTES = 2**19
+# Pairs are evaluated in chunks large enough that threads seldom wait for each other.
+_CHUNK_BYTES = 2**22
 
 
 def covariance_mode(covariance: Any, dimension: int) -> str:
@@ -131,12 +131,7 @@ def bhattacharyya(
     -------
     float64 ndarray of shape (p,)
     """
-    # Distances do not change with the units; these keep all products within range.
-    unit = np.sqrt(_variances(covariances).mean())
-    points = (points - points.mean(axis=0, dtype=np.float64)) / unit
-    covariances = covariances / unit**2
-    pairs = _FullPairs if covariances.ndim == 3 else _DiagonalPairs
-    evaluate = pairs(points, covariances)
+    evaluate = _evaluator(points, covariances)
     distances = np.empty(len(left))
     size = block_rows(covariances[0].nbytes, _CHUNK_BYTES)
 
@@ -145,7 +140,44 @@ def bhattacharyya(
 
     for _ in thread_map(fill, row_blocks(len(left), size), n_threads):
         pass
-    return np.maximum(distances, 0, out=distances)
+    return distances
+
+
+def bhattacharyya_matrix(
+    points: np.ndarray, covariances: np.ndarray, n_threads: int = 1
+) -> np.ndarray:
+    """Bhattacharyya distances between all pairs of landmarks, shape (k, k); see `bhattacharyya`.
+
+    Each pair is evaluated once, a landmark against the rows that follow it: no copies are made of
+    either, which saves half the time in high dimension.
+    """
+    evaluate = _evaluator(points, covariances)
+    k = len(points)
+    distances = np.zeros((k, k))
+    size = block_rows(covariances[0].nbytes, _CHUNK_BYTES)
+
+    def fill(row: int) -> None:
+        for start in range(row + 1, k, size):
+            part = slice(start, min(start + size, k))
+            distances[row, part] = evaluate(row, part)
+        distances[row + 1 :, row] = distances[row, row + 1 :]
+
+    for _ in thread_map(fill, range(k), n_threads):
+        pass
+    return distances
+
+
+def _evaluator(points: np.ndarray, covariances: np.ndarray) -> "_FullPairs | _DiagonalPairs":
+    # Distances do not change with the units; these keep all products within range.
+    unit = np.sqrt(_variances(covariances).mean())
+    points = (points - points.mean(axis=0, dtype=np.float64)) / unit
+    covariances = covariances / unit**2
+    pairs = _FullPairs if covariances.ndim == 3 else _DiagonalPairs
+    return pairs(points, covariances)
+
+
+# Rows of landmarks: as an array of them, or as one landmark and a slice of others.
+_Rows = np.ndarray | int | slice
 
 
 class _DiagonalPairs:
@@ -160,17 +192,32 @@ class _DiagonalPairs:
         self._variances = variances.astype(np.float32)
         self._half_precisions = np.sqrt(0.5 / variances).astype(np.float32)
 
-    def __call__(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        total = self._variances[i]
-        total += self._variances[j]
-        difference = self._points[i]
-        difference -= self._points[j]
-        np.square(difference, out=difference)
-        difference /= total
-        total *= self._half_precisions[i]
+    def __call__(self, i: _Rows, j: _Rows) -> np.ndarray:
+        total = self._variances[j] + self._variances[i]
+        scaled = self._points[j] - self._points[i]
+        np.square(scaled, out=scaled)
+        scaled /= total
         total *= self._half_precisions[j]
-        np.log(total, out=total)
-        return np.einsum("ij->i", difference) / 4 + np.einsum("ij->i", total) / 2
+        total *= self._half_precisions[i]
+        return np.einsum("ij->i", scaled) / 4 + _log_of_products(total) / 2
+
+
+def _log_of_products(factors: np.ndarray) -> np.ndarray:
+    """Sum of the logarithms of each row, four factors at a time; overwrites `factors`.
+
+    Factors are at least 1; so large that four of them overflow, they belong to landmarks that are
+    infinitely far apart for any purpose.
+    """
+    logarithms = np.zeros(len(factors))
+    with np.errstate(over="ignore"):
+        for _ in range(2):
+            half = factors.shape[1] // 2
+            if factors.shape[1] % 2:
+                logarithms += np.log(factors[:, -1])
+            factors = np.multiply(
+                factors[:, :half], factors[:, half : 2 * half], out=factors[:, :half]
+            )
+    return logarithms + np.einsum("ij->i", np.log(factors))
 
 
 class _FullPairs:
@@ -185,14 +232,14 @@ class _FullPairs:
         self._covariances = covariances
         self._log_determinants = np.linalg.slogdet(covariances)[1]
 
-    def __call__(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        d = self._points.shape[1]
-        mean = (self._covariances[i] + self._covariances[j]) / 2
+    def __call__(self, i: _Rows, j: _Rows) -> np.ndarray:
+        mean = (self._covariances[j] + self._covariances[i]) / 2
         # Pairs along the last axis, so that every step reads contiguous memory.
         lower = np.ascontiguousarray(np.moveaxis(mean, 0, -1))
-        rest = np.ascontiguousarray((self._points[i] - self._points[j]).T)
-        quadratic = np.zeros(len(i))
-        log_determinant = np.zeros(len(i))
+        rest = np.ascontiguousarray((self._points[j] - self._points[i]).T)
+        d, n_pairs = rest.shape
+        quadratic = np.zeros(n_pairs)
+        log_determinant = np.zeros(n_pairs)
         for c in range(d):
             pivot = np.sqrt(lower[c, c])
             log_determinant += 2 * np.log(pivot)
@@ -202,5 +249,5 @@ class _FullPairs:
             for r in range(c + 1, d):
                 rest[r] -= lower[r, c] * rest[c]
                 lower[r, c + 1 : r + 1] -= lower[r, c] * lower[c + 1 : r + 1, c]
-        separate = (self._log_determinants[i] + self._log_determinants[j]) / 2
-        return quadratic / 8 + (log_determinant - separate) / 2
+        separate = (self._log_determinants[j] + self._log_determinants[i]) / 2
+        return np.maximum(quadratic / 8 + (log_determinant - separate) / 2, 0)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from trigpoint.checks import check_choice, check_count, check_positive
 from trigpoint.connectivity import DisconnectedGraphWarning, bridge_components
-from trigpoint.geometry import bhattacharyya, regularize
+from trigpoint.geometry import bhattacharyya, bhattacharyya_matrix, regularize
 from trigpoint.kernels import gaussian, squared_distances
 from trigpoint.neighbors import neighbor_index
 from trigpoint.points import block_rows, row_blocks
@@ -200,10 +200,8 @@ def _bhattacharyya_neighbors(landmarks: Landmarks, count: int, n_threads: int) -
     candidates = max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count)
     # All pairs are evaluated once for both directions, so they cost half.
     if candidates >= (k - 1) / 2:
-        left, right = np.triu_indices(k, 1)
-        distances = np.full((k, k), np.inf)
-        distances[left, right] = bhattacharyya(points, covariances, left, right, n_threads)
-        distances[right, left] = distances[left, right]
+        distances = bhattacharyya_matrix(points, covariances, n_threads)
+        np.fill_diagonal(distances, np.inf)
         return _smallest(distances, count)
     logger.info("Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k)
     near = _euclidean_neighbors(points, candidates, n_threads)
