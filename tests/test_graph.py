@@ -75,7 +75,7 @@ def test_radius_graph_by_definition(landmarks):
 
 def test_candidates_give_nearly_the_graph_of_all_pairs(landmarks, monkeypatch):
     whole = KNNGraph(6).build(landmarks).weights > 0
-    monkeypatch.setattr(trigpoint.graph, "_PAIR_BUDGET", 150 * 9 * 40)
+    monkeypatch.setattr(trigpoint.graph, "_FULL_BUDGET", 150 * 9 * 40)
     part = KNNGraph(6).build(landmarks).weights > 0
     shared = (whole.multiply(part)).sum() / whole.sum()
     assert 0.95 < shared <= 1

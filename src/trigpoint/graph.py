@@ -27,9 +27,12 @@ _DEFAULT_NEIGHBORS = 20
 _MEAN_WEIGHT = 0.2
 _NEGLIGIBLE = 1e-12
 
-# Work for Bhattacharyya distances, in numbers read: about ten seconds on one core. A graph of so
-# many landmarks that all pairs would cost more looks among the Euclidean nearest ones only.
-_PAIR_BUDGET = 3 * 10**9
+# Work for Bhattacharyya distances, in numbers of the covariances read: several seconds on one
+# core, diagonal ones being ten times cheaper each. A graph of so many landmarks that all pairs
+# would cost more, or their matrix half a gigabyte, looks among the Euclidean nearest ones only.
+_FULL_BUDGET = 3 * 10**8
+_DIAGONAL_BUDGET = 3 * 10**9
+_MATRIX_MAX = 8192
 _MIN_CANDIDATES_PER_NEIGHBOR = 4
 
 
@@ -196,10 +199,11 @@ def _bhattacharyya_neighbors(landmarks: Landmarks, count: int, n_threads: int) -
     points = landmarks.points.astype(np.float64)
     covariances = _regular_covariances(landmarks)
     k = len(points)
-    affordable = _PAIR_BUDGET // (k * covariances[0].size)
-    candidates = max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count)
+    budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
+    affordable = budget // (k * covariances[0].size)
+    candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
     # All pairs are evaluated once for both directions, so they cost half.
-    if candidates >= (k - 1) / 2:
+    if candidates >= (k - 1) / 2 and k <= _MATRIX_MAX:
         distances = bhattacharyya_matrix(points, covariances, n_threads)
         np.fill_diagonal(distances, np.inf)
         return _smallest(distances, count)
