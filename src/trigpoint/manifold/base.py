@@ -1,0 +1,226 @@
+"""What the estimators share: the order of the stages, and the checks of their parameters."""
+
+import logging
+import time
+from abc import ABC, abstractmethod
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from trigpoint.checks import (
+    as_generator,
+    check_choice,
+    check_count,
+    check_magnitude,
+    check_positive,
+)
+from trigpoint.extension import (
+    AllLandmarks,
+    Extension,
+    GraphNeighbors,
+    MarkovExtension,
+    NearestLandmarks,
+    Support,
+    extend,
+)
+from trigpoint.graph import METRICS, KNNGraph, precomputed_graph
+from trigpoint.landmarks import choose_landmarks
+from trigpoint.neighbors import TREE_MAX_DIMENSION
+from trigpoint.records import LandmarkGraph, Landmarks, Spectrum
+from trigpoint.threads import thread_count
+
+logger = logging.getLogger(__name__)
+
+# Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
+_MIN_EIGENVALUE = 1e-6
+
+
+class Run:
+    """What one call of `fit` carries through the stages."""
+
+    def __init__(self, random_state: Any, n_jobs: Any) -> None:
+        self.rng = as_generator(random_state)
+        self.n_threads = thread_count(n_jobs)
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def done(self, stage: str) -> None:
+        """Note how long a stage took."""
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+        logger.info("%s: %.2f s", stage, self.seconds[stage])
+
+
+class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """What the four estimators share: landmarks first, then blocks of points."""
+
+    n_components: int
+    landmarks: Any
+    extension: Any
+    random_state: Any
+    n_jobs: int
+
+    @abstractmethod
+    def _needs_covariances(self) -> bool:
+        """Whether the landmarks' local covariances will be looked at; checks the graph."""
+
+    @abstractmethod
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+        """Embed the landmarks and prepare the extension to other points."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose landmarks among the rows of `X` and embed them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The points, float32 or float64; other numbers are converted to float64.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_magnitude(X)
+        run = Run(self.random_state, self.n_jobs)
+        chosen = choose_landmarks(
+            self.landmarks,
+            X,
+            covariances=self._needs_covariances(),
+            rng=run.rng,
+            n_threads=run.n_threads,
+        )
+        k = len(chosen.points)
+        n_components = check_count(
+            "n_components", self.n_components, high=k - 1, why=f"there are {k} landmarks"
+        )
+        run.done("landmarks")
+        spectrum, self._extension = self._embed(chosen, n_components, run)
+
+        self.landmark_indices_ = chosen.indices
+        self.landmarks_ = chosen.points
+        self.embedding_ = spectrum.coordinates.astype(X.dtype)
+        self.eigenvalues_ = spectrum.eigenvalues
+        self.stage_seconds_ = run.seconds
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Coordinates of the rows of `X`, which need not have been seen in `fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            In the precision of `X`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        check_magnitude(X)
+        return extend(self._extension, X, thread_count(self.n_jobs))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class GraphEmbedding(LandmarkEmbedding):
+    """The estimators that embed a neighbourhood graph of the landmarks."""
+
+    graph: Any
+    n_neighbors: int | None
+    bandwidth: float | None
+
+    def _graph_builder(self) -> Any:
+        """Return the graph object that the parameters describe, or None for a matrix."""
+        if isinstance(self.graph, str):
+            return KNNGraph(
+                self.n_neighbors,
+                metric=check_choice("graph", self.graph, METRICS),
+                bandwidth=self.bandwidth,
+            )
+        if self.n_neighbors is not None:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} has no effect beside the graph that was given: "
+                "set it on the graph object, or leave it None"
+            )
+        if not hasattr(self.graph, "build"):
+            return None
+        if self.bandwidth is not None:
+            raise ValueError(
+                f"bandwidth={self.bandwidth} has no effect beside the graph that was given: set "
+                "it on the graph object, or leave it None"
+            )
+        return self.graph
+
+    def _needs_covariances(self) -> bool:
+        builder = self._graph_builder()
+        return builder is not None and bool(builder.needs_covariances)
+
+    def _build_graph(self, chosen: Landmarks, run: Run) -> LandmarkGraph:
+        builder = self._graph_builder()
+        if builder is None:
+            bandwidth = self.bandwidth
+            if bandwidth is not None:
+                bandwidth = check_positive("bandwidth", bandwidth)
+            graph = precomputed_graph(self.graph, chosen.points, bandwidth)
+        else:
+            graph = builder.build(chosen, run.n_threads)
+        self.graph_ = graph.weights
+        self.bridges_ = graph.bridges
+        self.bandwidths_ = graph.bandwidths
+        run.done("graph")
+        return graph
+
+    def _support(self, chosen: Landmarks, graph: LandmarkGraph) -> Support:
+        extension = self.extension
+        if isinstance(extension, str) and extension == "auto":
+            extension = "graph" if chosen.points.shape[1] <= TREE_MAX_DIMENSION else "all"
+        if isinstance(extension, str) and extension == "graph":
+            return GraphNeighbors(chosen.points, graph)
+        names = ("auto", "graph", "all")
+        return plain_support(extension, chosen.points, graph.bandwidths, names)
+
+    def _markov(
+        self,
+        chosen: Landmarks,
+        graph: LandmarkGraph,
+        coordinates: np.ndarray,
+        mu: np.ndarray,
+        scale: np.ndarray | None = None,
+    ) -> MarkovExtension:
+        usable = int((mu > _MIN_EIGENVALUE).sum())
+        if usable < len(mu):
+            raise ValueError(
+                f"n_components={len(mu)} is too large: only {usable} eigenvalues of the landmark "
+                f"graph are above {_MIN_EIGENVALUE:g}, and the extension divides by them; choose "
+                f"n_components <= {usable} or more landmarks"
+            )
+        support = self._support(chosen, graph)
+        return MarkovExtension(support, coordinates, mu, scale)
+
+
+def plain_support(
+    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray, names: tuple[str, ...]
+) -> Support:
+    """All landmarks, or a number of nearest ones; `names` are the words that are understood."""
+    if isinstance(extension, Integral) and not isinstance(extension, bool):
+        k = len(landmarks)
+        count = check_count("extension", extension, high=k, why=f"there are {k} landmarks")
+        return NearestLandmarks(landmarks, bandwidths, count)
+    check_choice("extension", extension, (*names, "a whole number"))
+    return AllLandmarks(landmarks, bandwidths)

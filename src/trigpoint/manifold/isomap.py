@@ -1,0 +1,85 @@
+"""Isomap: geodesics over the landmark graph."""
+
+from typing import Any
+
+from trigpoint.extension import Extension, GeodesicExtension, Support
+from trigpoint.graph import without_bridges
+from trigpoint.manifold.base import GraphEmbedding, Run
+from trigpoint.memory import check_dense
+from trigpoint.records import LandmarkGraph, Landmarks, Spectrum
+from trigpoint.spectrum import classical_scaling, geodesics
+
+
+class Isomap(GraphEmbedding):
+    """Isomap of any number of points, from landmarks.
+
+    Parameters
+    ----------
+    n_components, landmarks, graph, n_neighbors
+        As for `LaplacianEigenmaps`.
+    extension : "graph" or int, default="graph"
+        Through which landmarks a point's geodesics start: the nearest one and its neighbours in
+        the graph, or a number of nearest ones.
+    random_state, n_jobs
+        As for `LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    landmark_indices_, landmarks_, embedding_, graph_, bridges_, stage_seconds_
+        As for `LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the centred matrix of squared geodesics.
+    geodesics_ : ndarray of shape (k, k)
+        Path lengths between the landmarks.
+
+    References
+    ----------
+    J. B. Tenenbaum, V. de Silva and J. C. Langford, "A global geometric framework for nonlinear
+    dimensionality reduction", Science, 2000.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> tp.Isomap(n_components=2, landmarks=200, random_state=0).fit_transform(X).shape
+    (3000, 2)
+    """
+
+    # Lengths, not weights, make the paths, so there is no bandwidth to choose.
+    bandwidth = None
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        graph: Any = "bhattacharyya",
+        n_neighbors: int | None = None,
+        extension: Any = "graph",
+        random_state: Any = None,
+        n_jobs: int = -1,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.extension = extension
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _support(self, chosen: Landmarks, graph: LandmarkGraph) -> Support:
+        if isinstance(self.extension, str) and self.extension == "all":
+            raise ValueError(
+                "extension='all' would start a geodesic with a straight line to every landmark: "
+                "choose 'graph' or a number of nearest landmarks"
+            )
+        return super()._support(chosen, graph)
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+        check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
+        graph = self._build_graph(chosen, run)
+        support = self._support(chosen, without_bridges(graph))
+        self.geodesics_ = geodesics(graph.lengths)
+        spectrum = classical_scaling(self.geodesics_, n_components)
+        run.done("spectrum")
+        return spectrum, GeodesicExtension(support, self.geodesics_, spectrum)

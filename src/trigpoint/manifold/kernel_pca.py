@@ -1,0 +1,81 @@
+"""Kernel PCA: no graph, the whole kernel of the landmarks."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint.extension import Extension, KernelExtension
+from trigpoint.kernels import gaussian_kernel, resolve_bandwidth
+from trigpoint.manifold.base import LandmarkEmbedding, Run, plain_support
+from trigpoint.memory import check_dense
+from trigpoint.records import Landmarks, Spectrum
+from trigpoint.spectrum import kernel_pca
+
+
+class KernelPCA(LandmarkEmbedding):
+    """Gaussian kernel PCA of any number of points, from landmarks.
+
+    Parameters
+    ----------
+    n_components, landmarks
+        As for `LaplacianEigenmaps`.
+    bandwidth : float or None, default=None
+        Bandwidth of the kernel; ``None`` takes the median distance between landmarks.
+    extension : "all" or int, default="all"
+        Kernel of a point with all landmarks, or with a number of nearest ones (the others count
+        as 0, which saves time where the bandwidth is small).
+    random_state, n_jobs
+        As for `LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    landmark_indices_, landmarks_, embedding_, stage_seconds_
+        As for `LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the centred kernel matrix of the landmarks.
+    bandwidth_ : float
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola and K.-R. Mueller, "Nonlinear component analysis as a kernel eigenvalue
+    problem", Neural Computation, 1998.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_fish_bowl(3000, random_state=0)
+    >>> tp.KernelPCA(n_components=3, landmarks=200, random_state=0).fit_transform(X).shape
+    (3000, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        bandwidth: float | None = None,
+        extension: Any = "all",
+        random_state: Any = None,
+        n_jobs: int = -1,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.bandwidth = bandwidth
+        self.extension = extension
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _needs_covariances(self) -> bool:
+        return False
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+        check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
+        points = chosen.points.astype(np.float64)
+        self.bandwidth_ = resolve_bandwidth(self.bandwidth, points, run.rng)
+        bandwidths = np.full(len(points), self.bandwidth_)
+        support = plain_support(self.extension, chosen.points, bandwidths, ("all",))
+        kernel = gaussian_kernel(points, self.bandwidth_)
+        run.done("kernel")
+        spectrum = kernel_pca(kernel, n_components)
+        run.done("spectrum")
+        return spectrum, KernelExtension(support, kernel, spectrum)

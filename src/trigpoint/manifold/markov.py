@@ -1,0 +1,182 @@
+"""Laplacian eigenmaps and diffusion maps: eigenvectors of a Markov matrix."""
+
+from typing import Any
+
+from trigpoint.checks import check_choice, check_positive
+from trigpoint.extension import Extension
+from trigpoint.manifold.base import GraphEmbedding, Run
+from trigpoint.records import Landmarks, Spectrum
+from trigpoint.spectrum import density_scale, diffusion_maps, laplacian_eigenmaps
+
+
+class LaplacianEigenmaps(GraphEmbedding):
+    """Laplacian eigenmaps of any number of points, from landmarks.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates, l.
+    landmarks : None, int, sampler, index array or point array, default=None
+        A number of landmarks to draw with `EfficientDPP`; a sampler to draw them with; the rows
+        to take; or the landmark points themselves. ``None`` draws 1,000, or takes every distinct
+        point when there are no more than that.
+    graph : {"bhattacharyya", "euclidean"}, graph object or matrix, default="bhattacharyya"
+        Neighbourhood graph of the landmarks: nearest ones in the named metric; a `KNNGraph` or
+        `RadiusGraph`; or a symmetric (k, k) matrix of weights.
+    n_neighbors : int or None, default=None
+        Neighbours of each landmark in a graph given by name; ``None`` takes 20.
+    bandwidth : float or None, default=None
+        Gaussian bandwidth of the graph's weights and of the extension, one for all as in the
+        paper; ``None`` gives each landmark its own, in proportion to the length of its edges.
+    eigenvectors : {"leading", "independent"}, default="leading"
+        The first eigenvectors, as in the paper, or the first that are not functions of earlier
+        ones: on a long strip the leading two are both functions of its length.
+    extension : {"auto", "graph", "all"} or int, default="auto"
+        Which landmarks speak for a point: the nearest one and its neighbours in the graph, all,
+        or a number of nearest ones. ``"auto"`` follows the graph up to 15 dimensions, which
+        brings no shortcut back; above, where a point's neighbours are seldom its nearest
+        landmark's, it takes all.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed for the landmarks.
+    n_jobs : int, default=-1
+        Number of threads; -1 for all cores. Landmarks do not depend on it.
+
+    Attributes
+    ----------
+    landmark_indices_ : int64 ndarray of shape (k,) or None
+        Rows of the landmarks; ``None`` if points were given.
+    landmarks_ : ndarray of shape (k, d)
+    embedding_ : ndarray of shape (k, n_components)
+        Coordinates of the landmarks.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues lambda of ``(D - W) phi = lambda D phi``.
+    graph_ : csr_array of shape (k, k)
+        Edge weights W.
+    bridges_ : int64 ndarray of shape (b, 2)
+        Edges added to join separate components.
+    bandwidths_ : ndarray of shape (k,)
+        Gaussian bandwidth of each landmark.
+    stage_seconds_ : dict
+        Seconds spent in each stage of `fit`.
+
+    References
+    ----------
+    C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
+    scalable manifold learning", 2015.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
+    >>> emb = tp.LaplacianEigenmaps(n_components=2, landmarks=300, random_state=0)
+    >>> emb.fit_transform(X).shape
+    (5000, 2)
+    >>> emb.transform(X[:3]).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        graph: Any = "bhattacharyya",
+        n_neighbors: int | None = None,
+        bandwidth: float | None = None,
+        eigenvectors: str = "leading",
+        extension: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int = -1,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.eigenvectors = eigenvectors
+        self.extension = extension
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+        check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
+        graph = self._build_graph(chosen, run)
+        spectrum = laplacian_eigenmaps(graph.weights, n_components, self.eigenvectors)
+        mu = 1 - spectrum.eigenvalues
+        extension = self._markov(chosen, graph, spectrum.coordinates, mu)
+        run.done("spectrum")
+        return spectrum, extension
+
+
+class DiffusionMaps(GraphEmbedding):
+    """Diffusion maps of any number of points, from landmarks.
+
+    Parameters
+    ----------
+    n_components, landmarks, graph, n_neighbors, bandwidth, eigenvectors, extension
+        As for `LaplacianEigenmaps`.
+    alpha : float, default=1.0
+        How much of the landmarks' density is divided out: 0 none, 1 all.
+    time : float, default=1.0
+        Diffusion time: coordinates are scaled by ``mu^time``.
+    random_state, n_jobs
+        As for `LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    landmark_indices_, landmarks_, embedding_, graph_, bridges_, bandwidths_, stage_seconds_
+        As for `LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues mu of the Markov matrix.
+
+    References
+    ----------
+    R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis, 2006.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_fish_bowl(3000, random_state=0)
+    >>> tp.DiffusionMaps(n_components=2, landmarks=200, random_state=0).fit_transform(X).shape
+    (3000, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        graph: Any = "bhattacharyya",
+        n_neighbors: int | None = None,
+        bandwidth: float | None = None,
+        alpha: float = 1.0,
+        time: float = 1.0,
+        eigenvectors: str = "leading",
+        extension: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int = -1,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.alpha = alpha
+        self.time = time
+        self.eigenvectors = eigenvectors
+        self.extension = extension
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+        check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
+        alpha = check_positive("alpha", self.alpha, zero=True)
+        diffusion_time = check_positive("time", self.time, zero=True)
+        graph = self._build_graph(chosen, run)
+        spectrum = diffusion_maps(
+            graph.weights, n_components, self.eigenvectors, alpha=alpha, time=diffusion_time
+        )
+        scale = density_scale(graph.weights, alpha)
+        extension = self._markov(chosen, graph, spectrum.coordinates, spectrum.eigenvalues, scale)
+        run.done("spectrum")
+        return spectrum, extension
