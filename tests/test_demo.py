@@ -1,0 +1,13 @@
+"""The demonstration, at a hundredth of its size."""
+
+from trigpoint import demo
+
+
+def test_demo_prints_a_screen_and_draws_a_picture(tmp_path, capsys):
+    demo.main(["--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")])
+    printed = capsys.readouterr().out
+    for word in ("landmarks", "graph", "spectrum", "extension", "R2", "swiss_roll.png"):
+        assert word in printed
+    assert len(printed.splitlines()) <= 24
+    picture = (tmp_path / "out" / "swiss_roll.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
