@@ -9,9 +9,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
 
 from trigpoint.kernels import gaussian, squared_distances
-from trigpoint.neighbors import TREE_MAX_DIMENSION, TreeIndex
+from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import LandmarkGraph, Spectrum
 from trigpoint.threads import thread_map
@@ -177,8 +178,9 @@ class _LandmarkSearch:
     def __init__(self, landmarks: np.ndarray) -> None:
         self._landmarks = landmarks
         low = landmarks.shape[1] <= TREE_MAX_DIMENSION
-        # One thread: the blocks of points are spread over the threads already.
-        self._tree = TreeIndex(landmarks, 1) if low else None
+        # A bare tree: which of equally far landmarks comes last makes no difference here, and
+        # sorting that out for millions of points on a grid would.
+        self._tree = cKDTree(landmarks) if low else None
         self.row_values = 0 if low else len(landmarks)
 
     def shares(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,13 +199,15 @@ class _LandmarkSearch:
     def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and landmarks, each of shape (b, count), nearest first."""
         if self._tree is not None:
-            return self._tree.query(X, count)
+            found = self._tree.query(X, count)
+            distances, columns = (np.reshape(part, (len(X), count)) for part in found)
+            return distances, columns
         squares = self.squares(X)
         columns = np.argpartition(squares, count - 1, axis=1)[:, :count]
-        found = np.take_along_axis(squares, columns, axis=1)
-        order = np.argsort(found, axis=1, kind="stable")
+        chosen = np.take_along_axis(squares, columns, axis=1)
+        order = np.argsort(chosen, axis=1, kind="stable")
         columns = np.take_along_axis(columns, order, axis=1)
-        return np.sqrt(np.take_along_axis(found, order, axis=1)), columns
+        return np.sqrt(np.take_along_axis(chosen, order, axis=1)), columns
 
     def squares(self, X: np.ndarray) -> np.ndarray:
         """Squared distances from each point to all landmarks."""
