@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+_LEAST, _MOST = 1e-150, 1e150
+
 
 def check_count(
     name: str, value: Any, *, low: int = 1, high: int | None = None, why: str = ""
@@ -30,9 +32,12 @@ def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
     number = float(value)
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+    # Squares must neither overflow nor vanish.
+    if not (_LEAST <= number <= _MOST or (zero and number == 0)):
         bound = ">= 0" if zero else "> 0"
-        raise ValueError(f"{name}={number} is out of range: choose a finite {name} {bound}")
+        raise ValueError(
+            f"{name}={number} is out of range: choose {name} {bound}, from {_LEAST:g} to {_MOST:g}"
+        )
     return number
 
 
@@ -68,12 +73,15 @@ def as_generator(random_state: Any) -> np.random.Generator:
     )
 
 
-def check_magnitude(X: np.ndarray) -> None:
-    """Refuse values whose squared distances would overflow."""
-    limit = np.sqrt(np.finfo(X.dtype).max / (16 * X.shape[1]))
+def check_magnitude(X: np.ndarray, name: str = "X") -> None:
+    """Refuse values whose squared distances would overflow or vanish."""
+    info = np.finfo(X.dtype)
+    # Distances of a thousandth of the largest value should still count.
+    low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
-    if largest > limit:
+    if largest > high or 0 < largest < low:
+        problem = "overflow" if largest > high else "vanish in"
         raise ValueError(
-            f"X has values up to {largest:.3g}, whose squared distances overflow {X.dtype}: "
-            f"rescale X to values below {limit:.0e}"
+            f"{name} has values up to {largest:.3g}, whose squared distances {problem} {X.dtype}: "
+            f"rescale {name} to values between {low:.0e} and {high:.0e}"
         )

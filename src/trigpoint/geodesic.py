@@ -1,6 +1,5 @@
 """Distances along the manifold: shortest paths over the neighbourhood graph of all points."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from trigpoint.checks import check_count, check_positive
 from trigpoint.connectivity import DisconnectedGraphWarning, bridge_components
 from trigpoint.kernels import gaussian
 from trigpoint.neighbors import neighbor_index
+from trigpoint.warn import warn_user
 
 
 def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
@@ -112,12 +112,11 @@ def _neighbourhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
     n_components, _ = connected_components(graph, directed=False)
     if n_components == 1:
         return graph
-    warnings.warn(
+    warn_user(
         f"the graph of n_neighbors={n_neighbors} nearest neighbours has {n_components} components; "
         f"they were joined by the {n_components - 1} shortest edges between them. More neighbours "
         "may connect them",
         DisconnectedGraphWarning,
-        stacklevel=3,
     )
     return _edges_to_graph(vertices, np.vstack([pairs, bridge_components(graph, vertices)]))
 

@@ -1,6 +1,5 @@
 """Local geometry of landmarks: covariances of their neighbours, and the Bhattacharyya distance."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from trigpoint.checks import check_choice
 from trigpoint.neighbors import NeighborIndex
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.threads import thread_map
+from trigpoint.warn import warn_user
 
 # Full matrices cost d^2 a landmark in memory and d^2 a pair in the Bhattacharyya distance.
 FULL_MAX_DIMENSION = 32
@@ -85,12 +85,11 @@ def regularize(covariances: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     mean_variance = variances.mean(axis=1)
     flat = mean_variance == 0
     if flat.any():
-        warnings.warn(
+        warn_user(
             f"{flat.sum()} of {len(flat)} landmarks have only coinciding neighbours, so their "
             "covariance is zero and the smallest other one is used, equal in all directions; "
             "remove duplicated points or raise n_neighbors of the sampler",
             SingularCovarianceWarning,
-            stacklevel=2,
         )
         mean_variance[flat] = mean_variance[~flat].min() if not flat.all() else 1.0
         variances[flat] = mean_variance[flat, None]

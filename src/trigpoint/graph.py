@@ -1,7 +1,6 @@
 """The neighbourhood graph of the landmarks."""
 
 import logging
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from trigpoint.kernels import gaussian, squared_distances
 from trigpoint.neighbors import neighbor_index
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import LandmarkGraph, Landmarks
+from trigpoint.warn import warn_user
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +29,11 @@ _NEGLIGIBLE = 1e-12
 
 # Work for Bhattacharyya distances, in numbers of the covariances read: several seconds on one
 # core, diagonal ones being ten times cheaper each. A graph of so many landmarks that all pairs
-# would cost more, or their matrix half a gigabyte, looks among the Euclidean nearest ones only.
+# would cost more, or too much memory, looks among the Euclidean nearest ones only.
 _FULL_BUDGET = 3 * 10**8
 _DIAGONAL_BUDGET = 3 * 10**9
-_MATRIX_MAX = 8192
+_MATRIX_MAX = 4096
+_CANDIDATES_HELD = 2**24
 _MIN_CANDIDATES_PER_NEIGHBOR = 4
 
 
@@ -200,7 +201,7 @@ def _bhattacharyya_neighbors(landmarks: Landmarks, count: int, n_threads: int) -
     covariances = _regular_covariances(landmarks)
     k = len(points)
     budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
-    affordable = budget // (k * covariances[0].size)
+    affordable = min(budget // covariances[0].size, _CANDIDATES_HELD) // k
     candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
     # All pairs are evaluated once for both directions, so they cost half.
     if candidates >= (k - 1) / 2 and k <= _MATRIX_MAX:
@@ -321,13 +322,11 @@ def _joined(weights: csr_array, points: np.ndarray) -> tuple[csr_array, np.ndarr
     n_components, _ = connected_components(weights, directed=False)
     if n_components == 1:
         return weights, np.empty((0, 2), dtype=np.int64)
-    warnings.warn(
-        f"the landmark graph falls into {n_components} components and was joined by its "
-        f"{n_components - 1} shortest bridging edges; if the data is one piece, raise n_neighbors "
-        "or the number of landmarks",
+    warn_user(
+        f"the landmark graph falls into {n_components} components, which were joined by the "
+        "shortest bridging edges; if the data is one piece, let the graph reach further (a larger "
+        "n_neighbors or radius) or take more landmarks",
         DisconnectedGraphWarning,
-        # The user's call of fit.
-        stacklevel=7,
     )
     bridges = bridge_components(weights, points)
     mean = np.full(len(bridges), weights.data.mean())

@@ -19,6 +19,9 @@ TREE_MAX_DIMENSION = 15
 # Approximate squared distances held at once by a scan.
 _SCAN_BYTES = 64 * 2**20
 
+# Neighbours found by one call of a tree.
+_QUERY_BYTES = 4 * 2**20
+
 
 class NeighborIndex(Protocol):
     """What the samplers and stages ask of an index over `points`."""
@@ -35,6 +38,27 @@ def neighbor_index(points: np.ndarray, n_threads: int = 1) -> NeighborIndex:
     if points.shape[1] <= TREE_MAX_DIMENSION:
         return TreeIndex(points, n_threads)
     return ScanIndex(points, n_threads)
+
+
+def query_tree(
+    tree: cKDTree, queries: np.ndarray, m: int, n_threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and rows, each of shape (q, m), straight from a tree.
+
+    On threads of our own: SciPy's workers go on after Ctrl-C, in memory that is freed by then.
+    """
+    distances = np.empty((len(queries), m))
+    rows = np.empty((len(queries), m), dtype=np.int64)
+
+    def fill(part: slice) -> None:
+        found = tree.query(queries[part], k=m)
+        distances[part], rows[part] = (np.reshape(values, (-1, m)) for values in found)
+
+    # Blocks small enough that an interrupt is answered at once, and several for each thread.
+    size = min(block_rows(16 * m, _QUERY_BYTES), -(-len(queries) // (4 * n_threads)) or 1)
+    for _ in thread_map(fill, row_blocks(len(queries), size), n_threads):
+        pass
+    return distances, rows
 
 
 def coincident_rows(points: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -78,12 +102,11 @@ class TreeIndex:
         self.rows_computed += len(queries)
         # One neighbour more than asked for shows whether the last place is tied.
         asked = min(m + 1, len(self.points))
-        found = self._tree.query(queries, k=asked, workers=self._n_threads)
-        distances, rows = (np.reshape(part, (len(queries), asked)) for part in found)
+        distances, rows = query_tree(self._tree, queries, asked, self._n_threads)
         tied = distances[:, 1:] == distances[:, :-1]
         tied_at_end = tied[:, -1] if asked > m else np.zeros(len(queries), dtype=bool)
         # Copies, so that the extra column is not kept alive.
-        distances, rows = distances[:, :m].copy(), rows[:, :m].astype(np.int64)
+        distances, rows = distances[:, :m].copy(), rows[:, :m].copy()
         for q in np.flatnonzero(tied.any(axis=1)):
             if tied_at_end[q]:
                 distances[q], rows[q] = self._resolve_last_place(queries[q], distances[q, -1], m)

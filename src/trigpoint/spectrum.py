@@ -1,7 +1,6 @@
 """Spectral embeddings of the landmarks."""
 
 import logging
-import warnings
 
 import numpy as np
 from scipy.linalg import eigh
@@ -12,6 +11,7 @@ from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits
 
 from trigpoint.records import Spectrum
+from trigpoint.warn import warn_user
 
 logger = logging.getLogger(__name__)
 
@@ -240,12 +240,11 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
             passed_over[column] = residual
     missing = n_components - len(chosen)
     if missing > 0:
-        warnings.warn(
+        warn_user(
             f"only {len(chosen)} independent eigenvectors among the first {vectors.shape[1]} for "
             f"n_components={n_components}: the least redundant others fill up; choose "
             f'n_components={len(chosen)} or eigenvectors="leading"',
             RedundantEigenvectorsWarning,
-            stacklevel=2,
         )
         chosen += sorted(passed_over, key=lambda column: -passed_over[column])[:missing]
     return np.sort(np.array(chosen, dtype=np.int64))

@@ -8,8 +8,9 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 
-from trigpoint.checks import check_count, check_magnitude, check_positive
+from trigpoint.checks import check_count, check_positive
 from trigpoint.kernels import gaussian, gaussian_kernel, squared_distances
+from trigpoint.memory import check_dense
 from trigpoint.metrics.arguments import as_landmarks, as_matrix
 from trigpoint.points import BLOCK_BYTES, block_rows, row_blocks
 
@@ -74,7 +75,6 @@ def nystrom_error(
     0.0
     """
     X = as_matrix("X", X)
-    check_magnitude(X)
     points, rows = as_landmarks(X, landmarks)
     bandwidth = check_positive("bandwidth", bandwidth)
     block_bytes = check_count("block_bytes", block_bytes)
@@ -135,12 +135,12 @@ def optimal_error(
     array([2.      , 0.393469, 0.      ])
     """
     X = as_matrix("X", X).astype(np.float64, copy=False)
-    check_magnitude(X)
     bandwidth = check_positive("bandwidth", bandwidth)
     n = len(X)
     counts = [n_landmarks] if np.ndim(n_landmarks) == 0 else list(n_landmarks)  # type: ignore[arg-type]
     for count in counts:
         check_count("n_landmarks", count, low=0, high=n, why=f"the data has {n} points")
+    check_dense(n, "points", "a smaller sample of them")
     eigenvalues = np.linalg.eigvalsh(gaussian_kernel(X, bandwidth))
     smallest = np.concatenate([[0.0], np.cumsum(eigenvalues)])
     errors = np.maximum(smallest[n - np.array(counts, dtype=np.int64)], 0.0)

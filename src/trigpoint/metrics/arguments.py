@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, issparse
 
+from trigpoint.checks import check_magnitude
+
 
 def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
     """Check finite numbers, one point per row; with ``column``, a 1-D array is one column."""
@@ -27,6 +29,7 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
             f"{name} has NaN or infinity in {np.sum(~finite)} rows, the first of them row "
             f"{np.argmin(finite)}: remove or fill in those values"
         )
+    check_magnitude(array, name)
     return array
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from trigpoint.checks import check_choice, check_count, check_magnitude, check_positive
+from trigpoint.checks import check_choice, check_count, check_positive
 from trigpoint.metrics.arguments import as_landmarks, as_matrix
 from trigpoint.metrics.search import nearest
 
@@ -58,7 +58,6 @@ def coverage_radius(
     7.0
     """
     X = as_matrix("X", X)
-    check_magnitude(X)
     points, rows = as_landmarks(X, landmarks)
     check_choice("metric", metric, ("euclidean", "geodesic"))
     quantile = check_positive("quantile", quantile, zero=True)

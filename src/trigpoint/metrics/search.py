@@ -3,22 +3,19 @@
 import numpy as np
 from scipy.spatial import cKDTree
 
-from trigpoint.neighbors import TREE_MAX_DIMENSION
+from trigpoint.neighbors import TREE_MAX_DIMENSION, query_tree
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.threads import thread_count
 
 
 def nearest(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
     """Distances (float64) and rows of the `m` points nearest to each query, nearest first."""
-    distances = np.empty((len(queries), m))
-    rows = np.empty((len(queries), m), dtype=np.int64)
     if points.shape[1] <= TREE_MAX_DIMENSION:
         tree = cKDTree(points, balanced_tree=False)
-        for block in row_blocks(len(queries), block_rows(8 * (points.shape[1] + 2 * m))):
-            distances[block], rows[block] = tree.query(
-                queries[block], k=np.arange(1, m + 1), workers=thread_count(-1)
-            )
-        return distances, rows
+        return query_tree(tree, queries, m, thread_count(-1))
+
+    distances = np.empty((len(queries), m))
+    rows = np.empty((len(queries), m), dtype=np.int64)
 
     from sklearn.neighbors import NearestNeighbors
 

@@ -1,0 +1,14 @@
+"""Warnings that point at the line of the caller, not into the library."""
+
+import sys
+import warnings
+
+_INSIDE = ("trigpoint.", "sklearn.", "contextlib")
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the first line up the stack that is neither trigpoint's nor scikit-learn's."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level - 1)
