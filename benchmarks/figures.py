@@ -64,7 +64,7 @@ def recovered() -> Iterator[tuple[str, str]]:
 def fish_bowl() -> Iterator[tuple[str, str]]:
     """How often the sparse bottom is reached, and how far the farthest point is."""
     reached, radii = {"dpp": 0, "uniform": 0}, {"dpp": [], "uniform": []}
-    for seed in range(50):
+    for seed in range(200):
         X, _ = tp.datasets.make_fish_bowl(2000, random_state=seed)
         samplers = {"dpp": tp.EfficientDPP(50), "uniform": tp.Uniform(50)}
         for name, sampler in samplers.items():
@@ -72,7 +72,7 @@ def fish_bowl() -> Iterator[tuple[str, str]]:
             reached[name] += int((chosen.landmarks_[:, 2] < -0.8).any())
             radii[name].append(coverage_radius(X, chosen.landmarks_))
     yield (
-        "fish bowl, 50 of 2,000 points: bottom reached in 50 runs, DPP and uniform",
+        "fish bowl, 50 of 2,000 points: bottom reached in 200 runs, DPP and uniform",
         f"{reached['dpp']}, {reached['uniform']}",
     )
     yield (

@@ -20,7 +20,7 @@ LAYERS = [
     {"connectivity"},
     {"neighbors", "kernels"},
     {"points", "records", "memory", "threads"},
-    {"checks"},
+    {"checks", "warn"},
 ]
 
 
@@ -32,7 +32,11 @@ def imported(path: Path) -> set[str]:
     """Modules of trigpoint that a file imports."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
+        if isinstance(node, ast.Import):
+            names |= {a.name.split(".")[1] for a in node.names if a.name.startswith("trigpoint.")}
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here"
+            assert node.module is not None
             parts = node.module.split(".")
             if parts == ["trigpoint"]:
                 names |= {alias.name for alias in node.names}

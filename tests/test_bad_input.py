@@ -60,9 +60,9 @@ def test_one_point_repeated(estimator):
 
 @each_estimator
 def test_more_landmarks_than_points_or_distinct_points(estimator, X):
-    with pytest.raises(ValueError, match=r"n_landmarks=61 is too large.*60 points"):
+    with pytest.raises(ValueError, match=r"landmarks=61 is too large.*60 points"):
         estimator(landmarks=61).fit(X)
-    with pytest.raises(ValueError, match=r"n_landmarks=40.*only 30 of the 60"):
+    with pytest.raises(ValueError, match=r"n_landmarks=40 is too large: after 30 landmarks"):
         estimator(landmarks=40, random_state=0).fit(np.repeat(X[:30], 2, axis=0))
 
 
@@ -73,8 +73,11 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         ({"n_components": 0}, ValueError, "n_components=0 is too small"),
         ({"n_components": 60}, ValueError, "n_components=60 is too large.*60 landmarks"),
         ({"n_components": "two"}, TypeError, "n_components must be a whole number"),
-        ({"landmarks": 0}, ValueError, "n_landmarks=0 is too small"),
+        ({"landmarks": 0}, ValueError, "landmarks=0 is too small"),
         ({"landmarks": True}, TypeError, "landmarks=True is not understood"),
+        ({"landmarks": []}, ValueError, "landmarks is empty"),
+        ({"landmarks": tp.Uniform}, TypeError, "landmarks=.*Uniform.*is not understood"),
+        ({"landmarks": np.full((3, 2), 1e200)}, ValueError, "landmarks has values up to 1e.200"),
         ({"landmarks": "many"}, TypeError, "landmarks='many' is not understood"),
         ({"landmarks": [0, 1, 99]}, ValueError, "rows from 0 to 99: choose rows from 0 to 59"),
         ({"landmarks": [0, 1, 1]}, ValueError, "3 entries, only 2 of them distinct"),
@@ -112,7 +115,15 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
         (tp.LaplacianEigenmaps, {"graph": np.ones((3, 3))}, r"graph has shape \(3, 3\)"),
         (tp.DiffusionMaps, {"alpha": -1}, "alpha=-1.0 is out of range"),
         (tp.DiffusionMaps, {"time": -1}, "time=-1.0 is out of range"),
-        (tp.Isomap, {"extension": "all"}, "extension='all' would start a geodesic"),
+        (tp.Isomap, {"extension": "all"}, "extension='all' is not known: choose one of 'graph'"),
+        (tp.KernelPCA, {"bandwidth": 1e-3}, "bandwidth=0.001 is too small.*choose one near"),
+        (tp.KernelPCA, {"bandwidth": 1e8}, r"bandwidth=1e\+08 is too large.*choose one near"),
+        (tp.LaplacianEigenmaps, {"bandwidth": 0.01}, "bandwidth=0.01 is too small.*landmarks have"),
+        (
+            tp.LaplacianEigenmaps,
+            {"graph": np.ones((10, 10)), "landmarks": 10},
+            "graph is a matrix.*pass their rows or points",
+        ),
         (tp.KernelPCA, {"extension": "graph"}, "extension='graph' is not known"),
         (tp.KernelPCA, {"bandwidth": -2}, "bandwidth=-2.0 is out of range"),
     ],
@@ -120,6 +131,50 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
 def test_bad_parameters_of_one_estimator(estimator, parameters, message, X):
     with pytest.raises(ValueError, match=message):
         estimator(**parameters).fit(X)
+
+
+@pytest.mark.parametrize("graph", [None, tp.KNNGraph])
+def test_graphs_that_are_none(graph, X):
+    with pytest.raises(TypeError, match=r"graph=.* is not understood: pass 'bhattacharyya'"):
+        tp.LaplacianEigenmaps(graph=graph).fit(X)
+
+
+def test_parameters_are_checked_before_any_work(X):
+    """A sampler that must not be reached."""
+    for wrong in ({"n_components": 0}, {"extension": "x"}, {"bandwidth": -1}, {"n_neighbors": 0}):
+        sampler = tp.EfficientDPP(10, repulsion=lambda *_: pytest.fail("sampled"))
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            tp.LaplacianEigenmaps(landmarks=sampler, **wrong).fit(X)
+
+
+@each_estimator
+def test_masked_values_are_refused(estimator, X):
+    with pytest.raises(ValueError, match="X has masked values"):
+        estimator().fit(np.ma.masked_greater(X, 1.0))
+
+
+@each_estimator
+def test_values_whose_squares_vanish(estimator, X):
+    with pytest.raises(ValueError, match=r"vanish in float32: rescale X"):
+        estimator().fit((X * 1e-25).astype(np.float32))
+
+
+@each_estimator
+def test_coinciding_landmarks_of_a_sampler_are_left_out_with_a_warning(estimator, rng):
+    X = np.repeat(rng.normal(size=(60, 3)), 10, axis=0)
+    emb = estimator(landmarks=tp.Uniform(200), random_state=0)
+    with pytest.warns(tp.CoincidingLandmarksWarning, match="coincide with others") as caught:
+        Y = emb.fit_transform(X)
+    assert np.isfinite(Y).all()
+    assert len(np.unique(emb.landmarks_, axis=0)) == len(emb.landmarks_)
+    # The warning points here, not into a library.
+    assert caught[0].filename == __file__
+
+
+@each_estimator
+def test_default_landmarks_of_many_copies_are_all_distinct_points(estimator, rng):
+    X = rng.normal(size=(50, 3))[rng.integers(0, 50, 3000)]
+    assert len(estimator().fit(X).landmarks_) == 50
 
 
 @each_estimator
@@ -131,7 +186,7 @@ def test_sparse_matrices_are_refused(estimator):
 def test_disconnected_data_warns_and_every_point_is_placed(rng):
     X = np.concatenate([rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + 1000])
     emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0)
-    with pytest.warns(tp.DisconnectedGraphWarning, match=r"2 components.*raise n_neighbors"):
+    with pytest.warns(tp.DisconnectedGraphWarning, match=r"2 components.*a larger n_neighbors"):
         Y = emb.fit_transform(X)
     assert np.isfinite(Y).all()
     assert len(emb.bridges_) == 1

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import trigpoint as tp
 
@@ -32,6 +33,8 @@ ESTIMATORS = {
 # scikit-learn would skip a check.
 CHECK = """
 import warnings
+from sklearn.base import clone
+
 import trigpoint as tp
 from trigpoint import *
 from sklearn.utils.estimator_checks import check_estimator
@@ -60,7 +63,7 @@ def test_scikit_learn_checks_pass_and_none_is_skipped(name):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_samplers_give_distinct_rows_and_their_points(name, dtype, rng):
     X = rng.normal(size=(80, 3)).astype(dtype)
-    sampler = SAMPLERS[name].set_params(random_state=1).fit(X)
+    sampler = clone(SAMPLERS[name]).set_params(random_state=1).fit(X)
     assert sampler.indices_.dtype == np.int64
     assert len(set(sampler.indices_)) == len(sampler.indices_)
     np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])
@@ -72,7 +75,7 @@ def test_samplers_give_distinct_rows_and_their_points(name, dtype, rng):
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_samplers_repeat_themselves_with_a_seed_and_vary_without(name, rng):
     X = rng.normal(size=(80, 3))
-    sampler = SAMPLERS[name]
+    sampler = clone(SAMPLERS[name])
     first = sampler.set_params(random_state=1).fit(X).indices_
     np.testing.assert_array_equal(sampler.fit(X).indices_, first)
     others = {tuple(sampler.set_params(random_state=seed).fit(X).indices_) for seed in range(5)}

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 import trigpoint.graph
 from trigpoint.connectivity import DisconnectedGraphWarning
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.graph import KNNGraph, RadiusGraph, precomputed_graph, without_bridges
+from trigpoint.graph import KNNGraph, RadiusGraph, ordinary_edges, precomputed_graph
 from trigpoint.landmarks import EfficientDPP
 from trigpoint.metrics import neighbor_recall, shortcut_rate
 from trigpoint.records import Landmarks
@@ -95,7 +95,7 @@ def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
     i, j = built.bridges[0]
     assert built.weights[i, j] == pytest.approx(0.2, abs=1e-6)
     assert built.lengths[i, j] == pytest.approx(between.min())
-    apart = without_bridges(built)
+    apart = ordinary_edges(built)
     assert connected_components(apart.weights)[0] == 2
     assert connected_components(apart.lengths)[0] == 2
 

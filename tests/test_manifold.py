@@ -202,9 +202,31 @@ def test_graph_by_object_or_matrix(roll):
     by_object = tp.LaplacianEigenmaps(landmarks=100, graph=graph, random_state=0).fit(X)
     np.testing.assert_array_equal(by_name.embedding_, by_object.embedding_)
     by_matrix = tp.LaplacianEigenmaps(
-        landmarks=100, graph=by_name.graph_, bandwidth=2.0, random_state=0
+        landmarks=by_name.landmark_indices_, graph=by_name.graph_, bandwidth=2.0
     ).fit(X)
     np.testing.assert_allclose(by_matrix.embedding_, by_name.embedding_, atol=1e-12)
+
+
+@pytest.mark.parametrize("loops", [0.0, 1.0])
+def test_landmarks_keep_their_coordinates_on_a_graph_of_ones_own(loops, roll):
+    """A binary graph: its weights are nobody's kernel."""
+    X = roll[0][:500]
+    links = (tp.LaplacianEigenmaps(landmarks=np.arange(500)).fit(X).graph_ > 0).astype(float)
+    links.setdiag(loops)
+    emb = tp.LaplacianEigenmaps(landmarks=np.arange(500), graph=links).fit(X)
+    np.testing.assert_allclose(emb.transform(X), emb.embedding_, atol=1e-10)
+    isomap = tp.Isomap(landmarks=np.arange(500), graph=links).fit(X)
+    np.testing.assert_allclose(isomap.transform(X), isomap.embedding_, atol=1e-7)
+
+
+def test_float32_of_separated_clusters_in_high_dimension(rng):
+    """A float32 product would lose all distances within a cluster."""
+    X = rng.normal(size=(600, 20))
+    X[300:] += 3000
+    with pytest.warns(tp.DisconnectedGraphWarning):
+        emb = tp.LaplacianEigenmaps(landmarks=100, extension=20, random_state=0).fit(X)
+    difference = emb.transform(X.astype(np.float32)) - emb.transform(X)
+    assert np.abs(difference).max() < 1e-2 * emb.embedding_.std()
 
 
 def test_duplicated_points_small_data_takes_each_once(rng):

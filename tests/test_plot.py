@@ -21,6 +21,8 @@ def close_figures():
 def test_few_points_are_markers(rng):
     coordinates = rng.normal(size=(50, 3))
     axes = plot.embedding(coordinates, color=coordinates[:, 2], landmarks=coordinates[:5])
+    by_row = plot.embedding(coordinates, landmarks=np.arange(5))
+    np.testing.assert_allclose(by_row.collections[1].get_offsets(), coordinates[:5, :2])
     points, landmarks = axes.collections
     np.testing.assert_allclose(points.get_offsets(), coordinates[:, :2])
     np.testing.assert_allclose(landmarks.get_offsets(), coordinates[:5, :2])
@@ -54,6 +56,8 @@ def test_given_axes_are_drawn_on(rng):
     [
         ({"coordinates": np.ones(5)}, r"coordinates has shape \(5,\)"),
         ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
+        ({"coordinates": np.ones((0, 2))}, r"coordinates has shape \(0, 2\)"),
+        ({"coordinates": np.full((5, 2), np.nan)}, "coordinates has NaN"),
         ({"coordinates": np.ones((5, 2)), "color": [1, 2]}, r"color has shape \(2,\)"),
     ],
 )

@@ -7,6 +7,7 @@ from trigpoint.graph import KNNGraph, RadiusGraph
 from trigpoint.landmarks import (
     KDPP,
     AnnealedDPP,
+    CoincidingLandmarksWarning,
     EfficientDPP,
     ExactDPP,
     KMeansLandmarks,
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "KDPP",
     "AnnealedDPP",
+    "CoincidingLandmarksWarning",
     "DiffusionMaps",
     "DisconnectedGraphWarning",
     "EfficientDPP",

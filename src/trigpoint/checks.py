@@ -73,6 +73,12 @@ def as_generator(random_state: Any) -> np.random.Generator:
     )
 
 
+def refuse_masked(X: Any) -> None:
+    """Refuse masked values, which would otherwise count as the numbers beneath the mask."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X has masked values: fill them in or remove their rows")
+
+
 def check_magnitude(X: np.ndarray, name: str = "X") -> None:
     """Refuse values whose squared distances would overflow or vanish."""
     info = np.finfo(X.dtype)

@@ -23,6 +23,9 @@ _BLOCK_BYTES = 2**20
 _MIN_BLOCK_ROWS = 64
 
 
+# Kernels of edges below this are not followed as a point moves: see `GraphNeighbors`.
+_FOLLOWED = 1e-6
+
 # So many nearest landmarks share their neighbourhoods with a point that follows the graph.
 _BLENDED = 3
 
@@ -73,7 +76,7 @@ class AllLandmarks:
         squares = self._search.squares(X)
         if np.ptp(self._bandwidths) == 0:
             return Rows(squares, self._bandwidths[:1, None])
-        own = self._search.interpolated(X, self._bandwidths)
+        own = self._search.interpolated(X, self._bandwidths, squares)
         return Rows(squares, np.maximum(own[:, None], self._bandwidths))
 
 
@@ -88,8 +91,9 @@ class NearestLandmarks:
 
     def __call__(self, X: np.ndarray) -> Rows:
         """Landmarks that speak for each point of a block."""
-        distances, columns = self._search.nearest(X, self._n_neighbors)
-        own = self._search.interpolated(X, self._bandwidths)
+        to_all = self._search.squares_if_dense(X)
+        distances, columns = self._search.nearest(X, self._n_neighbors, to_all)
+        own = self._search.interpolated(X, self._bandwidths, to_all)
         bandwidths = np.maximum(own[:, None], self._bandwidths[columns])
         return Rows(distances**2, bandwidths, columns)
 
@@ -103,8 +107,9 @@ class GraphNeighbors:
     row of the graph, and coordinates are continuous: with the nearest landmark alone, pictures
     showed a crack around each cell.
 
-    A bridge, much longer than the bandwidth, keeps its weight wherever the point is in the cell of
-    the landmark where it starts.
+    An edge whose weight is not the kernel of its length keeps the ratio of the two; a bridge, much
+    longer than the bandwidth, keeps its weight wherever the point is in the cell of the landmark
+    where it starts.
     """
 
     def __init__(self, landmarks: np.ndarray, graph: LandmarkGraph) -> None:
@@ -117,12 +122,14 @@ class GraphNeighbors:
         self._factors = (np.arange(width) <= degrees[:, None]).astype(np.float64)
         self._columns = np.tile(np.arange(k)[:, None], width)
         self._columns[:, 1:][self._factors[:, 1:] > 0] = edges.indices
-        # The landmark from which a place is measured: itself, or where the bridge starts.
-        self._measured = self._columns.copy()
-        for start, end in np.concatenate([graph.bridges, graph.bridges[:, ::-1]]):
-            place = np.flatnonzero(self._columns[start] == end)[0]
-            self._measured[start, place] = start
-            self._factors[start, place] = graph.weights[start, end]
+        own = np.arange(k)[:, None]
+        widest = np.maximum(graph.bandwidths[:, None], graph.bandwidths[self._columns])
+        kernel = gaussian((_entries(edges, self._columns) / widest) ** 2, 1.0)
+        # The landmark from which a place is measured: itself, or where its edge starts.
+        follows = kernel > _FOLLOWED
+        self._measured = np.where(follows, self._columns, own)
+        self._factors *= _entries(graph.weights, self._columns)
+        self._factors /= np.where(follows, kernel, 1.0)
         self._bandwidths = np.maximum(graph.bandwidths[:, None], graph.bandwidths[self._measured])
         low = landmarks.shape[1] <= TREE_MAX_DIMENSION
         self._coordinates = landmarks.T[:, self._measured].astype(np.float64) if low else None
@@ -130,8 +137,9 @@ class GraphNeighbors:
 
     def __call__(self, X: np.ndarray) -> Rows:
         """Landmarks that speak for each point of a block."""
-        nearest, shares = self._search.shares(X)
-        squares = self._squares(X, nearest)
+        to_all = self._search.squares_if_dense(X)
+        nearest, shares = self._search.shares(X, to_all)
+        squares = self._squares(X, nearest, to_all)
         return Rows(
             squares,
             self._bandwidths[nearest].reshape(squares.shape),
@@ -140,11 +148,12 @@ class GraphNeighbors:
             parts=nearest.shape[1],
         )
 
-    def _squares(self, X: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+    def _squares(self, X: np.ndarray, nearest: np.ndarray, to_all: np.ndarray | None) -> np.ndarray:
         """Squared distances (b, parts * width) to the neighbourhoods of the nearest landmarks."""
-        if self._coordinates is None:
+        if to_all is not None:
             measured = self._measured[nearest].reshape(len(X), -1)
-            return np.take_along_axis(self._search.squares(X), measured, axis=1)
+            return np.take_along_axis(to_all, measured, axis=1)
+        assert self._coordinates is not None
         squares = np.zeros((*nearest.shape, self._measured.shape[1]))
         # One coordinate at a time: whole rows of a small table are read, not single points.
         for values, table in zip(X.T, self._coordinates, strict=True):
@@ -152,6 +161,11 @@ class GraphNeighbors:
             difference -= values[:, None, None]
             squares += np.square(difference, out=difference)
         return squares.reshape(len(X), -1)
+
+
+def _entries(matrix: csr_array, columns: np.ndarray) -> np.ndarray:
+    """Entries of a sparse matrix, the row of each line of `columns` at those columns."""
+    return csr_array(matrix[np.arange(len(columns))[:, None], columns]).toarray()
 
 
 def _shepard_shares(distances: np.ndarray, next_distance: np.ndarray) -> np.ndarray:
@@ -176,42 +190,53 @@ class _LandmarkSearch:
     """Nearest landmarks of blocks of points, and distances to chosen ones."""
 
     def __init__(self, landmarks: np.ndarray) -> None:
-        self._landmarks = landmarks
+        self._landmarks = landmarks.astype(np.float64, copy=False)
         low = landmarks.shape[1] <= TREE_MAX_DIMENSION
         # A bare tree: which of equally far landmarks comes last makes no difference here, and
         # sorting that out for millions of points on a grid would.
         self._tree = cKDTree(landmarks) if low else None
         self.row_values = 0 if low else len(landmarks)
 
-    def shares(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def squares(self, X: np.ndarray) -> np.ndarray:
+        """Squared distances from each point to all landmarks.
+
+        In float64: a product of float32 would lose the distances within well separated clusters.
+        """
+        return squared_distances(X.astype(np.float64, copy=False), self._landmarks)
+
+    def squares_if_dense(self, X: np.ndarray) -> np.ndarray | None:
+        """Squared distances to all landmarks where the search is by products, else None."""
+        return None if self._tree is not None else self.squares(X)
+
+    def shares(self, X: np.ndarray, to_all: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Few nearest landmarks of each point and their shares in it, continuous in the point."""
-        distances, nearest = self.nearest(X, min(_BLENDED + 1, len(self._landmarks)))
+        distances, nearest = self.nearest(X, min(_BLENDED + 1, len(self._landmarks)), to_all)
         shares = _shepard_shares(distances[:, :_BLENDED], distances[:, _BLENDED:])
         return nearest[:, :_BLENDED], shares
 
-    def interpolated(self, X: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def interpolated(
+        self, X: np.ndarray, values: np.ndarray, to_all: np.ndarray | None
+    ) -> np.ndarray:
         """Values of the landmarks carried to points, by their shares."""
         if np.ptp(values) == 0:
             return np.full(len(X), values[0])
-        nearest, shares = self.shares(X)
+        nearest, shares = self.shares(X, to_all)
         return np.einsum("ij,ij->i", shares, values[nearest])
 
-    def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(
+        self, X: np.ndarray, count: int, to_all: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Distances and landmarks, each of shape (b, count), nearest first."""
-        if self._tree is not None:
+        if to_all is None:
+            assert self._tree is not None
             found = self._tree.query(X, count)
             distances, columns = (np.reshape(part, (len(X), count)) for part in found)
             return distances, columns
-        squares = self.squares(X)
-        columns = np.argpartition(squares, count - 1, axis=1)[:, :count]
-        chosen = np.take_along_axis(squares, columns, axis=1)
+        columns = np.argpartition(to_all, count - 1, axis=1)[:, :count]
+        chosen = np.take_along_axis(to_all, columns, axis=1)
         order = np.argsort(chosen, axis=1, kind="stable")
         columns = np.take_along_axis(columns, order, axis=1)
         return np.sqrt(np.take_along_axis(chosen, order, axis=1)), columns
-
-    def squares(self, X: np.ndarray) -> np.ndarray:
-        """Squared distances from each point to all landmarks."""
-        return squared_distances(X, self._landmarks)
 
 
 class Extension(Protocol):
@@ -298,7 +323,7 @@ class KernelExtension:
 class GeodesicExtension:
     """Extension of Isomap: geodesics to all landmarks through those of the support.
 
-    A support that follows the graph should be one without bridges: what lies beyond a bridge is
+    A support that follows the graph should be one of ordinary edges: what lies beyond a bridge is
     reached from where it starts.
     """
 

@@ -31,14 +31,14 @@ def covariance_mode(covariance: Any, dimension: int) -> str:
 def local_covariance(neighbors: np.ndarray, landmark: np.ndarray, mode: str) -> np.ndarray:
     """Covariance of the (m, d) points `neighbors`, (d, d) for ``"full"`` or (d,) for ``"diag"``.
 
-    Moments are taken around the landmark and shifted to the mean afterwards, so that nothing
-    cancels for data far from the origin.
+    Centred on the landmark and then on the mean, so that nothing cancels for data far from the
+    origin.
     """
     offsets = (neighbors - landmark).astype(np.float64, copy=False)
-    mean = offsets.mean(axis=0)
+    offsets -= offsets.mean(axis=0)
     if mode == "diag":
-        return np.maximum(np.einsum("ij,ij->j", offsets, offsets) / len(offsets) - mean**2, 0)
-    return offsets.T @ offsets / len(offsets) - np.outer(mean, mean)
+        return np.einsum("ij,ij->j", offsets, offsets) / len(offsets)
+    return offsets.T @ offsets / len(offsets)
 
 
 def neighborhood_covariances(
@@ -83,7 +83,8 @@ def regularize(covariances: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     covariances = np.array(covariances, dtype=np.float64)
     variances = _variances(covariances)
     mean_variance = variances.mean(axis=1)
-    flat = mean_variance == 0
+    # Nothing, or what rounding leaves of it beside the spread of the others.
+    flat = mean_variance <= np.finfo(np.float64).eps ** 2 * mean_variance.max()
     if flat.any():
         warn_user(
             f"{flat.sum()} of {len(flat)} landmarks have only coinciding neighbours, so their "

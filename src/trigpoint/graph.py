@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
@@ -284,21 +284,24 @@ def weighted_graph(
     k = len(points)
     left, right = np.unique(np.sort(np.stack([left, right], axis=1), axis=1), axis=0).T
     lengths = _lengths(points, left, right)
-    automatic = local_bandwidths(k, left, right, lengths)
-    bandwidths = automatic if bandwidth is None else np.full(k, float(bandwidth))
+    if bandwidth is None:
+        bandwidths = local_bandwidths(k, left, right, lengths)
+    else:
+        bandwidths = np.full(k, float(bandwidth))
     weights = gaussian((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2, 1.0)
-    if bandwidth is not None and not weights.all():
-        raise ValueError(
-            f"bandwidth={bandwidth:g} is too small for this graph: the weight of an edge "
-            f"underflows to 0; choose one near {np.median(automatic):.3g}, or None to let each "
-            "landmark have its own"
-        )
     # Edges this light would leave the graph in pieces all the same, for the solver.
     heavy = weights > _NEGLIGIBLE
+    alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
+    if bandwidth is not None and alone:
+        typical = np.median(local_bandwidths(k, left, right, lengths))
+        raise ValueError(
+            f"bandwidth={bandwidth:g} is too small for this graph: {alone} landmarks have no edge "
+            f"of any weight; choose one near {typical:.3g}, or None to let each landmark have its "
+            "own"
+        )
     matrix, bridges = _joined(_symmetric(k, left[heavy], right[heavy], weights[heavy]), points)
-    loops = csr_array((np.ones(k), (np.arange(k), np.arange(k))), shape=(k, k))
     return LandmarkGraph(
-        (matrix + loops).tocsr(), _edge_lengths(matrix, points), bridges, bandwidths
+        csr_array(matrix + eye_array(k)), _edge_lengths(matrix, points), bridges, bandwidths
     )
 
 
@@ -333,19 +336,16 @@ def _joined(weights: csr_array, points: np.ndarray) -> tuple[csr_array, np.ndarr
     return (weights + _symmetric(len(points), bridges[:, 0], bridges[:, 1], mean)).tocsr(), bridges
 
 
-def without_bridges(graph: LandmarkGraph) -> LandmarkGraph:
-    """Take the bridges out again, from lengths and weights."""
+def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
+    """Edges that are no bridges, all of the same weight and reach: for paths, not for weights."""
+    lengths = graph.lengths.copy()
     rows, columns = np.concatenate([graph.bridges, graph.bridges[:, ::-1]]).T
-
-    def kept(matrix: csr_array) -> csr_array:
-        matrix = matrix.copy()
-        matrix[rows, columns] = 0
-        matrix.eliminate_zeros()
-        return matrix
-
-    return LandmarkGraph(
-        kept(graph.weights), kept(graph.lengths), graph.bridges[:0], graph.bandwidths
-    )
+    lengths[rows, columns] = 0
+    lengths.eliminate_zeros()
+    k = len(graph.bandwidths)
+    weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
+    reach = np.full(k, graph.lengths.data.max())
+    return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)
 
 
 def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) -> LandmarkGraph:
@@ -361,6 +361,7 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
     if abs(weights - weights.T).max() > 1e-8 * max(abs(weights).max(), 1e-300):
         raise ValueError("graph is not symmetric: pass (W + W.T) / 2, or np.maximum(W, W.T)")
     weights = ((weights + weights.T) / 2).tocsr()
+    weights.data[weights.data <= _NEGLIGIBLE * weights.data.max(initial=0.0)] = 0
     weights.eliminate_zeros()
     lengths = _edge_lengths(weights, points)
     if lengths.nnz == 0:

@@ -1,7 +1,7 @@
 """Exact nearest neighbours of a few queries among many points.
 
-Two indexes share one contract: `query` gives distances in ascending order and ties broken by the
-lower row, so that the answer depends neither on the index nor on the number of threads.
+Two indexes share one contract: `query` gives distances in ascending order, equal ones by the lower
+row, and the answer depends neither on the number of threads nor on the other queries.
 """
 
 from functools import partial
@@ -66,10 +66,10 @@ def coincident_rows(points: np.ndarray, point: np.ndarray) -> np.ndarray:
     return np.flatnonzero((points == point).all(axis=1))
 
 
-def _distances_to(points: np.ndarray, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Distances from one query to chosen rows, by differences: no digits lost to cancellation."""
+def _distances_to(points: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Distances from one query to a few points, by differences: no digits lost to cancellation."""
     # One row at a time in the inner loop, so the sum's order never depends on the other rows.
-    difference = points[rows] - query
+    difference = points - query
     return np.sqrt(np.einsum("ij,ij->i", difference, difference)).astype(np.float64)
 
 
@@ -119,7 +119,7 @@ class TreeIndex:
     ) -> tuple[np.ndarray, np.ndarray]:
         # A little further than the radius, which is itself rounded.
         rows = np.array(self._tree.query_ball_point(query, radius * (1 + 1e-9)), dtype=np.int64)
-        distances = _distances_to(self.points.astype(np.float64, copy=False), rows, query)
+        distances = _distances_to(self.points[rows].astype(np.float64), query)
         return _first_by_distance_then_row(distances, rows, m)
 
 
@@ -175,7 +175,7 @@ class ScanIndex:
         # The m-th smallest upper bound: whatever lies above it for sure cannot be among the m.
         cut = np.partition(approximate + error, m - 1)[m - 1]
         rows = np.flatnonzero(approximate - error <= cut)
-        return _first_by_distance_then_row(_distances_to(self.points, rows, query), rows, m)
+        return _first_by_distance_then_row(_distances_to(self.points[rows], query), rows, m)
 
 
 def _centred_if_far(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

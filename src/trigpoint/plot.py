@@ -26,8 +26,8 @@ def embedding(
         The embedding; further columns are left out.
     color : array-like of shape (n,) or None, default=None
         A number for each point. ``None`` shows the density of points.
-    landmarks : array-like of shape (k, 2) or None, default=None
-        Landmark coordinates to mark.
+    landmarks : array-like of int of shape (k,), or of shape (k, 2), or None, default=None
+        Landmarks to mark: rows of `coordinates`, or their own coordinates.
     ax : matplotlib Axes or None, default=None
         Where to draw; ``None`` makes a new figure.
     cmap : str, default="viridis"
@@ -46,10 +46,12 @@ def embedding(
     import matplotlib.pyplot as plt
 
     coordinates = np.asarray(coordinates)
-    if coordinates.ndim != 2 or coordinates.shape[1] < 2:
+    if coordinates.ndim != 2 or coordinates.shape[1] < 2 or len(coordinates) == 0:
         raise ValueError(
-            f"coordinates has shape {coordinates.shape}: pass an array with at least two columns"
+            f"coordinates has shape {coordinates.shape}: pass points with at least two columns"
         )
+    if not np.isfinite(coordinates[:, :2]).all():
+        raise ValueError("coordinates has NaN or infinity: leave those points out")
     if color is not None and np.shape(color) != (len(coordinates),):
         raise ValueError(
             f"color has shape {np.shape(color)}: pass one number for each of the "
@@ -65,6 +67,8 @@ def embedding(
         ax.imshow(image, extent=extent, origin="lower", aspect="auto", cmap=cmap)
     if landmarks is not None:
         marks = np.asarray(landmarks)
+        if marks.ndim == 1:
+            marks = coordinates[marks]
         ax.scatter(marks[:, 0], marks[:, 1], s=6, c="white", edgecolors="black", linewidths=0.5)
     ax.set(xlabel="coordinate 1", ylabel="coordinate 2", title=title)
     ax.locator_params(nbins=5)

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits
 
+from trigpoint.memory import check_dense
 from trigpoint.records import Spectrum
 from trigpoint.warn import warn_user
 
@@ -138,6 +139,7 @@ def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.n
     """Largest `count` eigenvalues of a symmetric matrix, descending, with their eigenvectors."""
     k = matrix.shape[0]
     if k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
+        check_dense(k, f"landmarks with {count} eigenvectors", "fewer components or landmarks")
         return _dense_eigenpairs(matrix.toarray(), count)
     # A start that is the same every time, and far from the known first eigenvector.
     start = np.random.default_rng(0).uniform(-1, 1, k)
@@ -192,7 +194,10 @@ def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.nd
     # For matrices this small a second thread only gets in the way.
     with threadpool_limits(1 if k <= _DENSE_MAX else None):
         values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
-    return values[::-1], vectors[:, ::-1]
+        if len(values) < count:
+            # LAPACK's choice by index loses some of many equal eigenvalues.
+            values, vectors = eigh(matrix)
+    return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
 
 
 def _fix_signs(vectors: np.ndarray) -> np.ndarray:

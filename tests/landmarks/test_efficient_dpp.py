@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import chisquare, fisher_exact
 from threadpoolctl import threadpool_limits
 
 from trigpoint.datasets import make_fish_bowl
@@ -192,16 +192,17 @@ def test_landmarks_are_diverse(rng):
 
 def test_fish_bowl_bottom_is_reached_more_often_than_by_uniform_landmarks():
     """The sparse bottom of the bowl: a landmark in the lowest tenth of its height."""
+    runs = 100
     reached = {"dpp": 0, "uniform": 0}
-    for seed in range(50):
+    for seed in range(runs):
         X, _ = make_fish_bowl(2000, random_state=seed)
         bottom = X[:, 2] < -0.8
         dpp = EfficientDPP(50, random_state=seed).fit(X).indices_
         uniform = np.random.default_rng(seed).choice(2000, 50, replace=False)
-        reached["dpp"] += bottom[dpp].any()
-        reached["uniform"] += bottom[uniform].any()
-    assert reached["dpp"] >= 35
-    assert reached["dpp"] >= reached["uniform"] + 15
+        reached["dpp"] += int(bottom[dpp].any())
+        reached["uniform"] += int(bottom[uniform].any())
+    table = [[count, runs - count] for count in reached.values()]
+    assert fisher_exact(table, alternative="greater").pvalue < SIGNIFICANCE, reached
 
 
 def test_default_neighbourhood_follows_n_over_k():
@@ -218,14 +219,34 @@ def test_copies_of_a_landmark_are_never_drawn_again():
 
 def test_fewer_distinct_points_than_landmarks():
     X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
-    with pytest.raises(ValueError, match=r"n_landmarks=13.*only 12 of the 600.*n_landmarks <= 12"):
+    with pytest.raises(ValueError, match=r"n_landmarks=13.*after 12 landmarks.*n_landmarks <= 12"):
         EfficientDPP(13, n_neighbors=100, random_state=0).fit(X)
 
 
-def test_bandwidth_from_coinciding_neighbours_is_refused():
+def test_bandwidth_looks_beyond_copies_of_a_point():
     X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
-    with pytest.raises(ValueError, match=r"bandwidth=None.*coincide"):
-        EfficientDPP(12, n_neighbors=5, random_state=0).fit(X)
+    sampler = EfficientDPP(12, n_neighbors=5, random_state=0).fit(X)
+    assert sampler.bandwidth_ == 1.5
+    assert sorted(sampler.landmarks_.ravel()) == list(range(12))
+
+
+def test_identical_points_are_refused():
+    with pytest.raises(ValueError, match="all 50 points coincide"):
+        EfficientDPP(2).fit(np.ones((50, 2)))
+
+
+@pytest.mark.parametrize("wrong", [lambda d, b: 2 + d, lambda d, b: d - 1e9])
+def test_repulsion_outside_its_range_is_refused(wrong, rng):
+    with pytest.raises(ValueError, match="values outside 0 to 1"):
+        EfficientDPP(5, repulsion=wrong).fit(rng.normal(size=(30, 2)))
+
+
+def test_state_of_a_generator_counts(rng):
+    X = rng.normal(size=(300, 2))
+    fresh, used = np.random.default_rng(0), np.random.default_rng(0)
+    used.random(100)
+    drawn = [EfficientDPP(10, random_state=g).fit(X).indices_.tolist() for g in (fresh, used)]
+    assert drawn[0] != drawn[1]
 
 
 def test_every_point_can_be_a_landmark(rng):

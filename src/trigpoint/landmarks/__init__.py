@@ -2,7 +2,7 @@
 
 from trigpoint.landmarks.annealed import AnnealedDPP
 from trigpoint.landmarks.base import Sampler
-from trigpoint.landmarks.choice import choose_landmarks
+from trigpoint.landmarks.choice import CoincidingLandmarksWarning, choose_landmarks
 from trigpoint.landmarks.efficient import EfficientDPP
 from trigpoint.landmarks.exact import ExactDPP
 from trigpoint.landmarks.kdpp import KDPP
@@ -12,6 +12,7 @@ from trigpoint.landmarks.uniform import Uniform
 __all__ = [
     "KDPP",
     "AnnealedDPP",
+    "CoincidingLandmarksWarning",
     "EfficientDPP",
     "ExactDPP",
     "KMeansLandmarks",

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from trigpoint.checks import as_generator, check_count, check_magnitude
+from trigpoint.checks import as_generator, check_count, check_magnitude, refuse_masked
 from trigpoint.records import Landmarks
 
 
@@ -39,6 +39,7 @@ class Sampler(BaseEstimator, ABC):
         -------
         self
         """
+        refuse_masked(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_magnitude(X)
         self._remember(self._select(X, as_generator(self.random_state)))

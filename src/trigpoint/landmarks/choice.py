@@ -7,14 +7,20 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from trigpoint.checks import check_count, check_magnitude
 from trigpoint.geometry import covariance_mode, neighborhood_covariances
 from trigpoint.landmarks.base import check_n_landmarks
 from trigpoint.landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint.neighbors import neighbor_index
 from trigpoint.records import Landmarks
+from trigpoint.warn import warn_user
 
 _DEFAULT_LANDMARKS = 1000
 _FEWEST_LANDMARKS = 2
+
+
+class CoincidingLandmarksWarning(UserWarning):
+    """A sampler chose the same point more than once, in different rows."""
 
 
 def choose_landmarks(
@@ -34,14 +40,16 @@ def choose_landmarks(
     n_threads : int
     """
     mode = covariance_mode("auto", X.shape[1]) if covariances else None
-    if landmarks is None and len(X) <= _DEFAULT_LANDMARKS:
-        chosen = _rows(X, np.sort(np.unique(X, axis=0, return_index=True)[1]))
+    few = _few_distinct_rows(X) if landmarks is None else None
+    if few is not None:
+        chosen = _rows(X, few)
     elif landmarks is None or (isinstance(landmarks, Integral) and not isinstance(landmarks, bool)):
         count = _DEFAULT_LANDMARKS if landmarks is None else int(landmarks)
+        check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
         sampler = EfficientDPP(count, covariance=mode, random_state=rng, n_jobs=n_threads)
         chosen = _fitted(sampler, X)
-    elif hasattr(landmarks, "fit"):
-        chosen = _fitted(_prepared(landmarks, mode, rng), X)
+    elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
+        chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads), X))
     else:
         chosen = _given(landmarks, X)
     if len(chosen.points) < _FEWEST_LANDMARKS:
@@ -58,19 +66,51 @@ def choose_landmarks(
     return chosen
 
 
+def _few_distinct_rows(X: np.ndarray) -> np.ndarray | None:
+    """First rows of all distinct points, if there are no more than the default of landmarks."""
+    # A sample tells at once for nearly all data; only for the rest is everything sorted.
+    sample = X[:: max(1, len(X) // (4 * _DEFAULT_LANDMARKS))]
+    if len(np.unique(sample, axis=0)) > _DEFAULT_LANDMARKS:
+        return None
+    rows = np.sort(np.unique(X, axis=0, return_index=True)[1])
+    return rows if len(rows) <= _DEFAULT_LANDMARKS else None
+
+
+def _distinct(chosen: Landmarks) -> Landmarks:
+    """Leave out landmarks that coincide with an earlier one, with a warning."""
+    first = np.sort(np.unique(chosen.points, axis=0, return_index=True)[1])
+    left_out = len(chosen.points) - len(first)
+    if not left_out:
+        return chosen
+    warn_user(
+        f"the sampler chose {left_out} landmarks that coincide with others, and they are left "
+        "out; remove duplicated points, or use EfficientDPP, whose landmarks are distinct",
+        CoincidingLandmarksWarning,
+    )
+
+    def kept(values: np.ndarray | None) -> np.ndarray | None:
+        return None if values is None else values[first]
+
+    return Landmarks(
+        chosen.points[first], kept(chosen.indices), kept(chosen.radii), kept(chosen.covariances)
+    )
+
+
 def _rows(X: np.ndarray, rows: np.ndarray) -> Landmarks:
     rows = rows.astype(np.int64)
     return Landmarks(X[rows], rows)
 
 
-def _prepared(sampler: Any, mode: str | None, rng: np.random.Generator) -> Any:
-    """Copy a sampler; fill in a seed and covariances where it leaves them open."""
+def _prepared(sampler: Any, mode: str | None, rng: np.random.Generator, n_threads: int) -> Any:
+    """Copy a sampler; fill in a seed, covariances and threads where it leaves them open."""
     sampler = clone(sampler)
     parameters = sampler.get_params(deep=False)
     if "random_state" in parameters and parameters["random_state"] is None:
         sampler.set_params(random_state=rng)
     if mode is not None and "covariance" in parameters and parameters["covariance"] is None:
         sampler.set_params(covariance=mode)
+    if parameters.get("n_jobs") == -1:
+        sampler.set_params(n_jobs=n_threads)
     return sampler
 
 
@@ -87,6 +127,8 @@ def _fitted(sampler: Any, X: np.ndarray) -> Landmarks:
 def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
     """Landmarks given as rows or as points."""
     given = np.asarray(landmarks)
+    if given.ndim and given.size == 0:
+        raise ValueError(f"landmarks is empty, its shape is {given.shape}: pass at least two")
     if given.ndim == 1 and given.dtype.kind in "iu":
         check_n_landmarks(len(given), len(X))
         if given.min() < 0 or given.max() >= len(X):
@@ -102,6 +144,7 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
                 f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass landmark "
                 "points in the space of X"
             )
+        check_magnitude(points, "landmarks")
         chosen = Landmarks(points.astype(X.dtype))
     else:
         raise TypeError(

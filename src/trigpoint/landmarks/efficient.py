@@ -117,7 +117,7 @@ class EfficientDPP(Sampler):
         check_choice("covariance", self.covariance, (None, "full", "diag"))
         repulsion = resolve_repulsion(self.repulsion)
         # Separate streams: whether the bandwidth is given must not change the draw.
-        draw_rng, pilot_rng = rng.spawn(2)
+        draw_rng, pilot_rng = map(np.random.default_rng, rng.integers(2**63, size=2))
 
         index = neighbor_index(X, thread_count(self.n_jobs))
         if self.bandwidth is None:
@@ -134,8 +134,14 @@ class EfficientDPP(Sampler):
                 covariances.append(local_covariance(X[neighbors], X[row], self.covariance))
 
         def log_repulsion(distances: np.ndarray) -> np.ndarray:
+            factors = repulsion(distances, self.bandwidth_)
+            if not ((factors >= 0) & (factors <= 1)).all():
+                raise ValueError(
+                    f"repulsion={self.repulsion!r} returned values outside 0 to 1: weights may "
+                    "only shrink"
+                )
             with np.errstate(divide="ignore"):
-                return np.log(repulsion(distances, self.bandwidth_))
+                return np.log(factors)
 
         rows, self.n_proposals_ = draw_landmarks(index, k, m, log_repulsion, draw_rng, keep)
         self.n_distance_rows_ = index.rows_computed
@@ -158,7 +164,10 @@ def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> in
 
 
 def neighborhood_radius(index: NeighborIndex, m: int, rng: np.random.Generator) -> float:
-    """Median distance from a point to its `m`-th neighbour, over a few points drawn at random."""
+    """Median distance from a point to its `m`-th neighbour, over a few points drawn at random.
+
+    Where all of them are copies of the point, more neighbours are looked at.
+    """
     n = len(index.points)
     rows = rng.choice(n, min(n, _PILOT_QUERIES), replace=False)
     radii = np.concatenate(
@@ -168,10 +177,12 @@ def neighborhood_radius(index: NeighborIndex, m: int, rng: np.random.Generator) 
         ]
     )
     if not radii.any():
-        raise ValueError(
-            f"bandwidth=None cannot be set from the data: the {m} nearest neighbours of every "
-            "point tried coincide with it; remove duplicated points or pass bandwidth as a number"
-        )
+        if m == n:
+            raise ValueError(
+                f"n_landmarks is too large: all {n} points coincide, so that only one landmark can "
+                "be drawn, and no bandwidth be set"
+            )
+        return neighborhood_radius(index, min(2 * m, n), rng)
     return float(np.median(radii[radii > 0]))
 
 
@@ -260,8 +271,9 @@ class _WeightedProposals:
         top = log_weights.max()
         if top == -np.inf:
             raise ValueError(
-                f"n_landmarks={k} is too large: only {n_chosen} of the {len(log_weights)} points "
-                f"are distinct; choose n_landmarks <= {n_chosen} or remove duplicated points"
+                f"n_landmarks={k} is too large: after {n_chosen} landmarks every one of the "
+                f"{len(log_weights)} points coincides with one or is repelled for good; choose "
+                f"n_landmarks <= {n_chosen}, or remove duplicated points"
             )
         self._snapshot = log_weights.copy()
         weights = np.exp(log_weights - top)

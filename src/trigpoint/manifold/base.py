@@ -17,6 +17,7 @@ from trigpoint.checks import (
     check_count,
     check_magnitude,
     check_positive,
+    refuse_masked,
 )
 from trigpoint.extension import (
     AllLandmarks,
@@ -65,6 +66,20 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     random_state: Any
     n_jobs: int
 
+    # Words that `extension` takes, beside a number.
+    _extensions: tuple[str, ...] = ("auto", "graph", "all")
+
+    def _check_parameters(self) -> None:
+        """Refuse what is wrong whatever the data is, before any work is done."""
+        check_count("n_components", self.n_components)
+        if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
+            check_count("extension", self.extension)
+        elif self.extension not in self._extensions:
+            raise ValueError(
+                f"extension={self.extension!r} is not known: choose one of "
+                f"{', '.join(map(repr, self._extensions))}, or a whole number"
+            )
+
     @abstractmethod
     def _needs_covariances(self) -> bool:
         """Whether the landmarks' local covariances will be looked at; checks the graph."""
@@ -87,6 +102,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         self
         """
+        self._check_parameters()
+        refuse_masked(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_magnitude(X)
         run = Run(self.random_state, self.n_jobs)
@@ -124,6 +141,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In the precision of `X`.
         """
         check_is_fitted(self)
+        refuse_masked(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         check_magnitude(X)
         return extend(self._extension, X, thread_count(self.n_jobs))
@@ -145,6 +163,21 @@ class GraphEmbedding(LandmarkEmbedding):
     n_neighbors: int | None
     bandwidth: float | None
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        drawn = self.landmarks is not None and (
+            isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
+        )
+        if self._graph_builder() is None and drawn:
+            raise ValueError(
+                "graph is a matrix, which belongs to certain landmarks, and landmarks are to be "
+                f"drawn (landmarks={self.landmarks!r}): pass their rows or points as landmarks"
+            )
+
     def _graph_builder(self) -> Any:
         """Return the graph object that the parameters describe, or None for a matrix."""
         if isinstance(self.graph, str):
@@ -157,6 +190,11 @@ class GraphEmbedding(LandmarkEmbedding):
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} has no effect beside the graph that was given: "
                 "set it on the graph object, or leave it None"
+            )
+        if self.graph is None or isinstance(self.graph, type):
+            raise TypeError(
+                f"graph={self.graph!r} is not understood: pass {', '.join(map(repr, METRICS))}, a "
+                "graph such as KNNGraph(), or a matrix of weights"
             )
         if not hasattr(self.graph, "build"):
             return None
@@ -174,10 +212,7 @@ class GraphEmbedding(LandmarkEmbedding):
     def _build_graph(self, chosen: Landmarks, run: Run) -> LandmarkGraph:
         builder = self._graph_builder()
         if builder is None:
-            bandwidth = self.bandwidth
-            if bandwidth is not None:
-                bandwidth = check_positive("bandwidth", bandwidth)
-            graph = precomputed_graph(self.graph, chosen.points, bandwidth)
+            graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
         else:
             graph = builder.build(chosen, run.n_threads)
         self.graph_ = graph.weights
@@ -192,8 +227,7 @@ class GraphEmbedding(LandmarkEmbedding):
             extension = "graph" if chosen.points.shape[1] <= TREE_MAX_DIMENSION else "all"
         if isinstance(extension, str) and extension == "graph":
             return GraphNeighbors(chosen.points, graph)
-        names = ("auto", "graph", "all")
-        return plain_support(extension, chosen.points, graph.bandwidths, names)
+        return plain_support(extension, chosen.points, graph.bandwidths)
 
     def _markov(
         self,
@@ -214,13 +248,10 @@ class GraphEmbedding(LandmarkEmbedding):
         return MarkovExtension(support, coordinates, mu, scale)
 
 
-def plain_support(
-    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray, names: tuple[str, ...]
-) -> Support:
-    """All landmarks, or a number of nearest ones; `names` are the words that are understood."""
-    if isinstance(extension, Integral) and not isinstance(extension, bool):
+def plain_support(extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray) -> Support:
+    """All landmarks, or a number of nearest ones."""
+    if isinstance(extension, Integral):
         k = len(landmarks)
         count = check_count("extension", extension, high=k, why=f"there are {k} landmarks")
         return NearestLandmarks(landmarks, bandwidths, count)
-    check_choice("extension", extension, (*names, "a whole number"))
     return AllLandmarks(landmarks, bandwidths)

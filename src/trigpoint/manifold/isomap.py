@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from trigpoint.extension import Extension, GeodesicExtension, Support
-from trigpoint.graph import without_bridges
+from trigpoint.extension import Extension, GeodesicExtension
+from trigpoint.graph import ordinary_edges
 from trigpoint.manifold.base import GraphEmbedding, Run
 from trigpoint.memory import check_dense
-from trigpoint.records import LandmarkGraph, Landmarks, Spectrum
+from trigpoint.records import Landmarks, Spectrum
 from trigpoint.spectrum import classical_scaling, geodesics
 
 
@@ -18,8 +18,8 @@ class Isomap(GraphEmbedding):
     n_components, landmarks, graph, n_neighbors
         As for `LaplacianEigenmaps`.
     extension : "graph" or int, default="graph"
-        Through which landmarks a point's geodesics start: the nearest one and its neighbours in
-        the graph, or a number of nearest ones.
+        Through which landmarks a point's geodesics start: the nearest three's neighbours in the
+        graph, or a number of nearest ones.
     random_state, n_jobs
         As for `LaplacianEigenmaps`.
 
@@ -67,18 +67,13 @@ class Isomap(GraphEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _support(self, chosen: Landmarks, graph: LandmarkGraph) -> Support:
-        if isinstance(self.extension, str) and self.extension == "all":
-            raise ValueError(
-                "extension='all' would start a geodesic with a straight line to every landmark: "
-                "choose 'graph' or a number of nearest landmarks"
-            )
-        return super()._support(chosen, graph)
+    # A straight line to every landmark would start no geodesic.
+    _extensions = ("graph",)
 
     def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
         check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
         graph = self._build_graph(chosen, run)
-        support = self._support(chosen, without_bridges(graph))
+        support = self._support(chosen, ordinary_edges(graph))
         self.geodesics_ = geodesics(graph.lengths)
         spectrum = classical_scaling(self.geodesics_, n_components)
         run.done("spectrum")

@@ -4,12 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint.checks import check_positive
 from trigpoint.extension import Extension, KernelExtension
-from trigpoint.kernels import gaussian_kernel, resolve_bandwidth
+from trigpoint.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint.manifold.base import LandmarkEmbedding, Run, plain_support
 from trigpoint.memory import check_dense
 from trigpoint.records import Landmarks, Spectrum
 from trigpoint.spectrum import kernel_pca
+
+# Kernels that differ from 0 or from 1 by less say nothing but rounding errors.
+_NEGLIGIBLE = 1e-9
 
 
 class KernelPCA(LandmarkEmbedding):
@@ -65,6 +69,13 @@ class KernelPCA(LandmarkEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    _extensions = ("all",)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+
     def _needs_covariances(self) -> bool:
         return False
 
@@ -73,8 +84,15 @@ class KernelPCA(LandmarkEmbedding):
         points = chosen.points.astype(np.float64)
         self.bandwidth_ = resolve_bandwidth(self.bandwidth, points, run.rng)
         bandwidths = np.full(len(points), self.bandwidth_)
-        support = plain_support(self.extension, chosen.points, bandwidths, ("all",))
+        support = plain_support(self.extension, chosen.points, bandwidths)
         kernel = gaussian_kernel(points, self.bandwidth_)
+        off_diagonal = kernel[~np.eye(len(points), dtype=bool)]
+        if off_diagonal.max() < _NEGLIGIBLE or off_diagonal.min() > 1 - _NEGLIGIBLE:
+            side = "small" if off_diagonal.max() < _NEGLIGIBLE else "large"
+            raise ValueError(
+                f"bandwidth={self.bandwidth_:g} is too {side}: all landmarks have the same kernel "
+                f"with each other; choose one near {median_bandwidth(points, run.rng):.3g}"
+            )
         run.done("kernel")
         spectrum = kernel_pca(kernel, n_components)
         run.done("spectrum")

@@ -32,10 +32,11 @@ class LaplacianEigenmaps(GraphEmbedding):
         The first eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip the leading two are both functions of its length.
     extension : {"auto", "graph", "all"} or int, default="auto"
-        Which landmarks speak for a point: the nearest one and its neighbours in the graph, all,
-        or a number of nearest ones. ``"auto"`` follows the graph up to 15 dimensions, which
-        brings no shortcut back; above, where a point's neighbours are seldom its nearest
-        landmark's, it takes all.
+        Which landmarks speak for a point: the nearest three's neighbours in the graph, all, or a
+        number of nearest ones. ``"auto"`` follows the graph up to 15 dimensions, which brings no
+        shortcut back and gives landmarks exactly their own coordinates; above, where a point's
+        neighbours are seldom its nearest landmark's, it takes all, which smooths: extended
+        coordinates, even of landmarks, are then closer together than `embedding_`.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
     n_jobs : int, default=-1
@@ -98,8 +99,11 @@ class LaplacianEigenmaps(GraphEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
         graph = self._build_graph(chosen, run)
         spectrum = laplacian_eigenmaps(graph.weights, n_components, self.eigenvectors)
         mu = 1 - spectrum.eigenvalues
@@ -168,13 +172,17 @@ class DiffusionMaps(GraphEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
-        alpha = check_positive("alpha", self.alpha, zero=True)
-        diffusion_time = check_positive("time", self.time, zero=True)
+        check_positive("alpha", self.alpha, zero=True)
+        check_positive("time", self.time, zero=True)
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+        alpha = float(self.alpha)
         graph = self._build_graph(chosen, run)
         spectrum = diffusion_maps(
-            graph.weights, n_components, self.eigenvectors, alpha=alpha, time=diffusion_time
+            graph.weights, n_components, self.eigenvectors, alpha=alpha, time=float(self.time)
         )
         scale = density_scale(graph.weights, alpha)
         extension = self._markov(chosen, graph, spectrum.coordinates, spectrum.eigenvalues, scale)
