@@ -76,7 +76,15 @@ def _distances_to(points: np.ndarray, query: np.ndarray) -> np.ndarray:
 def _first_by_distance_then_row(
     distances: np.ndarray, rows: np.ndarray, m: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    order = np.lexsort((rows, distances))[:m]
+    """First `m` of the given rows, which are in ascending order or no more than `m`."""
+    if len(rows) > m:
+        # Rows ascend, so the first of those tied for the last place are the lowest.
+        cut = np.partition(distances, m - 1)[m - 1]
+        nearer = np.flatnonzero(distances < cut)
+        tied = np.flatnonzero(distances == cut)[: m - len(nearer)]
+        kept = np.concatenate([nearer, tied])
+        distances, rows = distances[kept], rows[kept]
+    order = np.lexsort((rows, distances))
     return distances[order], rows[order]
 
 
@@ -118,7 +126,13 @@ class TreeIndex:
         self, query: np.ndarray, radius: float, m: int
     ) -> tuple[np.ndarray, np.ndarray]:
         # A little further than the radius, which is itself rounded.
-        rows = np.array(self._tree.query_ball_point(query, radius * (1 + 1e-9)), dtype=np.int64)
+        reach = radius * (1 + 1e-9)
+        n = len(self.points)
+        if self._tree.query_ball_point(query, reach, return_length=True) > n // 16:
+            # Copies without number: going through all points is faster than listing them.
+            rows = np.arange(n)
+        else:
+            rows = np.sort(self._tree.query_ball_point(query, reach)).astype(np.int64)
         distances = _distances_to(self.points[rows].astype(np.float64), query)
         return _first_by_distance_then_row(distances, rows, m)
 
