@@ -160,6 +160,13 @@ def test_values_whose_squares_vanish(estimator, X):
 
 
 @each_estimator
+def test_new_points_next_to_the_origin_are_no_matter(estimator, X):
+    emb = estimator().fit(X)
+    near, at = emb.transform([[1e-200, 0.0]]), emb.transform([[0.0, 0.0]])
+    np.testing.assert_allclose(near, at, rtol=1e-9)
+
+
+@each_estimator
 def test_coinciding_landmarks_of_a_sampler_are_left_out_with_a_warning(estimator, rng):
     X = np.repeat(rng.normal(size=(60, 3)), 10, axis=0)
     emb = estimator(landmarks=tp.Uniform(200), random_state=0)

@@ -79,13 +79,16 @@ def refuse_masked(X: Any) -> None:
         raise ValueError("X has masked values: fill them in or remove their rows")
 
 
-def check_magnitude(X: np.ndarray, name: str = "X") -> None:
-    """Refuse values whose squared distances would overflow or vanish."""
+def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False) -> None:
+    """Refuse values whose squared distances would overflow or vanish.
+
+    A few points among others of a known scale, such as new ones, may be near the origin.
+    """
     info = np.finfo(X.dtype)
     # Distances of a thousandth of the largest value should still count.
     low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
-    if largest > high or 0 < largest < low:
+    if largest > high or (0 < largest < low and not may_be_tiny):
         problem = "overflow" if largest > high else "vanish in"
         raise ValueError(
             f"{name} has values up to {largest:.3g}, whose squared distances {problem} {X.dtype}: "

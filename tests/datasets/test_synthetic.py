@@ -107,12 +107,12 @@ def test_fish_bowl_is_a_uniform_disc_denser_at_the_top():
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_same_seed_same_points_and_global_state_untouched(make):
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002  the global state is the point
     first, second, other = make(random_state=7), make(random_state=7), make(random_state=8)
     np.testing.assert_array_equal(first[0], second[0])
     np.testing.assert_array_equal(first[1], second[1])
     assert not np.array_equal(first[0], other[0])
-    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002  the global state is the point
 
 
 @pytest.mark.parametrize("make", MAKERS)

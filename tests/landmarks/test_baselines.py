@@ -60,10 +60,10 @@ def test_contract(sampler, X, dtype, k):
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
 def test_seed_decides_and_global_state_is_left_alone(sampler, X):
     np.random.seed(1)  # noqa: NPY002  # the state that must not change
-    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    state = np.random.get_state()[1].copy()  # noqa: NPY002  the global state is the point
     one, two = (draw(sampler, X, n_landmarks=20, random_state=seed).indices_ for seed in (1, 2))
     assert set(one.tolist()) != set(two.tolist())
-    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002  the global state is the point
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=name)

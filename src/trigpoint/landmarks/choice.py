@@ -144,7 +144,7 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
                 f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass landmark "
                 "points in the space of X"
             )
-        check_magnitude(points, "landmarks")
+        check_magnitude(points, "landmarks", may_be_tiny=True)
         chosen = Landmarks(points.astype(X.dtype))
     else:
         raise TypeError(

@@ -74,7 +74,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_count("n_components", self.n_components)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
-        elif self.extension not in self._extensions:
+        elif not isinstance(self.extension, str) or self.extension not in self._extensions:
             raise ValueError(
                 f"extension={self.extension!r} is not known: choose one of "
                 f"{', '.join(map(repr, self._extensions))}, or a whole number"
@@ -143,7 +143,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_is_fitted(self)
         refuse_masked(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        check_magnitude(X)
+        check_magnitude(X, may_be_tiny=True)
         return extend(self._extension, X, thread_count(self.n_jobs))
 
     @property

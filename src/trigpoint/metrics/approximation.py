@@ -137,7 +137,7 @@ def optimal_error(
     X = as_matrix("X", X).astype(np.float64, copy=False)
     bandwidth = check_positive("bandwidth", bandwidth)
     n = len(X)
-    counts = [n_landmarks] if np.ndim(n_landmarks) == 0 else list(n_landmarks)  # type: ignore[arg-type]
+    counts = [n_landmarks] if np.ndim(n_landmarks) == 0 else list(n_landmarks)  # type: ignore[arg-type]  # ndim tells
     for count in counts:
         check_count("n_landmarks", count, low=0, high=n, why=f"the data has {n} points")
     check_dense(n, "points", "a smaller sample of them")

@@ -29,7 +29,8 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
             f"{name} has NaN or infinity in {np.sum(~finite)} rows, the first of them row "
             f"{np.argmin(finite)}: remove or fill in those values"
         )
-    check_magnitude(array, name)
+    # Only the points themselves, as a whole, are too small below some size.
+    check_magnitude(array, name, may_be_tiny=name not in ("X", "embedding", "intrinsic"))
     return array
 
 
