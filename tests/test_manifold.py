@@ -77,7 +77,7 @@ def test_inputs_and_global_random_state_are_left_alone(estimator, roll):
     X.setflags(write=False)
     before = np.random.get_state()[1].copy()  # noqa: NPY002  the global state is the point
     estimator(landmarks=100, random_state=0).fit(X).transform(X)
-    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002  as above
     np.testing.assert_array_equal(X, roll[0])
 
 

@@ -131,8 +131,9 @@ class GraphNeighbors:
         self._factors *= _entries(graph.weights, self._columns)
         self._factors /= np.where(follows, kernel, 1.0)
         self._bandwidths = np.maximum(graph.bandwidths[:, None], graph.bandwidths[self._measured])
-        low = landmarks.shape[1] <= TREE_MAX_DIMENSION
-        self._coordinates = landmarks.T[:, self._measured].astype(np.float64) if low else None
+        self._coordinates = None
+        if not self._search.by_products:
+            self._coordinates = landmarks.T[:, self._measured].astype(np.float64)
         self.row_values = max(_BLENDED * width, self._search.row_values)
 
     def __call__(self, X: np.ndarray) -> Rows:
@@ -191,11 +192,11 @@ class _LandmarkSearch:
 
     def __init__(self, landmarks: np.ndarray) -> None:
         self._landmarks = landmarks.astype(np.float64, copy=False)
-        low = landmarks.shape[1] <= TREE_MAX_DIMENSION
+        self.by_products = landmarks.shape[1] > TREE_MAX_DIMENSION
         # A bare tree: which of equally far landmarks comes last makes no difference here, and
         # sorting that out for millions of points on a grid would.
-        self._tree = cKDTree(landmarks) if low else None
-        self.row_values = 0 if low else len(landmarks)
+        self._tree = None if self.by_products else cKDTree(landmarks)
+        self.row_values = len(landmarks) if self.by_products else 0
 
     def squares(self, X: np.ndarray) -> np.ndarray:
         """Squared distances from each point to all landmarks.
@@ -206,7 +207,7 @@ class _LandmarkSearch:
 
     def squares_if_dense(self, X: np.ndarray) -> np.ndarray | None:
         """Squared distances to all landmarks where the search is by products, else None."""
-        return None if self._tree is not None else self.squares(X)
+        return self.squares(X) if self.by_products else None
 
     def shares(self, X: np.ndarray, to_all: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Few nearest landmarks of each point and their shares in it, continuous in the point."""
