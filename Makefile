@@ -4,7 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test figures lint format clean
+# The benchmarks' peers live apart from the tests. QUICK=1 takes small sizes, ONLY="import mnist"
+# some groups.
+BENCH := .venv-bench
+BENCH_READY := $(BENCH)/.ready
+
+.PHONY: setup demo test figures bench lint format clean
 
 setup: $(READY)
 
@@ -24,6 +29,15 @@ test: $(READY)
 figures: $(READY)
 	$(BIN)/python benchmarks/figures.py
 
+bench: $(BENCH_READY)
+	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(ONLY)
+
+$(BENCH_READY): pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --upgrade pip
+	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement benchmarks/requirements.txt
+	@touch $@
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,4 +48,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) demo .pytest_cache .mypy_cache .ruff_cache

@@ -19,8 +19,9 @@ LAYERS = [
     {"geometry", "geodesic"},
     {"connectivity"},
     {"neighbors", "kernels"},
+    {"files"},
     {"points", "records", "memory", "threads"},
-    {"checks", "warn"},
+    {"checks", "warn", "compiled"},
 ]
 
 
@@ -68,7 +69,7 @@ def test_public_names():
 
 def test_import_leaves_heavy_modules_alone():
     """Pictures, clustering and image readers are imported where they are used."""
-    heavy = "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel"
+    heavy = "numba", "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel"
     code = f"import sys, trigpoint; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -13,7 +13,6 @@ from trigpoint.extension import (
     KernelExtension,
     MarkovExtension,
     NearestLandmarks,
-    Rows,
     extend,
 )
 from trigpoint.graph import KNNGraph, ordinary_edges
@@ -46,13 +45,6 @@ def same(landmarks, bandwidth):
     return np.full(len(landmarks), bandwidth)
 
 
-def own_row(graph, row):
-    """A landmark's own row of W, as the support of a point."""
-    columns = graph.weights[[row]].nonzero()[1]
-    squares = -2 * np.log(graph.weights[[row]].toarray()[0, columns])
-    return Rows(squares[None, :], np.ones((1, 1)), columns[None, :])
-
-
 @pytest.mark.parametrize("method", ["laplacian", "diffusion"])
 def test_a_landmarks_own_row_gives_back_its_coordinates(space, method):
     landmarks, graph, _ = space
@@ -62,12 +54,39 @@ def test_a_landmarks_own_row_gives_back_its_coordinates(space, method):
     else:
         spectrum = diffusion_maps(graph.weights, 4, alpha=1.0, time=2)
         mu, scale = spectrum.eigenvalues, density_scale(graph.weights, 1.0)
+    rows = graph.weights.toarray() * (1 if scale is None else scale)
+    means = rows / rows.sum(axis=1, keepdims=True) @ spectrum.coordinates / mu
+    np.testing.assert_allclose(means, spectrum.coordinates, atol=1e-10)
+    # The support finds that row by itself.
     support = GraphNeighbors(landmarks, graph)
     extension = MarkovExtension(support, spectrum.coordinates, mu, scale)
-    rows = np.concatenate([extension.coordinates(own_row(graph, row)) for row in range(200)])
-    np.testing.assert_allclose(rows, spectrum.coordinates, atol=1e-10)
-    # The support finds that row by itself.
     np.testing.assert_allclose(extend(extension, landmarks), spectrum.coordinates, atol=1e-7)
+
+
+def along_the_graph(x, landmarks, graph, coordinates, mu, scale):
+    """Extension of one point, term by term."""
+    distances = np.linalg.norm(landmarks - x, axis=1)
+    order = np.argsort(distances)
+    r = distances[order[3]]
+    shares = ((r - distances[order[:3]]) / distances[order[:3]]) ** 2
+    weights = np.zeros(len(landmarks))
+    for nearest, share in zip(order[:3], shares / shares.sum(), strict=True):
+        for other in graph.weights[[nearest]].nonzero()[1]:
+            bandwidth = max(graph.bandwidths[nearest], graph.bandwidths[other])
+            length = np.linalg.norm(landmarks[nearest] - landmarks[other])
+            factor = graph.weights[nearest, other] / np.exp(-((length / bandwidth) ** 2) / 2)
+            weights[other] += share * factor * np.exp(-((distances[other] / bandwidth) ** 2) / 2)
+    weights *= scale
+    return weights @ (coordinates / mu) / weights.sum()
+
+
+def test_extension_along_the_graph_by_definition(space):
+    landmarks, graph, X = space
+    spectrum = diffusion_maps(graph.weights, 4, alpha=1.0, time=2)
+    setting = spectrum.coordinates, spectrum.eigenvalues, density_scale(graph.weights, 1.0)
+    extension = MarkovExtension(GraphNeighbors(landmarks, graph), *setting)
+    expected = [along_the_graph(x, landmarks, graph, *setting) for x in X[:100]]
+    np.testing.assert_allclose(extend(extension, X[:100]), expected, rtol=1e-6, atol=1e-9)
 
 
 def test_markov_extension_by_definition(space):
@@ -85,37 +104,38 @@ def test_markov_extension_by_definition(space):
 def test_points_take_bandwidths_from_their_landmarks(space):
     """At a landmark its own; elsewhere between those of the nearest three."""
     landmarks, graph, X = space
-    for support in (
-        AllLandmarks(landmarks, graph.bandwidths),
-        NearestLandmarks(landmarks, graph.bandwidths, 200),
-    ):
-        rows = support(landmarks)
-        columns = np.arange(200)[None, :] if rows.columns is None else rows.columns
-        larger = np.maximum(graph.bandwidths[:, None], graph.bandwidths[columns])
-        np.testing.assert_allclose(rows.bandwidths, larger, rtol=1e-5)
-        assert (support(X).bandwidths <= graph.bandwidths.max() + 1e-12).all()
+    dense = AllLandmarks(landmarks, graph.bandwidths)
+    np.testing.assert_allclose(dense.log_weights(landmarks).own, graph.bandwidths, rtol=1e-5)
+    own = dense.log_weights(X).own
+    nearest = np.argsort(cdist(X, landmarks), axis=1)[:, :3]
+    assert (own <= graph.bandwidths[nearest].max(axis=1) + 1e-12).all()
+    assert (own >= graph.bandwidths[nearest].min(axis=1) - 1e-12).all()
 
 
 def test_nearest_landmarks_are_the_nearest(space):
     landmarks, graph, X = space
-    rows = NearestLandmarks(landmarks, graph.bandwidths, 7)(X[:50])
-    squares, columns = rows.squares, rows.columns
-    expected = np.sort(cdist(X[:50], landmarks), axis=1)[:, :7]
-    np.testing.assert_allclose(np.sqrt(np.sort(squares, axis=1)), expected, rtol=1e-6, atol=1e-6)
-    found = np.take_along_axis(cdist(X[:50], landmarks), columns, axis=1)
-    np.testing.assert_allclose(found, np.sqrt(squares), rtol=1e-6, atol=1e-6)
+    support = NearestLandmarks(landmarks, graph.bandwidths, 7)
+    ((shares, lengths, columns),) = support.starts(X[:50])
+    assert (shares == 1).all()
+    to_all = cdist(X[:50], landmarks)
+    expected = np.sort(to_all, axis=1)[:, :7]
+    np.testing.assert_allclose(lengths, expected, rtol=1e-6, atol=1e-6)
+    found = np.take_along_axis(to_all, columns, axis=1)
+    np.testing.assert_allclose(found, lengths, rtol=1e-6, atol=1e-6)
 
 
 def test_graph_neighbours_are_those_of_the_three_nearest_landmarks(space):
     landmarks, graph, X = space
-    squares, _, columns, shares, _ = GraphNeighbors(landmarks, graph)(X[:50])
     to_all = cdist(X[:50], landmarks)
-    np.testing.assert_allclose(
-        np.sqrt(squares), np.take_along_axis(to_all, columns, axis=1), rtol=1e-6, atol=1e-6
-    )
-    for row, nearest in enumerate(np.argsort(to_all, axis=1)[:, :3]):
-        expected = set(graph.weights[nearest].nonzero()[1])
-        assert set(columns[row][shares[row] > 0]) == expected
+    parts = list(GraphNeighbors(landmarks, graph).starts(X[:50]))
+    np.testing.assert_allclose(sum(part.shares for part in parts), 1)
+    for part, nearest in zip(parts, np.argsort(to_all, axis=1).T, strict=False):
+        counts = np.isfinite(part.lengths)
+        found = np.take_along_axis(to_all, part.columns, axis=1)
+        np.testing.assert_allclose(part.lengths[counts], found[counts], rtol=1e-6, atol=1e-6)
+        for row in range(50):
+            expected = graph.weights[[nearest[row]]].nonzero()[1]
+            assert sorted(part.columns[row][counts[row]]) == sorted(expected)
 
 
 @pytest.mark.parametrize("method", ["laplacian", "isomap"])
@@ -185,13 +205,11 @@ def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(sp
     np.testing.assert_allclose(
         extend(extension, landmarks), spectrum.coordinates, atol=1e-5 * paths.max()
     )
-    rows = support(X[:5])
-    parts = [array.reshape(5, 3, -1) for array in (rows.squares, rows.columns, rows.shares)]
     expected = np.zeros((5, 3))
-    for squares, columns, shares in zip(*(part.swapaxes(0, 1) for part in parts), strict=True):
-        through = np.where(shares > 0, np.sqrt(squares), np.inf)[:, :, None] + paths[columns]
-        centred = -(through.min(axis=1) ** 2 - (paths**2).mean(axis=0)) / 2
-        expected += shares[:, :1] * (centred @ (spectrum.coordinates / spectrum.eigenvalues))
+    for shares, lengths, columns in support.starts(X[:5]):
+        through = (lengths[:, :, None] + paths[columns]).min(axis=1)
+        centred = -(through**2 - (paths**2).mean(axis=0)) / 2
+        expected += shares[:, None] * (centred @ (spectrum.coordinates / spectrum.eigenvalues))
     np.testing.assert_allclose(extend(extension, X[:5]), expected, atol=1e-8)
 
 
@@ -225,3 +243,17 @@ def test_float32_in_float32_out(space):
     support = GraphNeighbors(landmarks.astype(np.float32), graph)
     extension = MarkovExtension(support, spectrum.coordinates, np.ones(3))
     assert extend(extension, X.astype(np.float32)).dtype == np.float32
+
+
+def test_products_of_float32_are_refined_within_far_clusters(rng):
+    """Clusters a thousand times further apart than they are wide."""
+    centres = rng.normal(size=(4, 30)) * 1000
+    X = np.concatenate([centre + rng.normal(size=(60, 30)) for centre in centres])
+    landmarks = X[::3]
+    support = AllLandmarks(landmarks, np.full(len(landmarks), 2.0))
+    values = rng.normal(size=(len(landmarks), 3))
+    single, double = (
+        extend(MarkovExtension(support, values, np.ones(3)), X.astype(dtype))
+        for dtype in (np.float32, np.float64)
+    )
+    np.testing.assert_allclose(single, double, atol=1e-3)

@@ -8,11 +8,10 @@ from trigpoint.geometry import (
     bhattacharyya,
     bhattacharyya_matrix,
     covariance_mode,
-    local_covariance,
     neighborhood_covariances,
     regularize,
 )
-from trigpoint.neighbors import TreeIndex
+from trigpoint.neighbors import ScanIndex, TreeIndex
 
 
 def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
@@ -91,13 +90,27 @@ def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
     assert not matrix.diagonal().any()
 
 
-def test_local_covariance_is_the_sample_covariance(rng):
-    neighbors = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)) + 1e5
-    expected = np.cov(neighbors.T, bias=True)
-    full = local_covariance(neighbors, neighbors[0], "full")
-    np.testing.assert_allclose(full, expected, rtol=1e-6)
-    diagonal = local_covariance(neighbors, neighbors[0], "diag")
-    np.testing.assert_allclose(diagonal, np.diag(expected), rtol=1e-6)
+@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_covariances_are_those_of_the_sample(index, dtype, rng):
+    points = (rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)) + 1e3).astype(dtype)
+    expected = np.cov(points.T.astype(np.float64), bias=True)
+    _, full = neighborhood_covariances(index(points), points[:1], 40, "full")
+    np.testing.assert_allclose(full[0], expected, rtol=1e-9)
+    _, diagonal = neighborhood_covariances(index(points), points[:1], 40, "diag")
+    # In high dimension, variances come from products in the precision of the points.
+    rtol = 1e-6 if index is ScanIndex and dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(diagonal[0], np.diag(expected), rtol=rtol)
+
+
+def test_variances_within_far_clusters_keep_their_digits(rng):
+    """Around the centre of all, squares of float32 have no digits left for the spread of one."""
+    centres = 1e4 * rng.normal(size=(3, 40))
+    points = np.concatenate([centre + rng.normal(size=(50, 40)) for centre in centres])
+    points = points.astype(np.float32)
+    _, diagonal = neighborhood_covariances(ScanIndex(points), points[[0, 50]], 50, "diag")
+    for found, cluster in zip(diagonal, np.split(points.astype(float), 3), strict=False):
+        np.testing.assert_allclose(found, cluster.var(axis=0), rtol=1e-9)
 
 
 def test_neighborhood_covariances_of_a_plane_are_flat(rng):
@@ -111,7 +124,7 @@ def test_neighborhood_covariances_of_a_plane_are_flat(rng):
 
 
 def test_regularize_makes_fewer_neighbours_than_dimensions_invertible(rng):
-    flat = local_covariance(rng.normal(size=(4, 10)), np.zeros(10), "full")
+    flat = np.cov(rng.normal(size=(4, 10)).T)
     assert np.linalg.matrix_rank(flat) == 3
     regular = regularize(flat[None])
     assert np.linalg.cond(regular[0]) < 1e4

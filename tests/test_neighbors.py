@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from trigpoint import neighbors
+from trigpoint.compiled import scan
 from trigpoint.neighbors import ScanIndex, TreeIndex, coincident_rows, neighbor_index
 
 INDEXES = [TreeIndex, ScanIndex]
@@ -40,6 +42,56 @@ def test_ties_go_to_the_lower_row(index, m, rng):
     np.testing.assert_array_equal(rows, by_definition(points, points, m)[1])
 
 
+@pytest.mark.parametrize("m", [1, 16, 400, 4000])
+@pytest.mark.parametrize("scale", ["even", "uneven"])
+def test_tree_with_many_buckets_is_exact(m, scale, rng):
+    """Enough points for a deep tree, and clusters within clusters for a ragged one."""
+    points = rng.normal(size=(5000, 3))
+    if scale == "uneven":
+        points *= 10.0 ** rng.integers(-4, 3, size=(5000, 1))
+    distances, rows = TreeIndex(points, bucket=max(8, m // 16)).query(points[::500], m)
+    expected_distances, expected_rows = by_definition(points, points[::500], m)
+    np.testing.assert_array_equal(rows, expected_rows)
+    np.testing.assert_allclose(distances, expected_distances, rtol=1e-9)
+
+
+def test_neighbourhoods_are_what_the_query_finds(rng):
+    points = rng.normal(size=(700, 5)).astype(np.float32)
+    for index in (TreeIndex(points, 2), ScanIndex(points, 2)):
+        found = list(index.neighborhoods(points[:90], 40))
+        distances, rows = index.query(points[:90], 40)
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([some.rows for some in found])), np.sort(rows)
+        )
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([some.distances for some in found])), distances
+        )
+        assert index.rows_computed == 180
+
+
+def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
+    """Products are taken with bounded blocks, whatever the number of points."""
+    monkeypatch.setattr(neighbors, "_SCAN_BYTES", 32 * 40 * 8)
+    shapes = []
+
+    def sift(products, *rest):
+        shapes.append(products.shape)
+        return original(products, *rest)
+
+    original = scan.sift
+    monkeypatch.setattr(scan, "sift", sift)
+    points = rng.normal(size=(1000, 40))
+    _, rows = ScanIndex(points).query(points[:17], 30)
+    np.testing.assert_array_equal(rows, by_definition(points, points[:17], 30)[1])
+    assert shapes == [(64, 32)] * 31 + [(64, 8)]
+
+
+def test_more_ties_than_candidates_have_room_for(rng):
+    points = np.concatenate([rng.normal(size=(100, 20)) + 9, np.ones((9000, 20))])
+    _, rows = ScanIndex(points).query(np.ones((2, 20)), 50)
+    np.testing.assert_array_equal(rows, np.tile(np.arange(100, 150), (2, 1)))
+
+
 @pytest.mark.parametrize("index", INDEXES)
 def test_many_copies_of_one_point(index):
     points = np.concatenate([np.zeros((50, 4)), np.ones((50, 4))])
@@ -73,8 +125,8 @@ def test_answer_does_not_depend_on_the_other_queries(index, rng):
 
 
 def test_index_follows_the_dimension(rng):
-    assert isinstance(neighbor_index(rng.normal(size=(10, 3))), TreeIndex)
-    assert isinstance(neighbor_index(rng.normal(size=(10, 100))), ScanIndex)
+    assert isinstance(neighbor_index(rng.normal(size=(10, 3)), 5, 2), TreeIndex)
+    assert isinstance(neighbor_index(rng.normal(size=(10, 100)), 5, 2), ScanIndex)
 
 
 def test_coincident_rows():

@@ -5,97 +5,147 @@ A *support* says, for a block of points, which landmarks speak for each and how 
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from trigpoint.kernels import gaussian, squared_distances
+from trigpoint.kernels import gaussian
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import LandmarkGraph, Spectrum
-from trigpoint.threads import thread_map
+from trigpoint.threads import one_blas_thread, thread_map
 
-# Temporaries of a megabyte stay in the second-level cache and are recycled by the allocator; with
-# larger ones the dense extensions ran four times slower.
-_BLOCK_BYTES = 2**20
+# Temporaries of a few megabytes stay in the caches, and products of so many rows are efficient: on
+# MNIST blocks of 512 images took 1.05 s, of 64 took 1.7 s.
+_BLOCK_BYTES = 2**21
 _MIN_BLOCK_ROWS = 64
 
 
 # Kernels of edges below this are not followed as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
 
+# A squared distance may be off by this share of the squared bandwidth.
+_TOLERANCE = 1e-4
+
 # So many nearest landmarks share their neighbourhoods with a point that follows the graph.
 _BLENDED = 3
 
 
 class Rows(NamedTuple):
-    """Which landmarks speak for each point of a block, how far they are and how much they count.
+    """Which landmarks speak for each point of a block.
+
+    Place (p, j) of a point belongs to landmark ``columns[nearest[p], j]``: its nearest landmarks
+    each bring a row of others, in which they come first themselves.
 
     Attributes
     ----------
-    squares : ndarray of shape (b, width)
-        Squared distances.
-    bandwidths : ndarray of shape (b, width), (b, 1) or (1, 1)
-        Gaussian bandwidths that go with them.
-    columns : int64 ndarray of shape (b, width) or None
-        The landmarks, which may come up more than once; ``None`` for all in order.
-    shares : ndarray of shape (b, width) or None
-        Factor of each place; 0 for a place that does not count, ``None`` for 1 throughout.
-    parts : int
-        Number of equal parts of a row, each the neighbourhood of the landmark that comes first.
+    values : float64 ndarray of shape (b, parts, width)
+        One number a place: see the method of the support.
+    nearest : int64 ndarray of shape (b, parts)
+        Landmarks near each point.
+    columns : int64 ndarray of shape (k, width)
+        The row of landmarks that each one brings.
+    """
+
+    values: np.ndarray
+    nearest: np.ndarray
+    columns: np.ndarray
+
+
+class DenseRows(NamedTuple):
+    """All landmarks speak for each point of a block.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (b, k)
+        Squared distances, which may be overwritten.
+    own : float64 ndarray of shape (b,)
+        Gaussian bandwidth of each point.
+    bandwidths : float64 ndarray of shape (k,)
+        Gaussian bandwidth of each landmark; a pair takes the larger of the two.
     """
 
     squares: np.ndarray
+    own: np.ndarray
     bandwidths: np.ndarray
-    columns: np.ndarray | None = None
-    shares: np.ndarray | None = None
-    parts: int = 1
+
+
+class Starts(NamedTuple):
+    """Ways from each point of a block to landmarks around it.
+
+    Attributes
+    ----------
+    shares : float64 ndarray of shape (b,)
+        How much the paths that start so count for the point.
+    lengths : float64 ndarray of shape (b, width)
+        Infinite for a place that starts none.
+    columns : int64 ndarray of shape (b, width)
+        The landmarks.
+    """
+
+    shares: np.ndarray
+    lengths: np.ndarray
+    columns: np.ndarray
 
 
 class Support(Protocol):
-    """Which landmarks speak for a point; `row_values` numbers are held for each at most."""
+    """Which landmarks speak for a point; `row_bytes` are held for each at most."""
 
-    row_values: int
+    row_bytes: int
 
-    def __call__(self, X: np.ndarray) -> Rows:
-        """Landmarks that speak for each point of a block."""
+    def log_weights(self, X: np.ndarray) -> Rows | DenseRows:
+        """Logarithms of the landmarks' weights, up to a constant for each point of the block."""
+
+
+class LocalSupport(Support, Protocol):
+    """A support of landmarks near the point."""
+
+    def starts(self, X: np.ndarray) -> Iterator[Starts]:
+        """Ways from each point of the block to landmarks, in parts that share in the point."""
 
 
 class AllLandmarks:
     """Every landmark speaks for every point: the dense extension of the paper."""
 
     def __init__(self, landmarks: np.ndarray, bandwidths: np.ndarray) -> None:
-        self._search = _LandmarkSearch(landmarks)
+        self._search = _LandmarkSearch(landmarks, float(bandwidths.min()), dense=True)
         self._bandwidths = bandwidths
-        self.row_values = len(landmarks)
+        self.row_bytes = self._search.row_bytes
 
-    def __call__(self, X: np.ndarray) -> Rows:
-        """Landmarks that speak for each point of a block."""
+    def log_weights(self, X: np.ndarray) -> DenseRows:
+        """Squared distances to all landmarks, and the bandwidths that go with them."""
         squares = self._search.squares(X)
-        if np.ptp(self._bandwidths) == 0:
-            return Rows(squares, self._bandwidths[:1, None])
         own = self._search.interpolated(X, self._bandwidths, squares)
-        return Rows(squares, np.maximum(own[:, None], self._bandwidths))
+        return DenseRows(squares, own, self._bandwidths)
 
 
 class NearestLandmarks:
     """The nearest few landmarks speak for a point."""
 
     def __init__(self, landmarks: np.ndarray, bandwidths: np.ndarray, n_neighbors: int) -> None:
-        self._search = _LandmarkSearch(landmarks)
+        self._search = _LandmarkSearch(landmarks, float(bandwidths.min()))
         self._bandwidths = bandwidths
         self._n_neighbors = n_neighbors
-        self.row_values = max(n_neighbors, self._search.row_values)
+        # Each brings nobody but itself.
+        self._columns = np.arange(len(landmarks))[:, None]
+        self.row_bytes = 40 * n_neighbors + self._search.row_bytes
 
-    def __call__(self, X: np.ndarray) -> Rows:
-        """Landmarks that speak for each point of a block."""
+    def log_weights(self, X: np.ndarray) -> Rows:
+        """Logarithms of the landmarks' kernels."""
         to_all = self._search.squares_if_dense(X)
-        distances, columns = self._search.nearest(X, self._n_neighbors, to_all)
+        distances, nearest = self._search.nearest(X, self._n_neighbors, to_all)
         own = self._search.interpolated(X, self._bandwidths, to_all)
-        bandwidths = np.maximum(own[:, None], self._bandwidths[columns])
-        return Rows(distances**2, bandwidths, columns)
+        bandwidths = np.maximum(own[:, None], self._bandwidths[nearest])
+        return Rows(np.square(distances / bandwidths)[:, :, None] / -2, nearest, self._columns)
+
+    def starts(self, X: np.ndarray) -> Iterator[Starts]:
+        """Straight lines to the landmarks, in one part."""
+        to_all = self._search.squares_if_dense(X)
+        distances, nearest = self._search.nearest(X, self._n_neighbors, to_all)
+        yield Starts(np.ones(len(X)), distances, nearest)
 
 
 class GraphNeighbors:
@@ -113,55 +163,56 @@ class GraphNeighbors:
     """
 
     def __init__(self, landmarks: np.ndarray, graph: LandmarkGraph) -> None:
-        self._search = _LandmarkSearch(landmarks)
+        self._search = _LandmarkSearch(landmarks, float(graph.bandwidths.min()))
         k = len(landmarks)
         edges = graph.lengths
         degrees = np.diff(edges.indptr)
         width = int(degrees.max()) + 1
-        # Each landmark comes first in its own row; shorter rows are filled up with factors of 0.
-        self._factors = (np.arange(width) <= degrees[:, None]).astype(np.float64)
+        # Each landmark comes first in its own row; shorter rows are filled up with it.
+        filled = np.arange(width) <= degrees[:, None]
         self._columns = np.tile(np.arange(k)[:, None], width)
-        self._columns[:, 1:][self._factors[:, 1:] > 0] = edges.indices
+        self._columns[:, 1:][filled[:, 1:]] = edges.indices
         own = np.arange(k)[:, None]
         widest = np.maximum(graph.bandwidths[:, None], graph.bandwidths[self._columns])
         kernel = gaussian((_entries(edges, self._columns) / widest) ** 2, 1.0)
         # The landmark from which a place is measured: itself, or where its edge starts.
         follows = kernel > _FOLLOWED
-        self._measured = np.where(follows, self._columns, own)
-        self._factors *= _entries(graph.weights, self._columns)
-        self._factors /= np.where(follows, kernel, 1.0)
-        self._bandwidths = np.maximum(graph.bandwidths[:, None], graph.bandwidths[self._measured])
-        self._coordinates = None
-        if not self._search.by_products:
-            self._coordinates = landmarks.T[:, self._measured].astype(np.float64)
-        self.row_values = max(_BLENDED * width, self._search.row_values)
-
-    def __call__(self, X: np.ndarray) -> Rows:
-        """Landmarks that speak for each point of a block."""
-        to_all = self._search.squares_if_dense(X)
-        nearest, shares = self._search.shares(X, to_all)
-        squares = self._squares(X, nearest, to_all)
-        return Rows(
-            squares,
-            self._bandwidths[nearest].reshape(squares.shape),
-            self._columns[nearest].reshape(squares.shape),
-            (self._factors[nearest] * shares[:, :, None]).reshape(squares.shape),
-            parts=nearest.shape[1],
+        measured = np.where(follows, self._columns, own)
+        factors = filled * _entries(graph.weights, self._columns) / np.where(follows, kernel, 1.0)
+        with np.errstate(divide="ignore"):
+            self._log_factors = np.log(factors)
+        bandwidths = np.maximum(graph.bandwidths[:, None], graph.bandwidths[measured])
+        self._half_precisions = 0.5 / bandwidths**2
+        self._coordinates = np.ascontiguousarray(
+            landmarks.astype(np.float64)[measured].transpose(0, 2, 1)
         )
+        self.row_bytes = 8 * _BLENDED * width + self._search.row_bytes
 
-    def _squares(self, X: np.ndarray, nearest: np.ndarray, to_all: np.ndarray | None) -> np.ndarray:
-        """Squared distances (b, parts * width) to the neighbourhoods of the nearest landmarks."""
-        if to_all is not None:
-            measured = self._measured[nearest].reshape(len(X), -1)
-            return np.take_along_axis(to_all, measured, axis=1)
-        assert self._coordinates is not None
-        squares = np.zeros((*nearest.shape, self._measured.shape[1]))
-        # One coordinate at a time: whole rows of a small table are read, not single points.
-        for values, table in zip(X.T, self._coordinates, strict=True):
-            difference = table[nearest]
-            difference -= values[:, None, None]
-            squares += np.square(difference, out=difference)
-        return squares.reshape(len(X), -1)
+    def log_weights(self, X: np.ndarray) -> Rows:
+        """Logarithms of share, kernel and factor of each place, the largest of each point 0."""
+        from trigpoint.compiled.extension import graph_exponents
+
+        (values, nearest, columns), shares = self._squares(X)
+        graph_exponents(values, nearest, shares, self._half_precisions, self._log_factors)
+        return Rows(values, nearest, columns)
+
+    def starts(self, X: np.ndarray) -> Iterator[Starts]:
+        """Straight lines to the neighbours of each nearest landmark, a part for each of these."""
+        (squares, nearest, columns), shares = self._squares(X)
+        lengths = np.sqrt(squares, out=squares)
+        # What has no share starts no path, and rows are shorter than the longest.
+        lengths[shares == 0] = np.inf
+        lengths[np.isneginf(self._log_factors)[nearest]] = np.inf
+        for part in range(nearest.shape[1]):
+            yield Starts(shares[:, part], lengths[:, part], columns[nearest[:, part]])
+
+    def _squares(self, X: np.ndarray) -> tuple[Rows, np.ndarray]:
+        from trigpoint.compiled.extension import graph_squares
+
+        nearest, shares = self._search.shares(X, self._search.squares_if_dense(X))
+        squares = np.empty((*nearest.shape, self._columns.shape[1]))
+        graph_squares(X, nearest, self._coordinates, squares)
+        return Rows(squares, nearest, self._columns), shares
 
 
 def _entries(matrix: csr_array, columns: np.ndarray) -> np.ndarray:
@@ -169,51 +220,62 @@ def _entries(matrix: csr_array, columns: np.ndarray) -> np.ndarray:
     return csr_array(matrix[np.arange(len(columns))[:, None], columns]).toarray()
 
 
-def _shepard_shares(distances: np.ndarray, next_distance: np.ndarray) -> np.ndarray:
-    """Weights ``((r - distance) / distance)^2`` of each row, scaled so that they sum to 1.
-
-    `r` is the distance (b, 1) to the next landmark, of which there may be none (b, 0). These are
-    the weights of D. Shepard (1968) as modified by R. Franke and G. Nielson (1980).
-    """
-    # Relative to the first distance, so that a point on a landmark is no special case but 0 / 0.
-    with np.errstate(invalid="ignore"):
-        closeness = np.nan_to_num(distances[:, :1] / distances, nan=1.0)
-    if next_distance.shape[1]:
-        closeness *= next_distance - distances
-        # Where all are equally far, all count.
-        closeness[~closeness.any(axis=1)] = 1.0
-    closeness /= closeness.max(axis=1, keepdims=True)
-    np.square(closeness, out=closeness)
-    return closeness / closeness.sum(axis=1, keepdims=True)
-
-
 class _LandmarkSearch:
     """Nearest landmarks of blocks of points, and distances to chosen ones."""
 
-    def __init__(self, landmarks: np.ndarray) -> None:
+    def __init__(
+        self, landmarks: np.ndarray, smallest_bandwidth: float, dense: bool = False
+    ) -> None:
         self._landmarks = landmarks.astype(np.float64, copy=False)
-        self.by_products = landmarks.shape[1] > TREE_MAX_DIMENSION
+        self._tolerance = _TOLERANCE * smallest_bandwidth**2
+        self._centre = self._landmarks.mean(axis=0)
+        self._by_products = landmarks.shape[1] > TREE_MAX_DIMENSION
         # A bare tree: which of equally far landmarks comes last makes no difference here, and
         # sorting that out for millions of points on a grid would.
-        self._tree = None if self.by_products else cKDTree(landmarks)
-        self.row_values = len(landmarks) if self.by_products else 0
+        self._tree = None if self._by_products else cKDTree(landmarks)
+        self.row_bytes = 4 * len(landmarks) if dense or self._by_products else 0
+
+    @cached_property
+    def _centred(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
+        """Landmarks around their centre and their squared norms, in both precisions."""
+        around = self._landmarks - self._centre
+        norms = np.einsum("ij,ij->i", around, around)
+        return {
+            np.dtype(dtype): (around.astype(dtype), norms.astype(dtype))
+            for dtype in (np.float32, np.float64)
+        }
 
     def squares(self, X: np.ndarray) -> np.ndarray:
-        """Squared distances from each point to all landmarks.
+        """Squared distances from each point to all landmarks, by a product around their centre.
 
-        In float64: a product of float32 would lose the distances within well separated clusters.
+        In float32 for float32 points, unless its rounding would be seen beside the bandwidth, as
+        within well separated clusters.
         """
-        return squared_distances(X.astype(np.float64, copy=False), self._landmarks)
+        from trigpoint.compiled.extension import squares_from_products
+
+        around = X - self._centre.astype(X.dtype)
+        norms = np.einsum("ij,ij->i", around, around)
+        rounding = 8 * np.finfo(X.dtype).eps * (norms.max() + self._centred[X.dtype][1].max())
+        if X.dtype == np.float32 and rounding > self._tolerance:
+            return self.squares(X.astype(np.float64))
+        landmarks, landmark_norms = self._centred[X.dtype]
+        squares = around @ landmarks.T
+        squares_from_products(squares, norms, landmark_norms)
+        return squares
 
     def squares_if_dense(self, X: np.ndarray) -> np.ndarray | None:
         """Squared distances to all landmarks where the search is by products, else None."""
-        return self.squares(X) if self.by_products else None
+        return self.squares(X) if self._by_products else None
 
     def shares(self, X: np.ndarray, to_all: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Few nearest landmarks of each point and their shares in it, continuous in the point."""
+        from trigpoint.compiled.extension import shepard_shares
+
         distances, nearest = self.nearest(X, min(_BLENDED + 1, len(self._landmarks)), to_all)
-        shares = _shepard_shares(distances[:, :_BLENDED], distances[:, _BLENDED:])
-        return nearest[:, :_BLENDED], shares
+        nearest = nearest[:, :_BLENDED]
+        shares = np.empty(nearest.shape)
+        shepard_shares(distances, shares)
+        return nearest, shares
 
     def interpolated(
         self, X: np.ndarray, values: np.ndarray, to_all: np.ndarray | None
@@ -228,27 +290,27 @@ class _LandmarkSearch:
         self, X: np.ndarray, count: int, to_all: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Distances and landmarks, each of shape (b, count), nearest first."""
-        if to_all is None:
-            assert self._tree is not None
+        if to_all is None and self._tree is not None:
             found = self._tree.query(X, count)
             distances, columns = (np.reshape(part, (len(X), count)) for part in found)
             return distances, columns
-        columns = np.argpartition(to_all, count - 1, axis=1)[:, :count]
-        chosen = np.take_along_axis(to_all, columns, axis=1)
-        order = np.argsort(chosen, axis=1, kind="stable")
-        columns = np.take_along_axis(columns, order, axis=1)
-        return np.sqrt(np.take_along_axis(chosen, order, axis=1)), columns
+        from trigpoint.compiled.extension import nearest_columns
+
+        to_all = self.squares(X) if to_all is None else to_all
+        columns = np.empty((len(X), count), dtype=np.int64)
+        distances = np.empty(columns.shape)
+        nearest_columns(to_all, columns, distances)
+        return distances, columns
 
 
 class Extension(Protocol):
-    """Coordinates of points from their support; `row_values` numbers are held for each at most."""
+    """Coordinates of points; `row_bytes` are held for each at most."""
 
-    support: Support
     n_components: int
-    row_values: int
+    row_bytes: int
 
-    def coordinates(self, rows: Rows) -> np.ndarray:
-        """Coordinates (b, l) for a block of points whose support is given."""
+    def coordinates(self, X: np.ndarray) -> np.ndarray:
+        """Coordinates (b, l) of a block of points."""
 
 
 class MarkovExtension:
@@ -281,98 +343,95 @@ class MarkovExtension:
         mu: np.ndarray,
         scale: np.ndarray | None = None,
     ) -> None:
-        self.support = support
         self.n_components = coordinates.shape[1]
-        self.row_values = support.row_values
-        self._stretched = coordinates / mu
-        self._scale = scale
+        self.row_bytes = support.row_bytes
+        self._support = support
+        # Weighted sums, and what they are divided by, come from one pass.
+        self._scaled = np.column_stack([coordinates / mu, np.ones(len(coordinates))])
+        if scale is not None:
+            self._scaled *= scale[:, None]
 
-    def coordinates(self, rows: Rows) -> np.ndarray:
-        """Coordinates (b, l) for a block of points whose support is given."""
-        exponents = rows.squares / rows.bandwidths**2
-        if rows.shares is not None:
-            exponents[rows.shares == 0] = np.inf
-        # The smallest exponent cancels in the ratio; without it, far points would be 0 / 0.
-        exponents -= exponents.min(axis=1, keepdims=True)
-        weights = gaussian(exponents, 1.0)
-        if rows.shares is not None:
-            weights *= rows.shares
-        if self._scale is not None:
-            weights *= self._scale if rows.columns is None else self._scale[rows.columns]
-        weights /= weights.sum(axis=1, keepdims=True)
-        return _weighted_sum(weights, rows.columns, self._stretched)
+    def coordinates(self, X: np.ndarray) -> np.ndarray:
+        """Coordinates (b, l) of a block of points."""
+        rows = self._support.log_weights(X)
+        if isinstance(rows, DenseRows):
+            sums = self._dense_sums(rows)
+        else:
+            sums = _kernel_sums(rows, self._scaled)
+        return sums[:, :-1] / sums[:, -1:]
+
+    def _dense_sums(self, rows: DenseRows) -> np.ndarray:
+        from trigpoint.compiled.extension import dense_exponents
+
+        dtype = rows.squares.dtype
+        dense_exponents(rows.squares, rows.own.astype(dtype), rows.bandwidths.astype(dtype))
+        weights = np.exp(rows.squares, out=rows.squares)
+        return weights @ self._scaled.astype(dtype)
 
 
 class KernelExtension:
     """Extension of kernel PCA: projection of a point's kernel row on the components."""
 
     def __init__(self, support: Support, kernel: np.ndarray, spectrum: Spectrum) -> None:
-        self.support = support
         self.n_components = spectrum.coordinates.shape[1]
-        self.row_values = support.row_values
+        self.row_bytes = support.row_bytes
+        self._support = support
         self._components = spectrum.coordinates / spectrum.eigenvalues
         # Components sum to zero over the landmarks, so only the kernel's column means remain of
         # the centring.
         self._offset = kernel.mean(axis=0) @ self._components
 
-    def coordinates(self, rows: Rows) -> np.ndarray:
-        """Coordinates (b, l) for a block of points whose support is given."""
-        weights = gaussian(rows.squares / rows.bandwidths**2, 1.0)
-        return _weighted_sum(weights, rows.columns, self._components) - self._offset
+    def coordinates(self, X: np.ndarray) -> np.ndarray:
+        """Coordinates (b, l) of a block of points."""
+        rows = self._support.log_weights(X)
+        if not isinstance(rows, DenseRows):
+            return _kernel_sums(rows, self._components) - self._offset
+        # One bandwidth for all, that of the kernel.
+        exponents = np.multiply(rows.squares, -0.5 / rows.bandwidths[0] ** 2, out=rows.squares)
+        weights = np.exp(exponents, out=exponents)
+        return weights @ self._components.astype(weights.dtype) - self._offset
 
 
 class GeodesicExtension:
-    """Extension of Isomap: geodesics to all landmarks through those of the support.
+    """Extension of Isomap: geodesics to all landmarks through those near the point.
 
     A support that follows the graph should be one of ordinary edges: what lies beyond a bridge is
     reached from where it starts.
     """
 
-    def __init__(self, support: Support, geodesics: np.ndarray, spectrum: Spectrum) -> None:
-        self.support = support
+    def __init__(self, support: LocalSupport, geodesics: np.ndarray, spectrum: Spectrum) -> None:
         self.n_components = spectrum.coordinates.shape[1]
-        self.row_values = len(geodesics)
-        self._geodesics = geodesics
+        self.row_bytes = support.row_bytes + 12 * len(geodesics)
+        self._support = support
+        self._geodesics = {np.dtype(np.float64): geodesics}
         self._components = spectrum.coordinates / spectrum.eigenvalues
         self._offset = np.square(geodesics).mean(axis=0) @ self._components / 2
 
-    def coordinates(self, rows: Rows) -> np.ndarray:
-        """Coordinates (b, l) for a block of points whose support is given."""
-        if rows.columns is None:
-            raise ValueError("geodesics start at the landmarks near a point, not at all of them")
-        lengths = np.sqrt(rows.squares)
-        shares = rows.shares if rows.shares is not None else np.ones_like(lengths)
-        lengths[shares == 0] = np.inf
-        result = np.zeros((len(lengths), self.n_components))
-        for part in np.split(np.arange(lengths.shape[1]), rows.parts):
-            squares = self._shortest(lengths[:, part], rows.columns[:, part]) ** 2
-            found = self._offset - squares @ self._components / 2
-            # The landmark that comes first in a part has the share of the whole part.
-            result += shares[:, part[:1]] * found
+    def coordinates(self, X: np.ndarray) -> np.ndarray:
+        """Coordinates (b, l) of a block of points."""
+        from trigpoint.compiled.extension import shortest_paths
+
+        # Reading these is what costs: for float32 points, half of it.
+        if X.dtype not in self._geodesics:
+            self._geodesics[X.dtype] = self._geodesics[np.dtype(np.float64)].astype(X.dtype)
+        geodesics = self._geodesics[X.dtype]
+        paths = np.empty((len(X), len(geodesics)), dtype=X.dtype)
+        result = np.zeros((len(X), self.n_components))
+        for shares, lengths, columns in self._support.starts(X):
+            shortest_paths(lengths.astype(X.dtype), columns, geodesics, paths)
+            squares = np.square(paths, dtype=np.float64)
+            result += shares[:, None] * (self._offset - squares @ self._components / 2)
         return result
 
-    def _shortest(self, lengths: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Shortest paths (b, k) to all landmarks that start with one of these lengths."""
-        paths = np.full((len(lengths), len(self._geodesics)), np.inf)
-        for place in range(lengths.shape[1]):
-            through = self._geodesics[columns[:, place]]
-            through += lengths[:, place, None]
-            np.minimum(paths, through, out=paths)
-        # A part without any share has no finite path, and no say.
-        paths[~np.isfinite(lengths).any(axis=1)] = 0
-        return paths
 
+def _kernel_sums(rows: Rows, values: np.ndarray) -> np.ndarray:
+    """Sums (b, l) of the landmarks' `values` by the weights of each point; overwrites these."""
+    from trigpoint.compiled.extension import weighted_sums
 
-def _weighted_sum(
-    weights: np.ndarray, columns: np.ndarray | None, values: np.ndarray
-) -> np.ndarray:
-    """Sum of landmark `values` by the `weights` of each row, all landmarks or given columns."""
-    if columns is None:
-        return weights @ values
-    rows, width = columns.shape
-    starts = np.arange(0, rows * width + 1, width)
-    shape = (rows, len(values))
-    return csr_array((weights.ravel(), columns.ravel(), starts), shape=shape) @ values
+    weights = np.exp(rows.values, out=rows.values)
+    result = np.empty((len(weights), values.shape[1]))
+    weighted_sums(weights, rows.nearest, rows.columns, values, result)
+    return result
 
 
 def extend(
@@ -402,9 +461,12 @@ def _extended_blocks(
     extension: Extension, X: np.ndarray, n_threads: int, rows: int | None
 ) -> Iterator[tuple[slice, np.ndarray]]:
     if rows is None:
-        rows = max(_MIN_BLOCK_ROWS, block_rows(8 * extension.row_values, _BLOCK_BYTES))
+        rows = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
 
     def one(part: slice) -> tuple[slice, np.ndarray]:
-        return part, extension.coordinates(extension.support(X[part]))
+        block = np.ascontiguousarray(X[part])
+        return part, extension.coordinates(block)
 
-    yield from thread_map(one, row_blocks(len(X), rows), n_threads)
+    # Blocks are what runs side by side: products within them keep to their thread.
+    with one_blas_thread():
+        yield from thread_map(one, row_blocks(len(X), rows), n_threads)

@@ -106,7 +106,7 @@ def _neighbourhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
     """Symmetric, connected graph of the nearest neighbours, weighted by Euclidean length."""
     # Among its nearest, each vertex finds itself; `_edges_to_graph` leaves such loops out.
     n_found = min(n_neighbors + 1, len(vertices))
-    _, found = neighbor_index(vertices).query(vertices, n_found)
+    _, found = neighbor_index(vertices, n_found, len(vertices)).query(vertices, n_found)
     pairs = np.column_stack([np.repeat(np.arange(len(vertices)), n_found), found.ravel()])
     graph = _edges_to_graph(vertices, pairs)
     n_components, _ = connected_components(graph, directed=False)

@@ -192,7 +192,7 @@ def _regular_covariances(landmarks: Landmarks) -> np.ndarray:
 
 def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int) -> np.ndarray:
     """Rows, shape (k, count), of each landmark's nearest others; landmarks are distinct."""
-    _, rows = neighbor_index(points, n_threads).query(points, count + 1)
+    _, rows = neighbor_index(points, count, len(points), n_threads).query(points, count + 1)
     return rows[:, 1:]
 
 

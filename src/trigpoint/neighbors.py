@@ -1,49 +1,136 @@
 """Exact nearest neighbours of a few queries among many points.
 
-Two indexes share one contract: `query` gives distances in ascending order, equal ones by the lower
-row, and the answer depends neither on the number of threads nor on the other queries.
+Two indexes share one contract: of equally distant points those with lower rows are taken, and the
+answer depends neither on the number of threads nor on the other queries.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from trigpoint.points import block_rows, row_blocks
-from trigpoint.threads import thread_map
+from trigpoint.threads import one_blas_thread, thread_map
 
-# Above this dimension a k-d tree visits nearly every leaf and a matrix product is faster.
+# Above this dimension a k-d tree visits nearly every bucket and a matrix product is faster.
 TREE_MAX_DIMENSION = 15
-
-# Approximate squared distances held at once by a scan.
-_SCAN_BYTES = 64 * 2**20
 
 # Neighbours found by one call of a tree.
 _QUERY_BYTES = 4 * 2**20
 
+# Points that are multiplied at once.
+_SCAN_BYTES = 8 * 2**20
 
-class NeighborIndex(Protocol):
-    """What the samplers and stages ask of an index over `points`."""
+# Rows of a product are filled up to a multiple of this.
+_PADDING = 32
 
-    points: np.ndarray
-    rows_computed: int
+# Points that tell how far a query's neighbours reach.
+_SAMPLE = 2048
+
+# Squared distances this much larger than their error bound are not computed again. The bound is a
+# worst case; what is seen of it is a hundred times less.
+_TRUSTED = 100.0
+
+
+class Neighborhoods(NamedTuple):
+    """The nearest points of a few queries, in no particular order.
+
+    Attributes
+    ----------
+    rows : int64 ndarray of shape (q, m)
+    distances : float64 ndarray of shape (q, m)
+    """
+
+    rows: np.ndarray
+    distances: np.ndarray
+
+
+class NeighborIndex(ABC):
+    """What samplers and stages ask of an index over `points`.
+
+    Attributes
+    ----------
+    name : str
+        How neighbours are found.
+    together : int
+        Queries that are best asked together.
+    rows_computed : int
+        Number of queries answered so far.
+    """
+
+    name: str
+    together: int
+
+    def __init__(self, points: np.ndarray, n_threads: int = 1) -> None:
+        self.points = np.ascontiguousarray(points)
+        self.rows_computed = 0
+        self._n_threads = n_threads
+
+    def reach(self, queries: np.ndarray, m: int) -> np.ndarray | None:
+        """Guess the distance (q,) to the `m`-th neighbour, where finding it takes much longer."""
+        return None
+
+    def neighborhoods(self, queries: np.ndarray, m: int) -> Iterator[Neighborhoods]:
+        """Yield the `m` nearest points of the queries, a few queries at a time, in order."""
+        self.rows_computed += len(queries)
+        queries = np.ascontiguousarray(queries, dtype=self.points.dtype)
+        yield from self._find(queries, m)
+
+    @abstractmethod
+    def _find(self, queries: np.ndarray, m: int) -> Iterator[Neighborhoods]: ...
+
+    def covariances(self, queries: np.ndarray, neighbors: np.ndarray, mode: str) -> np.ndarray:
+        """Covariances of the points in the rows (q, m) that were found around the queries.
+
+        Of shape (q, d, d) for ``"full"``, or (q, d) for ``"diag"``, their diagonal.
+        """
+        from trigpoint.compiled.moments import covariance, variances
+
+        measure = covariance if mode == "full" else variances
+        pairs = zip(neighbors, np.asarray(queries, dtype=np.float64), strict=True)
+        found = thread_map(lambda pair: measure(self.points, *pair), pairs, self._n_threads)
+        return np.array(list(found))
 
     def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and rows, each of shape (q, m), of the `m` points nearest to each query."""
+        """Distances and rows, each of shape (q, m), nearest first, equal ones by the lower row."""
+        distances = np.empty((len(queries), m))
+        rows = np.empty((len(queries), m), dtype=np.int64)
+        start = 0
+        for found in self.neighborhoods(queries, m):
+            part = slice(start, start + len(found.rows))
+            order = np.lexsort((found.rows, found.distances))
+            distances[part] = np.take_along_axis(found.distances, order, axis=1)
+            rows[part] = np.take_along_axis(found.rows, order, axis=1)
+            start = part.stop
+        return distances, rows
 
 
-def neighbor_index(points: np.ndarray, n_threads: int = 1) -> NeighborIndex:
-    """Index `points` in the way that suits their dimension."""
+def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
+    """Index `points` in the way that suits their dimension.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    m : int
+        About how many neighbours will be asked for.
+    n_queries : int
+        About how often.
+    n_threads : int, default=1
+    """
     if points.shape[1] <= TREE_MAX_DIMENSION:
-        return TreeIndex(points, n_threads)
-    return ScanIndex(points, n_threads)
+        return TreeIndex(points, n_threads, bucket=min(max(m // 16, 8), 512))
+    # A power of two, of which a last, unfilled group wastes little.
+    together = 2 ** min(max((n_queries // 8).bit_length(), 3), 7)
+    return ScanIndex(points, n_threads, together=together)
 
 
 def query_tree(
     tree: cKDTree, queries: np.ndarray, m: int, n_threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and rows, each of shape (q, m), straight from a tree.
+    """Distances and rows, each of shape (q, m), straight from SciPy's tree.
 
     On threads of our own: SciPy's workers go on after Ctrl-C, in memory that is freed by then.
     """
@@ -54,11 +141,15 @@ def query_tree(
         found = tree.query(queries[part], k=m)
         distances[part], rows[part] = (np.reshape(values, (-1, m)) for values in found)
 
-    # Blocks small enough that an interrupt is answered at once, and several for each thread.
-    size = min(block_rows(16 * m, _QUERY_BYTES), -(-len(queries) // (4 * n_threads)) or 1)
-    for _ in thread_map(fill, row_blocks(len(queries), size), n_threads):
+    for _ in thread_map(fill, _query_blocks(len(queries), m, n_threads), n_threads):
         pass
     return distances, rows
+
+
+def _query_blocks(n_queries: int, m: int, n_threads: int) -> Iterator[slice]:
+    """Blocks small enough that an interrupt is answered at once, and several for each thread."""
+    size = min(block_rows(16 * m, _QUERY_BYTES), -(-n_queries // (4 * n_threads)) or 1)
+    return row_blocks(n_queries, size)
 
 
 def coincident_rows(points: np.ndarray, point: np.ndarray) -> np.ndarray:
@@ -66,140 +157,204 @@ def coincident_rows(points: np.ndarray, point: np.ndarray) -> np.ndarray:
     return np.flatnonzero((points == point).all(axis=1))
 
 
-def _distances_to(points: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Distances from one query to a few points, by differences: no digits lost to cancellation."""
-    # One row at a time in the inner loop, so the sum's order never depends on the other rows.
-    difference = points - query
-    return np.sqrt(np.einsum("ij,ij->i", difference, difference)).astype(np.float64)
-
-
-def _first_by_distance_then_row(
-    distances: np.ndarray, rows: np.ndarray, m: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """First `m` of the given rows, which are in ascending order or no more than `m`."""
-    if len(rows) > m:
-        # Rows ascend, so the first of those tied for the last place are the lowest.
-        cut = np.partition(distances, m - 1)[m - 1]
-        nearer = np.flatnonzero(distances < cut)
-        tied = np.flatnonzero(distances == cut)[: m - len(nearer)]
-        kept = np.concatenate([nearer, tied])
-        distances, rows = distances[kept], rows[kept]
-    order = np.lexsort((rows, distances))
-    return distances[order], rows[order]
-
-
-class TreeIndex:
+class TreeIndex(NeighborIndex):
     """A k-d tree, for low dimension.
 
-    Attributes
-    ----------
-    rows_computed : int
-        Number of queries answered so far.
+    It keeps a copy of the points in the order of its buckets. Buckets of a sixteenth of the
+    neighbours asked for leave little to read beyond the neighbours themselves.
     """
 
-    def __init__(self, points: np.ndarray, n_threads: int = 1) -> None:
-        self.points = points
-        self.rows_computed = 0
-        self._n_threads = n_threads
-        # Midpoint splits: built several times faster than medians, and as fast to query here.
-        self._tree = cKDTree(points, balanced_tree=False, compact_nodes=False)
+    name = "tree"
+    together = 256
 
-    def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and rows, each of shape (q, m), of the `m` points nearest to each query."""
-        queries = np.asarray(queries, dtype=np.float64)
-        self.rows_computed += len(queries)
-        # One neighbour more than asked for shows whether the last place is tied.
-        asked = min(m + 1, len(self.points))
-        distances, rows = query_tree(self._tree, queries, asked, self._n_threads)
-        tied = distances[:, 1:] == distances[:, :-1]
-        tied_at_end = tied[:, -1] if asked > m else np.zeros(len(queries), dtype=bool)
-        # Copies, so that the extra column is not kept alive.
-        distances, rows = distances[:, :m].copy(), rows[:, :m].copy()
-        for q in np.flatnonzero(tied.any(axis=1)):
-            if tied_at_end[q]:
-                distances[q], rows[q] = self._resolve_last_place(queries[q], distances[q, -1], m)
-            else:
-                distances[q], rows[q] = _first_by_distance_then_row(distances[q], rows[q], m)
-        return distances, rows
+    def __init__(self, points: np.ndarray, n_threads: int = 1, *, bucket: int = 8) -> None:
+        super().__init__(points, n_threads)
+        from trigpoint.compiled.tree import build_tree
 
-    def _resolve_last_place(
-        self, query: np.ndarray, radius: float, m: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        # A little further than the radius, which is itself rounded.
-        reach = radius * (1 + 1e-9)
-        n = len(self.points)
-        if self._tree.query_ball_point(query, reach, return_length=True) > n // 16:
-            # Copies without number: going through all points is faster than listing them.
-            rows = np.arange(n)
-        else:
-            rows = np.sort(self._tree.query_ball_point(query, reach)).astype(np.int64)
-        distances = _distances_to(self.points[rows].astype(np.float64), query)
-        return _first_by_distance_then_row(distances, rows, m)
+        self._tree = build_tree(self.points, bucket)
+
+    def _find(self, queries: np.ndarray, m: int) -> Iterator[Neighborhoods]:
+        from trigpoint.compiled.tree import neighborhoods
+
+        def find(part: slice) -> Neighborhoods:
+            squares = np.empty((part.stop - part.start, m))
+            places = np.empty(squares.shape, dtype=np.int64)
+            neighborhoods(self._tree, queries[part].astype(np.float64), squares, places)
+            rows = self._tree.rows[places].astype(np.int64, copy=False)
+            return Neighborhoods(rows, np.sqrt(squares, out=squares))
+
+        blocks = _query_blocks(len(queries), m, self._n_threads)
+        yield from thread_map(find, blocks, self._n_threads)
 
 
-class ScanIndex:
+# Squared distances and rows.
+_Candidates = tuple[np.ndarray, np.ndarray]
+
+
+class ScanIndex(NeighborIndex):
     """Matrix products over all points, for high dimension.
 
-    A product finds the candidates, with an error bound that lets no neighbour slip; the distances
-    that are kept are computed again from differences.
-
-    Attributes
-    ----------
-    rows_computed : int
-        Number of queries answered so far, each a row of distances to all points.
+    A product finds the candidates, with an error bound that lets no neighbour slip; distances are
+    computed again from differences where rounding would be seen in them. Points are taken block by
+    block, each with several queries, so that they may lie in a file: memory does not grow with
+    their number. The blocks do not depend on the number of threads, nor does a last bit of any
+    distance; and queries are filled up to whole tiles of a product, so that usually it does not
+    depend on who is asked together either.
     """
 
-    def __init__(self, points: np.ndarray, n_threads: int = 1) -> None:
-        self.points = points
-        self.rows_computed = 0
-        self._n_threads = n_threads
-        self._centre, self._shifted = _centred_if_far(points)
-        self._squares = np.einsum("ij,ij->i", self._shifted, self._shifted)
-        # Worst case of a rounded dot product of d terms, and the three sums around it.
-        self._rounding = 2 * (points.shape[1] + 8) * float(np.finfo(points.dtype).eps)
+    name = "products"
 
-    def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and rows, each of shape (q, m), of the `m` points nearest to each query."""
-        queries = np.asarray(queries, dtype=self.points.dtype)
-        self.rows_computed += len(queries)
-        distances = np.empty((len(queries), m))
+    def __init__(self, points: np.ndarray, n_threads: int = 1, *, together: int = 64) -> None:
+        super().__init__(points, n_threads)
+        self.together = together
+        n, d = points.shape
+        self._centre = _centre_if_far(points)
+        self._block = block_rows(d * points.itemsize, _SCAN_BYTES)
+        self._norms = np.empty(n)
+        for part in self._blocks():
+            self._norms[part] = _square_norms(self._shifted(points[part]))
+        # Worst case of a rounded dot product of d terms and of two norms, and the sums around it.
+        self._rounding = 2 * (d + 8) * float(np.finfo(points.dtype).eps)
+        sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64)
+        self._sample = self._shifted(self.points[sample])
+        self._sample_norms = self._norms[sample]
+
+    def _shifted(self, points: np.ndarray) -> np.ndarray:
+        return points if self._centre is None else points - self._centre
+
+    def _find(self, queries: np.ndarray, m: int) -> Iterator[Neighborhoods]:
+        for part in row_blocks(len(queries), self.together):
+            # Blocks of points are what runs side by side: products keep to their thread.
+            with one_blas_thread():
+                found = self._nearest(queries[part], m)
+            yield found
+
+    def _nearest(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        """Neighbourhoods of at most `together` queries."""
+        from trigpoint.compiled.scan import settle
+
+        padded, norms = self._padded(queries)
         rows = np.empty((len(queries), m), dtype=np.int64)
-        chunk = block_rows(len(self.points) * self.points.itemsize, _SCAN_BYTES)
-        for part in row_blocks(len(queries), chunk):
-            found = thread_map(
-                partial(self._nearest, m=m),
-                zip(queries[part], *self._bounds(queries[part]), strict=True),
-                self._n_threads,
-            )
-            for q, (distance, row) in enumerate(found, start=part.start):
-                distances[q], rows[q] = distance, row
-        return distances, rows
+        squares = np.empty(rows.shape)
+        # A guess how far the neighbours reach; too low a one shows, and is raised.
+        share = m / len(self.points)
+        waiting = np.arange(len(queries))
+        while len(waiting):
+            share = min(1.0, share + 4 * np.sqrt(share / len(self._sample)))
+            cuts = self._quantile(padded, norms, share)
+            candidates = self._candidates(padded, norms, cuts)
 
-    def _bounds(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Approximate squared distances to all points, and how far off each may be."""
-        shifted = queries - self._centre
-        norms = np.einsum("ij,ij->i", shifted, shifted)[:, None] + self._squares
-        approximate = norms - 2 * (shifted @ self._shifted.T)
-        return approximate, np.multiply(norms, self._rounding, out=norms)
+            def find(
+                q: int, cuts: np.ndarray = cuts, candidates: list[_Candidates] = candidates
+            ) -> bool:
+                complete: bool = settle(
+                    self.points,
+                    queries[q],
+                    self._norms,
+                    norms[q],
+                    self._rounding,
+                    _TRUSTED,
+                    cuts[q],
+                    *candidates[q],
+                    m,
+                )
+                if complete:
+                    squares[q], rows[q] = (values[:m] for values in candidates[q])
+                return complete
 
-    def _nearest(
-        self, query_and_bounds: tuple[np.ndarray, np.ndarray, np.ndarray], m: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        query, approximate, error = query_and_bounds
-        # The m-th smallest upper bound: whatever lies above it for sure cannot be among the m.
-        cut = np.partition(approximate + error, m - 1)[m - 1]
-        rows = np.flatnonzero(approximate - error <= cut)
-        return _first_by_distance_then_row(_distances_to(self.points[rows], query), rows, m)
+            complete = list(thread_map(find, waiting.tolist(), self._n_threads))
+            waiting = waiting[~np.array(complete)]
+            share *= 2
+        return Neighborhoods(rows, np.sqrt(squares, out=squares))
+
+    def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Queries around the centre, filled up with zeros, and their squared norms."""
+        filled = -(-len(queries) // _PADDING) * _PADDING
+        padded = np.zeros((filled, queries.shape[1]), dtype=self.points.dtype)
+        padded[: len(queries)] = self._shifted(queries)
+        return padded, _square_norms(padded[: len(queries)])
+
+    def reach(self, queries: np.ndarray, m: int) -> np.ndarray:
+        """Guess the distance (q,) to the `m`-th neighbour from a sample of the points."""
+        padded, norms = self._padded(queries)
+        squares = self._quantile(padded, norms, m / len(self.points))
+        return np.sqrt(np.maximum(squares, 0))
+
+    def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
+        """Squared distance within which a share of the points lies, as a sample has it."""
+        if share >= 1:
+            return np.full(len(norms), np.inf)
+        products = (padded @ self._sample.T)[: len(norms)]
+        squares = norms[:, None] + self._sample_norms - 2 * products
+        rank = int(share * squares.shape[1])
+        return np.partition(squares, rank, axis=1)[:, rank]
+
+    def _candidates(
+        self, padded: np.ndarray, norms: np.ndarray, cuts: np.ndarray
+    ) -> list[_Candidates]:
+        """Squared distances and rows of points that may lie within the cut of each query."""
+        from trigpoint.compiled.scan import sift
+
+        def find(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            products = padded @ self._shifted(self.points[part]).T
+            squares, places, starts = sift(products, self._norms[part], norms, self._rounding, cuts)
+            return squares, places + part.start, starts
+
+        found = list(thread_map(find, self._blocks(), self._n_threads))
+
+        def joined(values: int, q: int) -> np.ndarray:
+            return np.concatenate([some[values][some[2][q] : some[2][q + 1]] for some in found])
+
+        return [(joined(0, q), joined(1, q)) for q in range(len(norms))]
+
+    def covariances(self, queries: np.ndarray, neighbors: np.ndarray, mode: str) -> np.ndarray:
+        """Covariances as for every index; variances come from products with marked neighbours.
+
+        These read each point once for many queries, where memory is too slow to fetch every
+        query's neighbours.
+        """
+        if mode == "full":
+            return super().covariances(queries, neighbors, mode)
+        sums, sums_of_squares = np.zeros((2, *queries.shape))
+        with one_blas_thread():
+            for some, some_of_squares in thread_map(
+                partial(self._marked_sums, neighbors), self._blocks(), self._n_threads
+            ):
+                sums += some
+                sums_of_squares += some_of_squares
+        m = neighbors.shape[1]
+        mean_squares = sums_of_squares / m
+        variances = np.maximum(mean_squares - np.square(sums / m), 0)
+        # Far from the centre, beside their spread, sums of squares have too few digits.
+        error = 16 * np.finfo(self.points.dtype).eps * mean_squares.max(axis=1)
+        poor = np.flatnonzero(error > 1e-3 * variances.mean(axis=1))
+        if len(poor):
+            variances[poor] = super().covariances(queries[poor], neighbors[poor], mode)
+        return variances
+
+    def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Sums (q, d) of each query's neighbours within a block of points, and of their squares."""
+        from trigpoint.compiled.scan import mark
+
+        block = self._shifted(self.points[part])
+        marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
+        mark(neighbors, part.start, marks)
+        return marks @ block, marks @ np.square(block)
+
+    def _blocks(self) -> Iterator[slice]:
+        return row_blocks(len(self.points), self._block)
 
 
-def _centred_if_far(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Centre of `points` and the points around it, without a copy where they are near the origin.
+def _square_norms(points: np.ndarray) -> np.ndarray:
+    """Squared norm of each point."""
+    return np.einsum("ij,ij->i", points, points).astype(np.float64)
 
-    Far from the origin the error bound of the products would let every point through.
+
+def _centre_if_far(points: np.ndarray) -> np.ndarray | None:
+    """Centre of `points` where they lie far from the origin, else None.
+
+    There the error bound of the products would let every point through.
     """
     centre = points.mean(axis=0, dtype=np.float64)
     spread = points[:: max(1, len(points) // 1000)].var(axis=0, dtype=np.float64).sum()
-    if centre @ centre <= 4 * spread:
-        return np.zeros(points.shape[1], dtype=points.dtype), points
-    rounded = centre.astype(points.dtype)
-    return rounded, points - rounded
+    return None if centre @ centre <= 4 * spread else centre.astype(points.dtype)

@@ -3,8 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 from trigpoint.checks import check_count
 
@@ -40,3 +44,15 @@ def thread_map(
             # After an error or Ctrl-C, work that has not begun is dropped, not waited for.
             for future in pending:
                 future.cancel()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep matrix products to the thread that asks for them, while threads of our own run."""
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking for the libraries takes longer than many a product.
+    return ThreadpoolController()

@@ -55,10 +55,8 @@ def log_of(repulsion, bandwidth):
 
 
 def fast_draw(X, k, m, repulsion, bandwidth, rng, index=TreeIndex, **options):
-    rows, _ = draw_landmarks(
-        index(X), k, m, log_of(repulsion, bandwidth), rng, lambda *_: None, **options
-    )
-    return tuple(int(row) for row in rows)
+    chosen, _ = draw_landmarks(index(X), k, m, log_of(repulsion, bandwidth), rng, **options)
+    return tuple(int(row) for row in chosen.indices)
 
 
 def fit_to(expected, draws):

@@ -42,8 +42,14 @@ class Sampler(BaseEstimator, ABC):
         refuse_masked(X)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_magnitude(X)
-        self._remember(self._select(X, as_generator(self.random_state)))
+        self.select(X)
         return self
+
+    def select(self, X: np.ndarray) -> Landmarks:
+        """Choose the landmarks among points that have been validated."""
+        chosen = self._select(X, as_generator(self.random_state))
+        self._remember(chosen)
+        return chosen
 
     def _remember(self, chosen: Landmarks) -> None:
         self.indices_ = chosen.indices

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from trigpoint.checks import check_count, check_magnitude
 from trigpoint.geometry import covariance_mode, neighborhood_covariances
-from trigpoint.landmarks.base import check_n_landmarks
+from trigpoint.landmarks.base import Sampler, check_n_landmarks
 from trigpoint.landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint.neighbors import neighbor_index
 from trigpoint.records import Landmarks
@@ -60,7 +60,7 @@ def choose_landmarks(
     if covariances and chosen.covariances is None:
         assert mode is not None
         m = resolve_n_neighbors(None, len(X), len(chosen.points))
-        index = neighbor_index(X, n_threads)
+        index = neighbor_index(X, m, len(chosen.points), n_threads)
         radii, found = neighborhood_covariances(index, chosen.points, m, mode)
         chosen = Landmarks(chosen.points, chosen.indices, radii, found)
     return chosen
@@ -115,6 +115,9 @@ def _prepared(sampler: Any, mode: str | None, rng: np.random.Generator, n_thread
 
 
 def _fitted(sampler: Any, X: np.ndarray) -> Landmarks:
+    if isinstance(sampler, Sampler):
+        # The points have been validated.
+        return sampler.select(X)
     sampler.fit(X)
     return Landmarks(
         sampler.landmarks_,

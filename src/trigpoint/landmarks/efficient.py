@@ -1,23 +1,27 @@
 """Algorithm 2 of the paper: determinantal sampling in time that does not grow with n k."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from trigpoint.checks import check_choice, check_count, check_positive
-from trigpoint.geometry import local_covariance
-from trigpoint.kernels import resolve_repulsion
+from trigpoint.kernels import resolve_repulsion, squared_distances
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
-from trigpoint.neighbors import NeighborIndex, coincident_rows, neighbor_index
-from trigpoint.points import row_blocks
+from trigpoint.neighbors import Neighborhoods, NeighborIndex, coincident_rows, neighbor_index
 from trigpoint.records import Landmarks
 from trigpoint.threads import thread_count
 
-# Neighbourhoods of this many queries are held at once, as far as their total size allows.
-_QUERIES = 256
-_NEIGHBORS_HELD = 2**21
+logger = logging.getLogger(__name__)
+
+# Neighbours of landmarks that are held at once, and landmarks whose covariances are measured so.
+_NEIGHBORS_HELD = 2**22
+_MEASURED_TOGETHER = 512
+
+# Proposals drawn at once, and looked at to foresee which will be accepted.
 _PROPOSALS = 2**16
+_FORESEEN = 512
 _PILOT_QUERIES = 64
 
 
@@ -62,6 +66,9 @@ class EfficientDPP(Sampler):
         Covariance of each landmark's neighbours.
     bandwidth_ : float
         The bandwidth that was used.
+    search_ : {"tree", "products"}
+        How neighbours were found, which the dimension decides: a k-d tree, or matrix products
+        over all points. Both are exact.
     n_proposals_ : int
         How many proposals it took to draw the landmarks.
     n_distance_rows_ : int
@@ -119,19 +126,12 @@ class EfficientDPP(Sampler):
         # Separate streams: whether the bandwidth is given must not change the draw.
         draw_rng, pilot_rng = map(np.random.default_rng, rng.integers(2**63, size=2))
 
-        index = neighbor_index(X, thread_count(self.n_jobs))
+        index = neighbor_index(X, m, k, thread_count(self.n_jobs))
+        logger.info("neighbours of %d points by %s", len(X), index.name)
         if self.bandwidth is None:
             self.bandwidth_ = 1.5 * neighborhood_radius(index, m, pilot_rng)
         else:
             self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
-
-        radii: list[float] = []
-        covariances: list[np.ndarray] = []
-
-        def keep(row: int, distances: np.ndarray, neighbors: np.ndarray) -> None:
-            radii.append(distances[-1])
-            if self.covariance is not None:
-                covariances.append(local_covariance(X[neighbors], X[row], self.covariance))
 
         def log_repulsion(distances: np.ndarray) -> np.ndarray:
             factors = repulsion(distances, self.bandwidth_)
@@ -143,11 +143,14 @@ class EfficientDPP(Sampler):
             with np.errstate(divide="ignore"):
                 return np.log(factors)
 
-        rows, self.n_proposals_ = draw_landmarks(index, k, m, log_repulsion, draw_rng, keep)
+        chosen, self.n_proposals_ = draw_landmarks(
+            index, k, m, log_repulsion, draw_rng, covariance=self.covariance
+        )
+        self.search_ = index.name
         self.n_distance_rows_ = index.rows_computed
-        self.radii_ = np.array(radii)
-        self.covariances_ = np.array(covariances) if covariances else None
-        return Landmarks(X[rows], rows, self.radii_, self.covariances_)
+        self.radii_ = chosen.radii
+        self.covariances_ = chosen.covariances
+        return chosen
 
 
 def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
@@ -170,12 +173,8 @@ def neighborhood_radius(index: NeighborIndex, m: int, rng: np.random.Generator) 
     """
     n = len(index.points)
     rows = rng.choice(n, min(n, _PILOT_QUERIES), replace=False)
-    radii = np.concatenate(
-        [
-            index.query(index.points[rows[part]], m)[0][:, -1]
-            for part in row_blocks(len(rows), max(1, _NEIGHBORS_HELD // m))
-        ]
-    )
+    found = index.neighborhoods(index.points[rows], m)
+    radii = np.concatenate([some.distances.max(axis=1) for some in found])
     if not radii.any():
         if m == n:
             raise ValueError(
@@ -192,60 +191,176 @@ def draw_landmarks(
     m: int,
     log_repulsion: Callable[[np.ndarray], np.ndarray],
     rng: np.random.Generator,
-    keep: Callable[[int, np.ndarray, np.ndarray], None],
     *,
+    covariance: str | None = None,
     queries_at_once: int | None = None,
-) -> tuple[np.ndarray, int]:
-    """Draw `k` rows by Algorithm 2 and hand each one's neighbourhood to `keep`.
+) -> tuple[Landmarks, int]:
+    """Draw `k` landmarks by Algorithm 2, with the covariances of their neighbourhoods if wanted.
 
-    Returns the rows and the number of proposals. Weights are kept as logarithms: products of
-    hundreds of small factors would underflow.
+    Returns them and the number of proposals. Weights are kept as logarithms: products of hundreds
+    of small factors would underflow.
     """
     points = index.points
     n = len(points)
     log_weights = np.zeros(n)
     proposals: _Proposals = _UniformProposals(n)
     if queries_at_once is None:
-        queries_at_once = max(1, min(_QUERIES, k // 16, _NEIGHBORS_HELD // m))
+        queries_at_once = max(1, min(index.together, k // 8, _NEIGHBORS_HELD // m))
 
     chosen: list[int] = []
-    n_proposals, rejected, batch = 0, 0, queries_at_once
+    radii: list[float] = []
+    spread = _Spread(index, covariance)
+    # New weights cost a pass over all points, about as much as this many rejections.
+    patience = n
+    n_proposals, rejected, size = 0, 0, _FORESEEN
+    # Each proposal takes two numbers from the stream; what is left over serves the next.
+    numbers = np.empty((0, 2))
     while len(chosen) < k:
-        if rejected == n:
+        if rejected == patience:
             proposals, rejected = _WeightedProposals(log_weights, len(chosen), k), 0
-        # At most as many as may still be rejected: the proposals change at the same draw for
-        # every batch size. Each draw takes two numbers from the stream, likewise.
-        batch_now = min(batch, n - rejected)
-        where, accept = rng.random((batch_now, 2)).T
-        rows = proposals.rows(where)
-        thresholds = np.log1p(-accept) + proposals.log_weights(rows)
-        accepted_before = len(chosen)
+        if len(numbers) < size:
+            numbers = np.concatenate([numbers, rng.random((size - len(numbers), 2))])
+        rows = proposals.rows(numbers[:, 0])
+        thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
+        race = _Race(index, m, log_repulsion, rows, thresholds)
+        draws = np.flatnonzero(thresholds <= log_weights[rows])
+        if len(draws) < _FORESEEN:
+            size = min(4 * size, _PROPOSALS)
 
-        alive = np.flatnonzero(thresholds <= log_weights[rows])
-        if len(alive) <= queries_at_once // 2:
-            batch = min(2 * batch, _PROPOSALS)
-        while len(alive) and len(chosen) < k:
-            size = min(queries_at_once, k - len(chosen))
-            group, alive = alive[:size], alive[size:]
-            found = index.query(points[rows[group]], m)
-            for draw, distances, neighbors in zip(group, *found, strict=True):
+        # Proposals change after so many rejections, whatever the number of them drawn at once.
+        accepted, last = 0, patience - rejected
+        while len(draws) and draws[0] < last + accepted and len(chosen) < k:
+            wanted = min(queries_at_once, k - len(chosen))
+            race.look_around(draws, log_weights, wanted, last + accepted)
+            # In order, as far as neighbourhoods are known.
+            for draw in draws.tolist():
                 row = int(rows[draw])
-                if thresholds[draw] <= log_weights[row]:
-                    log_weights[neighbors] += log_repulsion(distances)
-                    log_weights[_coinciding(points, row, distances, neighbors)] = -np.inf
-                    chosen.append(row)
-                    keep(row, distances, neighbors)
-            alive = alive[thresholds[alive] <= log_weights[rows[alive]]]
-        n_proposals += batch_now
-        rejected += batch_now - (len(chosen) - accepted_before)
-    return np.array(chosen, dtype=np.int64), n_proposals
+                if thresholds[draw] > log_weights[row]:
+                    continue
+                if draw >= last + accepted or draw not in race.known or len(chosen) == k:
+                    break
+                neighbors, distances = race.known.pop(draw)
+                log_weights[neighbors] += log_repulsion(distances)
+                log_weights[_coinciding(points, row, distances, neighbors)] = -np.inf
+                chosen.append(row)
+                radii.append(float(distances.max()))
+                spread.add(row, neighbors)
+                accepted += 1
+            draws = draws[draws >= draw]
+            draws = draws[thresholds[draws] <= log_weights[rows[draws]]]
+        used = min(len(numbers), last + accepted)
+        numbers = numbers[used:]
+        n_proposals += used
+        rejected += used - accepted
+    indices = np.array(chosen, dtype=np.int64)
+    found = Landmarks(points[indices], indices, np.array(radii), spread.covariances())
+    return found, n_proposals
+
+
+class _Race:
+    """Proposals that are decided one after the other, and the neighbourhoods known of them.
+
+    Neighbourhoods are searched for several proposals at once, and where that is worth it for those
+    that will probably be accepted: with a twelfth of all points around each landmark, half of all
+    searches would be in vain. A wrong guess costs time and changes nothing.
+
+    Attributes
+    ----------
+    known : dict
+        Rows and distances of the neighbours, by the number of the proposal.
+    """
+
+    def __init__(
+        self,
+        index: NeighborIndex,
+        m: int,
+        log_repulsion: Callable[[np.ndarray], np.ndarray],
+        rows: np.ndarray,
+        thresholds: np.ndarray,
+    ) -> None:
+        self.known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._index = index
+        self._m = m
+        self._log_repulsion = log_repulsion
+        self._rows = rows
+        self._thresholds = thresholds
+        self._reach: dict[int, float] = {}
+
+    def look_around(
+        self, draws: np.ndarray, log_weights: np.ndarray, wanted: int, last: int
+    ) -> None:
+        """Search the neighbourhoods of up to `wanted` of the proposals `draws`.
+
+        Of those only that come before the proposal `last`, which each one accepted puts off.
+        """
+        likely = self._likely(draws[:_FORESEEN], log_weights)
+        likely = likely[likely < last + np.arange(len(likely))]
+        asked = [draw for draw in likely.tolist() if draw not in self.known][:wanted]
+        found = self._index.neighborhoods(self._index.points[self._rows[asked]], self._m)
+        self.known.update(zip(asked, _one_by_one(found), strict=True))
+
+    def _likely(self, draws: np.ndarray, log_weights: np.ndarray) -> np.ndarray:
+        """Those of the proposals that will probably be accepted."""
+        points = self._index.points[self._rows[draws]]
+        new = [place for place, draw in enumerate(draws.tolist()) if draw not in self._reach]
+        guessed = self._index.reach(points[new], self._m)
+        if guessed is None:
+            return draws
+        self._reach.update(zip(draws[new].tolist(), guessed.tolist(), strict=True))
+        log_weights = log_weights[self._rows[draws]]
+        distances = np.sqrt(squared_distances(points, points))
+        likely = []
+        for place, draw in enumerate(draws.tolist()):
+            if self._thresholds[draw] <= log_weights[place]:
+                likely.append(draw)
+                near = np.flatnonzero(distances[place] <= self._reach[draw])
+                log_weights[near] += self._log_repulsion(distances[place, near])
+        return np.array(likely, dtype=np.int64)
+
+
+class _Spread:
+    """Covariances of the landmarks' neighbourhoods, along the way, for several at a time."""
+
+    def __init__(self, index: NeighborIndex, mode: str | None) -> None:
+        self._index = index
+        self._mode = mode
+        self._waiting: list[tuple[int, np.ndarray]] = []
+        self._found: list[np.ndarray] = []
+
+    def add(self, row: int, neighbors: np.ndarray) -> None:
+        """Note a landmark and its neighbours."""
+        if self._mode is not None:
+            self._waiting.append((row, neighbors))
+            if len(self._waiting) >= max(
+                1, min(_MEASURED_TOGETHER, _NEIGHBORS_HELD // len(neighbors))
+            ):
+                self._measure()
+
+    def covariances(self) -> np.ndarray | None:
+        """Covariances of all landmarks, in order; None if they are not wanted."""
+        if self._waiting:
+            self._measure()
+        return np.concatenate(self._found) if self._found else None
+
+    def _measure(self) -> None:
+        rows, neighbors = zip(*self._waiting, strict=True)
+        landmarks = self._index.points[list(rows)]
+        assert self._mode is not None
+        self._found.append(self._index.covariances(landmarks, np.array(neighbors), self._mode))
+        self._waiting = []
+
+
+def _one_by_one(found: Iterable[Neighborhoods]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows and distances of each query in turn."""
+    for rows, distances in found:
+        yield from zip(rows, distances, strict=True)
 
 
 def _coinciding(
     points: np.ndarray, row: int, distances: np.ndarray, neighbors: np.ndarray
 ) -> np.ndarray:
     """Rows at distance 0 from `row`, itself included."""
-    if distances[-1] > 0:
+    if distances.any():
         return neighbors[distances == 0]
     # The neighbourhood is full of copies of the landmark, and there may be more outside it.
     return coincident_rows(points, points[row])

@@ -221,7 +221,7 @@ class GraphEmbedding(LandmarkEmbedding):
         run.done("graph")
         return graph
 
-    def _support(self, chosen: Landmarks, graph: LandmarkGraph) -> Support:
+    def _support(self, chosen: Landmarks, graph: LandmarkGraph) -> Any:
         extension = self.extension
         if isinstance(extension, str) and extension == "auto":
             extension = "graph" if chosen.points.shape[1] <= TREE_MAX_DIMENSION else "all"

@@ -1,0 +1,50 @@
+"""The points that are measured on."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+import trigpoint as tp
+
+BESIDE = Path(__file__).parents[2] / "shared" / "data"
+NO_MNIST = (
+    "MNIST took no part in this run: its files are looked for in the folder that TRIGPOINT_DATA "
+    "names."
+)
+
+
+def swiss_roll(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Swiss roll of `n` points in float32, and its arc length and height."""
+    return tp.datasets.make_swiss_roll(n, dtype=np.float32, random_state=0)
+
+
+def mnist_folder() -> Path | None:
+    """Folder of the MNIST files, from TRIGPOINT_DATA or beside the repository."""
+    root = Path(os.environ.get("TRIGPOINT_DATA", BESIDE))
+    folder = root / "mnist" if (root / "mnist").is_dir() else root
+    return folder if any(folder.glob("train-images-idx3-ubyte*")) else None
+
+
+def mnist(split: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """First `n` images of MNIST in float32 from 0 to 1, and their digits."""
+    folder = mnist_folder()
+    if folder is None:
+        raise FileNotFoundError(NO_MNIST)
+    X, digits = tp.datasets.load_mnist(folder, split=split)
+    return X[:n].copy(), digits[:n]
+
+
+def all_mnist(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """First `n` of the training and test images together, and their digits."""
+    return mnist("all", n)
+
+
+def points(spec: dict) -> np.ndarray:
+    """Points of a measurement: ``spec["data"]`` is "roll" or "mnist"."""
+    return swiss_roll(spec["n"])[0] if spec["data"] == "roll" else mnist("train", spec["n"])[0]
+
+
+def sample_rows(n: int, size: int) -> np.ndarray:
+    """Fixed random rows, the same for every method."""
+    return np.sort(np.random.default_rng(0).permutation(n)[:size])

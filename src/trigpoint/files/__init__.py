@@ -1,0 +1,13 @@
+"""Points from files and objects, and embeddings to files, block by block in bounded memory.
+
+`read_points` recognises what it is given and returns a `PointSource`, which hands out blocks of
+rows; `load` makes of it one array, on the disk where memory is short; `open_writer` writes rows as
+they come. Formats are one file each. Optional libraries are imported where a file needs them.
+"""
+
+from trigpoint.files.loading import load
+from trigpoint.files.read import read_points
+from trigpoint.files.source import PointSource
+from trigpoint.files.writers import PointWriter, open_writer, refuse_same_file
+
+__all__ = ["PointSource", "PointWriter", "load", "open_writer", "read_points", "refuse_same_file"]

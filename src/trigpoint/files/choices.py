@@ -1,0 +1,141 @@
+"""What may be chosen from a file: an array by its key, columns by name or number, a number type."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+_LISTED = 20
+
+
+def point_dtype(dtype: Any, what: str, remedy: str) -> np.dtype:
+    """Return the floating type that numbers of `dtype` are read as, or refuse `what`.
+
+    float32 and float64 stay; float16 becomes float32; integers and booleans become float64.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
+        return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    raise ValueError(f"{what} holds values of type {dtype}, not numbers: {remedy}")
+
+
+def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
+    """Return `shape` as (rows, columns), or say how it is not that of points."""
+    if len(shape) != 2:
+        raise ValueError(
+            f"{name} has shape {tuple(shape)}: points are the rows of an array with 2 dimensions"
+        )
+    for count, what in zip(shape, ("rows", "columns"), strict=True):
+        if count < 1:
+            raise ValueError(f"{name} has shape {tuple(shape)}: there are no {what} to read")
+    return int(shape[0]), int(shape[1])
+
+
+def choose_columns(
+    columns: Any, n_columns: int, names: Sequence[str] | None, source: str
+) -> np.ndarray | None:
+    """Return the numbers of the chosen columns in the order asked for; ``None`` for all.
+
+    Parameters
+    ----------
+    columns : str, int, sequence of them, or None
+        Names or numbers, counted from 0.
+    n_columns : int
+        Columns that there are.
+    names : sequence of str or None
+        Their names, if they have any.
+    source : str
+        Whose columns, for messages.
+    """
+    if columns is None:
+        return None
+    wanted = [columns] if isinstance(columns, (str, Integral)) else list(columns)
+    if not wanted:
+        raise ValueError(f"columns={columns!r} chooses no columns of {source}: name at least one")
+    chosen = [_column_number(column, n_columns, names, source) for column in wanted]
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"columns={columns!r} chooses a column of {source} twice: name it once")
+    return np.array(chosen, dtype=np.intp)
+
+
+def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, source: str) -> int:
+    if isinstance(column, Integral) and not isinstance(column, bool):
+        if not 0 <= int(column) < n_columns:
+            raise ValueError(
+                f"{source} has no column {column}: choose numbers from 0 to {n_columns - 1}"
+            )
+        return int(column)
+    if not isinstance(column, str):
+        raise TypeError(f"columns must be names or whole numbers, got {column!r}")
+    if names is None:
+        raise ValueError(
+            f"columns of {source} have no names, so there is no {column!r}: "
+            f"choose numbers from 0 to {n_columns - 1}"
+        )
+    found = [number for number, name in enumerate(names) if name == column]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"{source} has {len(found)} columns {column!r}: choose by number, {listed(found)}"
+        )
+    raise ValueError(f"{source} has no column {column!r}: choose from {listed(names)}")
+
+
+def picked_names(names: Sequence[str] | None, chosen: np.ndarray | None) -> list[str] | None:
+    """Return the names of the chosen columns, or ``None`` if columns have none."""
+    if names is None:
+        return None
+    return list(names) if chosen is None else [names[number] for number in chosen]
+
+
+def choose_member(
+    key: str | None, members: Mapping[str, tuple[Sequence[int], np.dtype]], source: str
+) -> str:
+    """Return the name of the array of a file that `key` means.
+
+    Without a key it is the only array, or the only one with two dimensions that holds numbers.
+
+    Parameters
+    ----------
+    key : str or None
+        What the caller asked for.
+    members : mapping from names to (shape, dtype)
+        The arrays that there are.
+    source : str
+        Name of the file, for messages.
+    """
+    if not members:
+        raise ValueError(f"{source} holds no arrays")
+    if key is not None:
+        for name in (key, key.strip("/")):
+            if name in members:
+                return name
+        raise ValueError(f"{source} has no array {key!r}: choose from {listed(members)}")
+    tables = [
+        name for name, (shape, dtype) in members.items() if len(shape) == 2 and dtype.kind in "fbiu"
+    ]
+    candidates = list(members) if len(members) == 1 else tables
+    if len(candidates) == 1:
+        return candidates[0]
+    found = [f"{name} {tuple(shape)} {dtype}" for name, (shape, dtype) in members.items()]
+    raise ValueError(
+        f"{source} holds {len(members)} arrays, {len(tables)} of them tables of numbers: choose "
+        f"one with key=, or as in '{source}::{next(iter(members))}', from {listed(found)}"
+    )
+
+
+def listed(items: Iterable[object]) -> str:
+    """Join the first few items for a message."""
+    texts = [str(item) for item in items]
+    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    return ", ".join(texts[:_LISTED]) + more
+
+
+def refuse_key(key: str | None, source: str) -> None:
+    """Refuse a key for what holds a single table."""
+    if key is not None:
+        raise ValueError(f"{source} holds one table, so key={key!r} chooses nothing: leave it out")

@@ -1,0 +1,38 @@
+"""Optional libraries: imported where a file needs them, recognised without importing them."""
+
+import importlib
+from typing import Any
+
+# Package to install and extra of trigpoint that brings it.
+_EXTRAS = {"pyarrow": "parquet", "zarr": "zarr", "h5py": "hdf5"}
+
+
+def require(module: str, task: str) -> Any:
+    """Import an optional `module`, or say what to install for `task`.
+
+    Parameters
+    ----------
+    module : str
+        A module of pyarrow, zarr or h5py.
+    task : str
+        What needs it, such as "reading points.parquet".
+    """
+    package = module.split(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        extra = _EXTRAS[package]
+        raise ImportError(
+            f"{task} needs {package}: pip install 'trigpoint[{extra}]'", name=package
+        ) from error
+
+
+def is_from(thing: Any, package: str, *class_names: str) -> bool:
+    """Whether `thing` is an instance of one of the named classes of `package`, or of a subclass.
+
+    An object of a library that was never imported cannot exist, so the names of its classes tell.
+    """
+    return any(
+        base.__name__ in class_names and base.__module__.split(".")[0] == package
+        for base in type(thing).__mro__
+    )

@@ -1,0 +1,113 @@
+"""The contract of everything that points are read from."""
+
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from trigpoint.checks import check_count
+
+# What readers raise for files cut short, damaged or gone since they were opened.
+_DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
+
+
+class PointSource(ABC):
+    """Points that are read in blocks of rows, as often as wanted.
+
+    A new kind of source fills in `_pieces`, which may yield rows of any number type and order of
+    memory; conversion and checks are done here, once for all.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    shape : (int, int)
+        Rows and columns.
+    dtype : dtype
+        float32 or float64.
+    feature_names : sequence of str or None
+        Names of the columns, if they have any.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file or folder that is read, if it was given by its path.
+    """
+
+    path: Path | None = None
+
+    def __init__(
+        self,
+        name: str,
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+        self.feature_names = None if feature_names is None else list(feature_names)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} {self.shape} {self.dtype}>"
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        """Walk through all points in order, in blocks of at most `rows` rows.
+
+        Blocks are C-contiguous, of `dtype`, finite, and may be views of the caller's array: they
+        are to be read, not written. Nothing of a block is kept once the next one is asked for.
+
+        Raises
+        ------
+        ValueError
+            At a value that is missing, infinite or not a number; the message names its row.
+        """
+        return self._checked_blocks(check_count("rows", rows))
+
+    def array(self) -> np.ndarray | None:
+        """Return all points as a C-contiguous array or memory map of `dtype`, values unchecked.
+
+        ``None`` if that would need reading or conversion; `trigpoint.files.load` does both.
+        """
+        return None
+
+    @abstractmethod
+    def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield all points in order, in pieces of at most `rows` rows."""
+
+    def _checked_blocks(self, rows: int) -> Iterator[np.ndarray]:
+        done = 0
+        try:
+            for piece in self._pieces(rows):
+                block = np.ascontiguousarray(piece, dtype=self.dtype)
+                # Names given up at once, or two blocks would be alive while the next is read.
+                del piece
+                self._refuse_non_finite(block, done)
+                done += len(block)
+                yield block
+                del block
+        except _DAMAGE as error:
+            raise OSError(f"reading {self.name} failed after row {done}: {error}") from error
+        if done != self.shape[0]:
+            raise ValueError(
+                f"{self.name} gave {done} rows and had {self.shape[0]} when it was opened: "
+                "do not change it while it is read"
+            )
+
+    def _refuse_non_finite(self, block: np.ndarray, first_row: int) -> None:
+        # The sum is finite for nearly every block that is, and takes no memory.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(block.sum()):
+                return
+        bad = ~np.isfinite(block)
+        if not bad.any():
+            return
+        row, column = np.argwhere(bad)[0]
+        label = self.feature_names[column] if self.feature_names else column
+        raise ValueError(
+            f"{self.name} has a missing or infinite value ({block[row, column]}) in row "
+            f"{first_row + row}, column {label}: fill it in or remove the row"
+        )

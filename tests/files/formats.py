@@ -1,0 +1,178 @@
+"""Every format, written by its own library, and every object that points are read from."""
+
+import gzip
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import zarr
+from scipy import sparse
+
+
+def names(X: np.ndarray) -> list[str]:
+    return [f"c{number}" for number in range(X.shape[1])]
+
+
+def table(X: np.ndarray) -> pa.Table:
+    return pa.table(dict(zip(names(X), map(pa.array, X.T.copy()), strict=True)))
+
+
+def save_npz(path: Path, X: np.ndarray) -> None:
+    np.savez_compressed(path, X=X, y=np.arange(len(X)))
+
+
+def save_npz_fortran(path: Path, X: np.ndarray) -> None:
+    np.savez(path, np.asfortranarray(X))
+
+
+def save_parquet(path: Path, X: np.ndarray) -> None:
+    pq.write_table(table(X), path, row_group_size=len(X) // 6)
+
+
+def save_parquet_folder(path: Path, X: np.ndarray) -> None:
+    path.mkdir()
+    (path / "_SUCCESS").touch()
+    save_parquet(path / "part-2.pq", X[len(X) // 3 :])
+    save_parquet(path / "part-1.parquet", X[: len(X) // 3])
+
+
+def save_zarr(path: Path, X: np.ndarray) -> None:
+    zarr.create_array(store=str(path), data=X, chunks=(len(X) // 12, 2))
+
+
+def save_zarr_zip(path: Path, X: np.ndarray) -> None:
+    with zarr.storage.ZipStore(path, mode="w") as store:
+        zarr.create_group(store=store)
+        zarr.create_array(store=store, name="deep/X", data=X, chunks=(len(X) // 8, 3))
+        zarr.create_array(store=store, name="labels", data=np.arange(len(X)))
+
+
+def save_hdf5(path: Path, X: np.ndarray) -> None:
+    with h5py.File(path, "w") as file:
+        file.create_dataset("deep/X", data=X, chunks=(len(X) // 6, 2), compression="gzip")
+        file["labels"] = np.arange(len(X))
+
+
+def save_h5ad(path: Path, X: np.ndarray) -> None:
+    with h5py.File(path, "w") as file:
+        file["X"] = X
+        var = file.create_group("var")
+        var.attrs["_index"] = "genes"
+        var["genes"] = names(X)
+        file.create_group("obsm")["X_pca"] = X[:, :2]
+
+
+def save_h5ad_sparse(path: Path, X: np.ndarray, layout: str = "csr") -> None:
+    matrix = sparse.csr_array(X) if layout == "csr" else sparse.csc_array(X)
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["encoding-type"] = f"{layout}_matrix"
+        group.attrs["shape"] = X.shape
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(matrix, part)
+
+
+def text(X: np.ndarray, separator: str, header: bool) -> str:
+    lines = [separator.join(names(X))] if header else []
+    lines += [separator.join(map(repr, row)) for row in X.tolist()]
+    return "\n".join(lines) + "\n"
+
+
+def save_text(separator: str, header: bool) -> Callable[[Path, np.ndarray], None]:
+    return lambda path, X: (path.write_text(text(X, separator, header)), None)[1]
+
+
+def save_gzip(path: Path, X: np.ndarray) -> None:
+    path.write_bytes(gzip.compress(text(X, ",", True).encode()))
+
+
+# File name and how it is written.
+PATHS: dict[str, Callable[[Path, np.ndarray], None]] = {
+    "points.npy": np.save,
+    "points.npz": save_npz,
+    "fortran.npz": save_npz_fortran,
+    "points.parquet": save_parquet,
+    "points.PQ": save_parquet,
+    "folder": save_parquet_folder,
+    "points.zarr": save_zarr,
+    "points.zarr.zip": save_zarr_zip,
+    "points.h5": save_hdf5,
+    "points.hdf5": save_hdf5,
+    "points.h5ad": save_h5ad,
+    "sparse.h5ad": save_h5ad_sparse,
+}
+TEXTS: dict[str, Callable[[Path, np.ndarray], None]] = {
+    "points.csv": save_text(",", True),
+    "semicolons.csv": save_text(";", False),
+    "points.tsv": save_text("\t", True),
+    "blanks.txt": save_text(" ", True),
+    "bare.txt": save_text("  ", False),
+    "points.csv.gz": save_gzip,
+}
+
+
+@contextmanager
+def _npz(folder: Path, X: np.ndarray) -> Iterator[Any]:
+    save_npz(folder / "object.npz", X)
+    with np.load(folder / "object.npz") as npz:
+        yield npz
+
+
+@contextmanager
+def _dataset(folder: Path, X: np.ndarray) -> Iterator[Any]:
+    save_hdf5(folder / "object.h5", X)
+    with h5py.File(folder / "object.h5") as file:
+        yield file["deep/X"]
+
+
+@contextmanager
+def _memmap(folder: Path, X: np.ndarray) -> Iterator[Any]:
+    np.save(folder / "object.npy", X)
+    yield np.load(folder / "object.npy", mmap_mode="r")
+
+
+@contextmanager
+def _arrow_dataset(folder: Path, X: np.ndarray) -> Iterator[Any]:
+    save_parquet_folder(folder / "object", X)
+    yield pa.dataset.dataset(sorted((folder / "object").glob("part*")), format="parquet")
+
+
+@contextmanager
+def _made(thing: Any) -> Iterator[Any]:
+    yield thing
+
+
+def annotated(X: Any) -> SimpleNamespace:
+    """What an AnnData object looks like to a reader."""
+    return SimpleNamespace(
+        X=X,
+        obsm={"X_pca": X[:, :2], "frame": pd.DataFrame(X[:, :2], columns=["a", "b"])},
+        layers={"counts": X},
+        var_names=pd.Index(names(X)),
+    )
+
+
+# From a folder and the points, a context manager around the object.
+OBJECTS: dict[str, Callable[[Path, np.ndarray], Any]] = {
+    "ndarray": lambda _, X: _made(X),
+    "fortran": lambda _, X: _made(np.asfortranarray(X)),
+    "swapped": lambda _, X: _made(X.astype(X.dtype.newbyteorder())),
+    "matrix": lambda _, X: _made(X.view(np.matrix)),
+    "memmap": _memmap,
+    "npz": _npz,
+    "csr": lambda _, X: _made(sparse.csr_matrix(X)),
+    "h5py": _dataset,
+    "zarr": lambda _, X: _made(zarr.array(X, chunks=(16, 2))),
+    "table": lambda _, X: _made(table(X)),
+    "dataset": _arrow_dataset,
+    "pandas": lambda _, X: _made(pd.DataFrame(X, columns=names(X))),
+    "anndata": lambda _, X: _made(annotated(X)),
+}

@@ -1,0 +1,116 @@
+"""All points as one array: where they are, in memory, or on the disk."""
+
+import logging
+import os
+import shutil
+import tempfile
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from formats import PATHS, TEXTS
+
+from trigpoint.files import PointSource, load, read_points
+
+EVERYTHING = {**PATHS, **TEXTS}
+
+
+@pytest.mark.parametrize("limit", [0, None, float("inf")])
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_same_for_every_limit(tmp_path, points, name, limit):
+    EVERYTHING[name](tmp_path / name, points)
+    X = load(read_points(tmp_path / name), memory_limit=limit)
+    np.testing.assert_array_equal(X, points)
+    assert X.flags.c_contiguous
+    assert X.dtype == points.dtype
+    on_disk = limit == 0 or name == "points.npy"
+    assert isinstance(X, np.memmap) == on_disk
+    assert X.flags.writeable != on_disk
+
+
+def test_array_is_not_copied(points):
+    assert load(read_points(points), memory_limit=0) is points
+
+
+def test_limit_in_bytes(points):
+    source = read_points(np.asfortranarray(points))
+    assert not isinstance(load(source, memory_limit=points.nbytes), np.memmap)
+    assert isinstance(load(source, memory_limit=points.nbytes - 1), np.memmap)
+
+
+@pytest.mark.parametrize("limit", [-1, "1GB", float("nan")])
+def test_limit_refused(points, limit):
+    with pytest.raises((ValueError, TypeError), match="memory_limit"):
+        load(read_points(points), memory_limit=limit)
+
+
+def test_default_is_a_quarter_of_memory(points, monkeypatch):
+    source = read_points(np.asfortranarray(points))
+    monkeypatch.setattr("trigpoint.files.loading.physical_memory", lambda: 4.0 * points.nbytes)
+    assert not isinstance(load(source), np.memmap)
+    monkeypatch.setattr("trigpoint.files.loading.physical_memory", lambda: 4.0 * points.nbytes - 4)
+    assert isinstance(load(source), np.memmap)
+
+
+def test_temporary_file_leaves_nothing(tmp_path, points, monkeypatch):
+    """It is in TMPDIR, has no name there, and lives as long as the array."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    asked = []
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda folder: asked.append(folder) or SimpleNamespace(free=1e9)
+    )
+    source = read_points(np.asfortranarray(points))
+    X = load(source, memory_limit=0)
+    assert asked == [str(tmp_path)]
+    assert os.listdir(tmp_path) == []
+    np.testing.assert_array_equal(X, points)
+    points[0, 0] = np.nan
+    with pytest.raises(ValueError, match="row 0, column 0"):
+        load(read_points(np.asfortranarray(points)), memory_limit=0)
+    assert os.listdir(tmp_path) == []
+
+
+def test_full_disk(points, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(OSError, match=r"X needs 4\.12e-06 GB.*set TMPDIR.*raise memory_limit"):
+        load(read_points(np.asfortranarray(points)), memory_limit=0)
+
+
+@pytest.mark.parametrize(
+    ("order", "limit", "message"),
+    [
+        ("C", None, "X: 4120 bytes used where they are"),
+        ("F", None, "X: 4120 bytes read into memory"),
+        ("F", 8, "X: 4120 bytes, more than 8, read into a temporary file in "),
+    ],
+)
+def test_log(points, caplog, order, limit, message):
+    with caplog.at_level(logging.INFO, logger="trigpoint"):
+        load(read_points(np.asarray(points, order=order)), memory_limit=limit)
+    assert [record.getMessage().startswith(message) for record in caplog.records] == [True]
+
+
+class Counted(PointSource):
+    """Rows made as they are asked for, with a count of walks and of rows asked at once."""
+
+    def __init__(self) -> None:
+        super().__init__("counted", (10_000, 700), np.dtype(np.float64))
+        self.walks, self.asked = 0, 0
+
+    def _pieces(self, rows):
+        self.walks, self.asked = self.walks + 1, rows
+        for start in range(0, self.shape[0], rows):
+            count = min(rows, self.shape[0] - start)
+            yield np.broadcast_to(np.arange(start, start + count)[:, None], (count, 700))
+
+
+@pytest.mark.parametrize("limit", [0, None])
+def test_read_once_in_blocks_with_progress(limit):
+    source, calls = Counted(), []
+    X = load(source, memory_limit=limit, progress=lambda done, total: calls.append((done, total)))
+    np.testing.assert_array_equal(X[:, 5], np.arange(10_000))
+    assert source.walks == 1
+    assert source.asked * 700 * 8 <= 16 * 2**20
+    assert [done for done, _ in calls] == [2995, 5990, 8985, 10_000]
+    assert {total for _, total in calls} == {10_000}

@@ -1,0 +1,276 @@
+"""What cannot be read is refused by name, with the remedy."""
+
+import sys
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from formats import save_h5ad, save_h5ad_sparse, save_hdf5, save_npz, save_parquet, save_zarr, table
+from scipy import sparse
+
+from trigpoint.files import load, read_points
+
+
+def test_unknown_things(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*missing\.npy"):
+        read_points(tmp_path / "missing.npy")
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*missing\.h5ad"):
+        read_points(f"{tmp_path}/missing.h5ad::X")
+    (tmp_path / "a.xlsx").touch()
+    with pytest.raises(ValueError, match=r"a\.xlsx has a suffix .* \.npy, \.npz, \.parquet, \.pq"):
+        read_points(tmp_path / "a.xlsx")
+    with pytest.raises(ValueError, match="is a folder, but neither a Zarr array or group nor one"):
+        read_points(tmp_path)
+    for thing in ([[1.0, 2.0]], 3, None, pd.Series([1.0]), SimpleNamespace(X=1)):
+        with pytest.raises(TypeError, match=r"points cannot be read from \w+: give a path"):
+            read_points(thing)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((4,), r"has shape \(4,\): points are the rows of an array with 2 dimensions"),
+        ((2, 3, 4), r"has shape \(2, 3, 4\): points are the rows"),
+        ((0, 3), r"has shape \(0, 3\): there are no rows to read"),
+        ((3, 0), r"has shape \(3, 0\): there are no columns to read"),
+    ],
+)
+def test_shapes(tmp_path, shape, message):
+    X = np.zeros(shape)
+    np.save(tmp_path / "a.npy", X)
+    np.savez(tmp_path / "a.npz", X)
+    zarr.create_array(
+        store=str(tmp_path / "a.zarr"), shape=shape, chunks=(1,) * len(shape), dtype=float
+    )
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["X"] = X
+    with pytest.raises(ValueError, match=f"^X {message}"):
+        read_points(X)
+    for name in ("a.npy", "a.npz", "a.zarr", "a.h5"):
+        with pytest.raises(ValueError, match=rf"{name}\S* {message}"):
+            read_points(tmp_path / name)
+
+
+def test_empty_tables(tmp_path):
+    empty = pa.table({"a": pa.array([], pa.float64())})
+    pq.write_table(empty, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("a,b\n")
+    for thing in (empty, tmp_path / "a.parquet", tmp_path / "a.csv", pd.DataFrame({"a": []})):
+        with pytest.raises(ValueError, match="there are no rows to read"):
+            read_points(thing)
+    (tmp_path / "b.csv").write_text("# nothing\n\n")
+    with pytest.raises(ValueError, match=r"b\.csv has no lines of numbers"):
+        read_points(tmp_path / "b.csv")
+    index = pd.DataFrame(index=pd.Index([1.0, 3.0], name="only"))
+    with pytest.raises(ValueError, match="there are no columns to read"):
+        read_points(pa.Table.from_pandas(index))
+
+
+@pytest.mark.parametrize("dtype", [complex, "U3", object, "M8[s]", np.longdouble, [("a", float)]])
+def test_types_of_arrays(tmp_path, dtype):
+    X = np.zeros((2, 2), dtype=dtype)
+    with pytest.raises(ValueError, match=r"^X holds values of type .*, not numbers: convert it"):
+        read_points(X)
+    np.save(tmp_path / "a.npy", X)
+    with pytest.raises(ValueError, match=r"a\.npy holds values of type .*: save it as float32"):
+        read_points(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", "b"]),
+        pa.array([[1.0], [2.0]]),
+        pa.array([1, 2], pa.timestamp("s")),
+        pa.array([1, 2], pa.decimal128(5)),
+        pa.array(["a", "b"]).dictionary_encode(),
+        pa.nulls(2),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_types_of_columns(tmp_path, column):
+    bad = pa.table({"x": [1.0, 2.0], "odd": column})
+    with pytest.raises(ValueError, match=r"column 'odd' of Table, of type .*, holds values"):
+        read_points(bad)
+    assert read_points(bad, columns="x").shape == (2, 1)
+
+
+@pytest.mark.parametrize("dtype", ["category", "datetime64[ns]", "string", "complex128", object])
+def test_types_of_frames(dtype):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "odd": pd.Series([1, 2]).astype(dtype)})
+    with pytest.raises(ValueError, match=r"column 'odd' of DataFrame, of type .*leave it out"):
+        read_points(frame)
+
+
+def test_missing_values(tmp_path):
+    holes = pa.table({"x": [1.0, 2.0, 3.0], "y": [1, 2, None]})
+    pq.write_table(holes, tmp_path / "a.parquet")
+    for thing in (holes, tmp_path / "a.parquet"):
+        with pytest.raises(
+            ValueError, match=r"column 'y' of .* has missing values, the first in row 2"
+        ):
+            list(read_points(thing).blocks(2))
+    frame = pd.DataFrame({"x": pd.array([1, 2, None], dtype="Int64")})
+    with pytest.raises(ValueError, match=r"missing or infinite value \(nan\) in row 2, column x"):
+        list(read_points(frame).blocks(2))
+    with pytest.raises(ValueError, match="X has masked values"):
+        read_points(np.ma.masked_equal(np.eye(3), 0))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite(tmp_path, points, value):
+    points[71, 3] = value
+    save_npz(tmp_path / "a.npz", points)
+    source = read_points(tmp_path / "a.npz")
+    message = r"a\.npz::X has a missing or infinite value \(.*\) in row 71, column 3: fill it in"
+    with pytest.raises(ValueError, match=message):
+        list(source.blocks(20))
+    with pytest.raises(ValueError, match=message):
+        load(source)
+    with pytest.raises(ValueError, match="in row 71, column c3"):
+        load(read_points(table(points)))
+
+
+def test_large_values_are_finite():
+    """Their sum overflows, they do not."""
+    X = np.full((4, 2), np.finfo(np.float32).max)
+    assert len(list(read_points(X).blocks(2))) == 2
+
+
+def test_block_rows():
+    source = read_points(np.eye(3))
+    with pytest.raises(ValueError, match="rows=0 is too small"):
+        source.blocks(0)
+    with pytest.raises(TypeError, match="rows must be a whole number"):
+        source.blocks(1.5)
+
+
+def test_sparse_by_columns(tmp_path, points):
+    save_h5ad_sparse(tmp_path / "a.h5ad", points, "csc")
+    for thing in (tmp_path / "a.h5ad", sparse.csc_matrix(points)):
+        with pytest.raises(ValueError, match=r"in CSC format, .* convert it with \.tocsr\(\)"):
+            read_points(thing)
+    with pytest.raises(ValueError, match="in COO format"):
+        read_points(sparse.coo_array(points))
+
+
+def test_files_that_are_not_what_they_say(tmp_path):
+    for name, error, message in (
+        ("a.npy", ValueError, "is no .npy file"),
+        ("a.npz", ValueError, "is no whole .npz file"),
+        ("a.parquet", ValueError, "cannot be opened as Parquet"),
+        ("a.zarr.zip", ValueError, "cannot be opened as Zarr"),
+        ("a.zarr", ValueError, "cannot be opened as Zarr"),
+        ("a.h5", OSError, "cannot be opened as HDF5"),
+        ("a.h5ad", OSError, "cannot be opened as HDF5"),
+        ("a.csv.gz", ValueError, "cannot be read as text"),
+        ("a.csv", ValueError, "cannot be read as text"),
+    ):
+        (tmp_path / name).write_bytes(b"\xff\xfe\xfd nonsense" * 9)
+        with pytest.raises(error, match=rf"{name} {message}"):
+            read_points(tmp_path / name)
+
+
+def test_files_cut_short(tmp_path, points):
+    np.save(tmp_path / "a.npy", points)
+    whole = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(whole[:-100])
+    with pytest.raises(ValueError, match=r"a\.npy is cut short"):
+        read_points(tmp_path / "a.npy")
+    (tmp_path / "a.npy").write_bytes(whole[:20])
+    with pytest.raises(ValueError, match=r"a\.npy is no \.npy file"):
+        read_points(tmp_path / "a.npy")
+
+
+def test_files_that_change(tmp_path, points):
+    (tmp_path / "a.csv").write_text("1,2\n3,4\n5,6\n")
+    source = read_points(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("1,2\n")
+    with pytest.raises(ValueError, match="gave 1 rows and had 3 when it was opened"):
+        list(source.blocks(2))
+    save_hdf5(tmp_path / "a.h5", points)
+    source = read_points(tmp_path / "a.h5")
+    (tmp_path / "a.h5").unlink()
+    with pytest.raises(OSError, match=r"reading .*a\.h5::deep/X failed after row 0"):
+        list(source.blocks(2))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("cell,1,2\ncell,3,4\n", r"both text \('cell'\) and numbers \('1'\)"),
+        (",0,1\n0,.5,.6\n", r"both text \(''\) and numbers \('0'\)"),
+        ("a,b\n1,2,3\n", r"has 2 names in its header and 3 values in its first row"),
+        ("a,b\n1,x\n", r"column 'b' of .*a\.csv holds text, 'x' in its first row"),
+    ],
+)
+def test_text_refused_at_once(tmp_path, content, message):
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_points(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "1,2\n3,4\n5,6\n7,x\n",
+            r"a\.csv, in rows counted from row 2: could not convert string 'x'",
+        ),
+        ("1,2\n3,4\n5,6\n7,\n", r"a\.csv, in rows counted from row 2: could not convert string ''"),
+        (
+            "1,2\n3,4\n5,6\n7\n",
+            r"a\.csv, in rows counted from row 2: the number of columns changed",
+        ),
+        ("1,2\n3,4\n5,6,7\n", r"a\.csv has 2 columns at first and 3 from row 2 on"),
+    ],
+)
+def test_text_refused_where_it_occurs(tmp_path, content, message):
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        list(read_points(tmp_path / "a.csv").blocks(2))
+
+
+def test_folder_with_different_columns(tmp_path, points):
+    save_parquet(tmp_path / "a.parquet", points)
+    save_parquet(tmp_path / "b.parquet", points[:, :4])
+    with pytest.raises(ValueError, match=r"b\.parquet and .*a\.parquet differ in columns c4"):
+        read_points(tmp_path)
+    doubled = pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
+    with pytest.raises(ValueError, match="Table has several columns a: rename them"):
+        read_points(doubled)
+
+
+def test_no_arrays(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_group("empty")
+    with pytest.raises(ValueError, match=r"a\.h5 holds no arrays"):
+        read_points(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5ad", "w") as file:
+        file.create_group("obs")
+    with pytest.raises(ValueError, match=r"a\.h5ad has no 'X': choose key= from"):
+        read_points(tmp_path / "a.h5ad")
+
+
+@pytest.mark.parametrize(
+    ("name", "save", "package", "extra"),
+    [
+        ("points.parquet", save_parquet, "pyarrow", "parquet"),
+        ("points.zarr", save_zarr, "zarr", "zarr"),
+        ("points.h5", save_hdf5, "h5py", "hdf5"),
+        ("points.h5ad", save_h5ad, "h5py", "hdf5"),
+    ],
+)
+def test_missing_library(tmp_path, points, monkeypatch, name, save, package, extra):
+    save(tmp_path / name, points)
+    for module in [module for module in sys.modules if module.split(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.chdir(tmp_path)
+    message = rf"^reading {name} needs {package}: pip install 'trigpoint\[{extra}\]'$"
+    with pytest.raises(ImportError, match=message):
+        read_points(name)

@@ -1,0 +1,241 @@
+"""Every format as a file and as an object: what is read is what was written."""
+
+import subprocess
+import sys
+import tracemalloc
+import weakref
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from formats import OBJECTS, PATHS, TEXTS, annotated, names, save_h5ad_sparse, table
+from scipy import sparse
+
+from trigpoint.files import PointSource, read_points
+
+BLOCKS = 1, 7, 50, 103, 1000
+
+
+def check_source(source: PointSource, X: np.ndarray) -> None:
+    assert isinstance(source, PointSource)
+    assert source.shape == X.shape
+    assert source.dtype == X.dtype
+    for rows in BLOCKS:
+        blocks = list(source.blocks(rows))
+        assert all(len(block) <= rows for block in blocks)
+        assert all(block.flags.c_contiguous and block.dtype == X.dtype for block in blocks)
+        np.testing.assert_array_equal(np.concatenate(blocks), X, strict=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", PATHS)
+def test_path(tmp_path, points, name, dtype):
+    X = points.astype(dtype)
+    PATHS[name](tmp_path / name, X)
+    check_source(read_points(tmp_path / name), X)
+    source = read_points(str(tmp_path / name))
+    check_source(source, X)
+    assert source.path == tmp_path / name
+    assert name in source.name
+    assert name in repr(source)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(tmp_path, points, name):
+    TEXTS[name](tmp_path / name, points)
+    source = read_points(tmp_path / name)
+    check_source(source, points)
+    unnamed = name in ("semicolons.csv", "bare.txt")
+    assert source.feature_names == (None if unnamed else names(points))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", OBJECTS)
+def test_object(tmp_path, points, name, dtype):
+    X = points.astype(dtype)
+    with OBJECTS[name](tmp_path, X) as thing:
+        source = read_points(thing)
+        check_source(source, X)
+        assert source.path is None
+        assert read_points(source) is source
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        (np.float16, np.float32),
+        (np.int64, np.float64),
+        (np.uint8, np.float64),
+        (np.bool_, np.float64),
+    ],
+)
+@pytest.mark.parametrize("name", ["points.npy", "points.npz", "points.parquet", "points.zarr"])
+def test_conversion_of_files(tmp_path, points, name, stored, read):
+    X = (10 * np.abs(points)).astype(stored)
+    PATHS[name](tmp_path / name, X)
+    check_source(read_points(tmp_path / name), X.astype(read))
+
+
+@pytest.mark.parametrize("name", ["ndarray", "h5py", "table", "pandas", "anndata"])
+def test_conversion_of_objects(tmp_path, points, name):
+    X = (10 * points).astype(np.int16)
+    with OBJECTS[name](tmp_path, X) as thing:
+        check_source(read_points(thing), X.astype(np.float64))
+
+
+def test_columns_of_several_types():
+    mixed = pa.table({"a": pa.array([1, 2], pa.float32()), "b": np.array([3, 4], np.float16)})
+    assert read_points(mixed).dtype == np.float32
+    source = read_points(mixed.append_column("c", pa.array([5, 6], pa.int8())))
+    assert source.dtype == np.float64
+    np.testing.assert_array_equal(next(source.blocks(9)), [[1, 3, 5], [2, 4, 6]])
+
+
+def test_array_without_reading(tmp_path, points):
+    """An array is handed on only where nothing has to be read or converted."""
+    assert read_points(points).array() is points
+    np.save(tmp_path / "a.npy", points)
+    mapped = read_points(tmp_path / "a.npy").array()
+    assert isinstance(mapped, np.memmap)
+    assert not mapped.flags.writeable
+    np.testing.assert_array_equal(mapped, points)
+    for other in (
+        np.asfortranarray(points),
+        points.astype(int),
+        points.astype(points.dtype.newbyteorder()),
+        points[:, ::2],
+    ):
+        assert read_points(other).array() is None
+    assert read_points(points, columns=[0, 1]).array() is None
+    np.save(tmp_path / "f.npy", np.asfortranarray(points))
+    assert read_points(tmp_path / "f.npy").array() is None
+
+
+def test_feature_names(tmp_path, points):
+    for name in ("points.parquet", "folder", "points.h5ad"):
+        PATHS[name](tmp_path / name, points)
+        assert read_points(tmp_path / name).feature_names == names(points)
+    for name in ("table", "dataset", "pandas", "anndata"):
+        (tmp_path / name).mkdir()
+        with OBJECTS[name](tmp_path / name, points) as thing:
+            assert read_points(thing).feature_names == names(points)
+    assert read_points(points).feature_names is None
+
+
+def test_pandas_index_is_no_coordinate(tmp_path, points):
+    index = pd.Index([f"cell{number}" for number in range(len(points))], name="cell")
+    frame = pd.DataFrame(points, columns=names(points), index=index)
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert "cell" in pq.read_schema(tmp_path / "a.parquet").names
+    check_source(read_points(tmp_path / "a.parquet"), points)
+    check_source(read_points(frame), points)
+
+
+def test_text_with_comments_blank_lines_and_quotes(tmp_path):
+    content = '\ufeff# made by hand\n\n"a, b",c\r\n1,2\n\n  # more\n"3",4\n   \n'
+    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
+    source = read_points(tmp_path / "a.csv")
+    assert source.feature_names == ["a, b", "c"]
+    check_source(source, np.array([[1.0, 2], [3, 4]]))
+
+
+def test_one_column(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n2\n3\n")
+    check_source(read_points(tmp_path / "a.csv"), np.array([[1.0], [2], [3]]))
+
+
+def test_chunks_larger_and_smaller_than_blocks(tmp_path, points):
+    """Blocks follow chunks where they can, and no chunk is asked for twice."""
+    array = zarr.create_array(store=str(tmp_path / "a.zarr"), data=points, chunks=(40, 5))
+    source = read_points(array)
+    assert [len(block) for block in source.blocks(90)] == [80, 23]
+    assert [len(block) for block in source.blocks(30)] == [30, 10, 30, 10, 23]
+
+
+def test_annotated_object_with_a_sparse_matrix(points):
+    data = annotated(points)
+    data.X = sparse.csr_matrix(points)
+    check_source(read_points(data), points)
+    assert read_points(data, columns="c3").shape == (103, 1)
+    data.X = data.X.tocsc()
+    with pytest.raises(ValueError, match="AnnData X is a sparse matrix in CSC format"):
+        read_points(data)
+
+
+def test_damaged_sparse_matrix(tmp_path, points):
+    save_h5ad_sparse(tmp_path / "a.h5ad", points)
+    with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+        file["X/indices"][3] = 1000
+    with pytest.raises(ValueError, match=r"a\.h5ad::X is damaged"):
+        list(read_points(tmp_path / "a.h5ad").blocks(10))
+
+
+def test_old_layout_of_annotated_data(data_dir):
+    """A file of 2018: entries of obsm are fields of records, sparse matrices have old names."""
+    path = data_dir / "points" / "10x_pbmc68k_reduced.h5ad"
+    if not path.is_file():
+        pytest.skip(f"no file {path}")
+    genes = read_points(path)
+    assert genes.shape == (700, 765)
+    assert genes.dtype == np.float32
+    assert genes.feature_names is not None
+    assert genes.feature_names[0] == "HES4"
+    pca = np.concatenate(list(read_points(f"{path}::X_pca").blocks(64)))
+    assert pca.shape == (700, 50)
+    # Principal components are uncorrelated, in order of their variance.
+    spread = np.cov(pca.T)
+    assert np.abs(spread - np.diag(np.diag(spread))).max() < 1e-2 * spread[0, 0]
+    assert np.all(np.diff(np.diag(spread)) <= 1e-6)
+    raw = np.concatenate(list(read_points(path, key="raw.X").blocks(300)))
+    assert raw.shape == (700, 765)
+    assert np.count_nonzero(raw) == 174400
+
+
+# An array in Fortran order comes column by column from its archive.
+@pytest.mark.parametrize("name", sorted({*PATHS, *TEXTS} - {"fortran.npz"}))
+def test_only_one_block_is_held(tmp_path, rng, monkeypatch, name):
+    X = rng.random((20_000, 5))
+    if name == "points.parquet":
+        # One row group of many pages, to show that pages are read and not row groups.
+        layout = {"use_dictionary": False, "data_page_size": 8000, "write_batch_size": 100}
+        pq.write_table(table(X), tmp_path / name, **layout)
+    else:
+        {**PATHS, **TEXTS}[name](tmp_path / name, X)
+    source = read_points(tmp_path / name)
+    n_bytes = sum(block.nbytes for block in source.blocks(1000))
+    alive: list[weakref.ref] = []
+
+    def check(block: np.ndarray, first_row: int) -> None:
+        """Runs when a block has been read and is not yet handed out."""
+        del first_row
+        assert all(earlier() is None for earlier in alive)
+        alive.append(weakref.ref(block))
+
+    monkeypatch.setattr(source, "_refuse_non_finite", check)
+    arrow_before, arrow = pa.total_allocated_bytes(), 0
+    tracemalloc.start()
+    for block in source.blocks(1000):
+        del block
+        arrow = max(arrow, pa.total_allocated_bytes() - arrow_before)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n_bytes == X.nbytes
+    assert len(alive) >= 20
+    assert peak + arrow < X.nbytes / 2
+
+
+def test_optional_libraries_are_not_imported():
+    """Beyond what scikit-learn imports: it takes pandas where there is one, and that pyarrow."""
+    optional = "pyarrow", "pyarrow.parquet", "zarr", "h5py", "pandas", "anndata"
+    code = (
+        "import sys, sklearn.utils; before = set(sys.modules); import trigpoint.files; "
+        f"print([m for m in {optional} if m in sys.modules and m not in before])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
