@@ -5,7 +5,6 @@ A *support* says, for a block of points, which landmarks speak for each and how 
 """
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -229,21 +228,12 @@ class _LandmarkSearch:
         self._landmarks = landmarks.astype(np.float64, copy=False)
         self._tolerance = _TOLERANCE * smallest_bandwidth**2
         self._centre = self._landmarks.mean(axis=0)
+        self._centred: dict[np.dtype, tuple[np.ndarray, np.ndarray]] = {}
         self._by_products = landmarks.shape[1] > TREE_MAX_DIMENSION
         # A bare tree: which of equally far landmarks comes last makes no difference here, and
         # sorting that out for millions of points on a grid would.
         self._tree = None if self._by_products else cKDTree(landmarks)
         self.row_bytes = 4 * len(landmarks) if dense or self._by_products else 0
-
-    @cached_property
-    def _centred(self) -> dict[np.dtype, tuple[np.ndarray, np.ndarray]]:
-        """Landmarks around their centre and their squared norms, in both precisions."""
-        around = self._landmarks - self._centre
-        norms = np.einsum("ij,ij->i", around, around)
-        return {
-            np.dtype(dtype): (around.astype(dtype), norms.astype(dtype))
-            for dtype in (np.float32, np.float64)
-        }
 
     def squares(self, X: np.ndarray) -> np.ndarray:
         """Squared distances from each point to all landmarks, by a product around their centre.
@@ -253,15 +243,23 @@ class _LandmarkSearch:
         """
         from trigpoint.compiled.extension import squares_from_products
 
+        landmarks, landmark_norms = self._around_centre(X.dtype)
         around = X - self._centre.astype(X.dtype)
         norms = np.einsum("ij,ij->i", around, around)
-        rounding = 8 * np.finfo(X.dtype).eps * (norms.max() + self._centred[X.dtype][1].max())
+        rounding = 8 * np.finfo(X.dtype).eps * (norms.max() + landmark_norms.max())
         if X.dtype == np.float32 and rounding > self._tolerance:
             return self.squares(X.astype(np.float64))
-        landmarks, landmark_norms = self._centred[X.dtype]
         squares = around @ landmarks.T
         squares_from_products(squares, norms, landmark_norms)
         return squares
+
+    def _around_centre(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """Landmarks around their centre and their squared norms, in either precision."""
+        if dtype not in self._centred:
+            around = self._landmarks - self._centre
+            norms = np.einsum("ij,ij->i", around, around)
+            self._centred[dtype] = around.astype(dtype), norms.astype(dtype)
+        return self._centred[dtype]
 
     def squares_if_dense(self, X: np.ndarray) -> np.ndarray | None:
         """Squared distances to all landmarks where the search is by products, else None."""

@@ -212,7 +212,7 @@ def draw_landmarks(
     spread = _Spread(index, covariance)
     # New weights cost a pass over all points, about as much as this many rejections.
     patience = n
-    n_proposals, rejected, size = 0, 0, _FORESEEN
+    n_proposals, rejected, size = 0, 0, min(_FORESEEN, 8 * queries_at_once)
     # Each proposal takes two numbers from the stream; what is left over serves the next.
     numbers = np.empty((0, 2))
     while len(chosen) < k:
@@ -224,7 +224,7 @@ def draw_landmarks(
         thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
         race = _Race(index, m, log_repulsion, rows, thresholds)
         draws = np.flatnonzero(thresholds <= log_weights[rows])
-        if len(draws) < _FORESEEN:
+        if len(draws) < min(_FORESEEN, 8 * queries_at_once):
             size = min(4 * size, _PROPOSALS)
 
         # Proposals change after so many rejections, whatever the number of them drawn at once.
@@ -293,7 +293,7 @@ class _Race:
 
         Of those only that come before the proposal `last`, which each one accepted puts off.
         """
-        likely = self._likely(draws[:_FORESEEN], log_weights)
+        likely = self._likely(draws[: min(_FORESEEN, 8 * wanted)], log_weights)
         likely = likely[likely < last + np.arange(len(likely))]
         asked = [draw for draw in likely.tolist() if draw not in self.known][:wanted]
         found = self._index.neighborhoods(self._index.points[self._rows[asked]], self._m)
