@@ -37,7 +37,7 @@ def run_group(name: str, folder: Path, *, quick: bool) -> None:
     limit = QUICK_FIT_LIMIT if quick else FIT_LIMIT
     for spec in group_module(name).specs(quick):
         spec = {"group": name, "limit": limit, **spec}
-        if journal.result(spec) is not None:
+        if journal.result(spec) is not None or journal.slow(spec):
             continue
         hopeless = journal.hopeless(spec)
         result = {"error": hopeless} if hopeless else run_worker(spec)

@@ -6,11 +6,15 @@ the same; otherwise it starts anew.
 """
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+
+# Runs of more seconds than this are not repeated with other seeds.
+ONE_SEED_FROM = 20.0
 
 
 class Journal:
@@ -45,16 +49,33 @@ class Journal:
         return next((r["result"] for r in self.records if r["spec"] == spec), None)
 
     def hopeless(self, spec: dict[str, Any]) -> str | None:
-        """Why a method that failed on as many points or fewer is not tried again, if so.
+        """Why a method is not tried, if so: it failed on fewer points, or was too slow on them.
 
-        Measurements of one method on growing data share a ``family``.
+        Measurements of one method on growing data share a ``family``. Too slow is what would break
+        the time limit if time grew no faster than the number of points.
         """
-        for record in self.records:
-            other, error = record["spec"], record["result"].get("error")
-            if error and spec.get("family") == other.get("family") is not None:
-                again = other["n"] == spec["n"]
-                return error if again else f"not tried: {error} at n = {other['n']:,}"
+        for other, result in self._family(spec):
+            error, n = result.get("error"), other["n"]
+            if error:
+                return error if n == spec["n"] else f"not tried: {error} at n = {n:,}"
+            expected = result.get("seconds", 0.0) * spec["n"] / n
+            if n < spec["n"] and expected > spec["limit"]:
+                return f"not tried: {result['seconds']:.0f} s at n = {n:,}"
         return None
+
+    def slow(self, spec: dict[str, Any]) -> bool:
+        """Whether another seed of the same took so long that one has to do."""
+        return any(
+            other["n"] == spec["n"]
+            and other.get("k") == spec.get("k")
+            and result.get("seconds", 0.0) > ONE_SEED_FROM
+            for other, result in self._family(spec)
+        )
+
+    def _family(self, spec: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        for record in self.records:
+            if spec.get("family") == record["spec"].get("family") is not None:
+                yield record["spec"], record["result"]
 
     def add(self, spec: dict[str, Any], result: dict[str, Any]) -> None:
         """Keep one measurement."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from benchmarks import data
 from benchmarks.harness import measure
+from benchmarks.journal import ONE_SEED_FROM
 from benchmarks.peers import SELECTORS, settings, warm_up
 from benchmarks.report import (
     Report,
@@ -96,7 +97,7 @@ def _seeds(records: list[dict]) -> str:
         return "One seed each."
     return (
         f"Up to {SEEDS_UP_TO:,} points, time and memory are the median and quality the mean of "
-        f"{seeds} seeds; beyond, it is one seed."
+        f"{seeds} seeds; beyond, and where a run takes over {ONE_SEED_FROM:.0f} s, it is one seed."
     )
 
 
