@@ -13,15 +13,15 @@ SOURCE = Path(trigpoint.__file__).parent
 
 # From the top: a module may import from layers below its own, never from its own or above.
 LAYERS = [
-    {"demo"},
+    {"demo", "forecasting"},
     {"manifold", "metrics", "datasets", "plot"},
     {"landmarks", "graph", "spectrum", "extension"},
     {"geometry", "geodesic"},
     {"connectivity"},
-    {"neighbors", "kernels"},
+    {"neighbors", "kernels", "inputs"},
     {"files"},
     {"points", "records", "memory", "threads"},
-    {"checks", "warn", "compiled"},
+    {"checks", "warn", "progress", "compiled"},
 ]
 
 

@@ -2,6 +2,8 @@
 
 from trigpoint import datasets, metrics, plot
 from trigpoint.connectivity import DisconnectedGraphWarning
+from trigpoint.files import read_points
+from trigpoint.forecasting import Forecast, forecast
 from trigpoint.geometry import SingularCovarianceWarning
 from trigpoint.graph import KNNGraph, RadiusGraph
 from trigpoint.landmarks import (
@@ -27,6 +29,7 @@ __all__ = [
     "DisconnectedGraphWarning",
     "EfficientDPP",
     "ExactDPP",
+    "Forecast",
     "Isomap",
     "KMeansLandmarks",
     "KMeansPlusPlus",
@@ -39,6 +42,8 @@ __all__ = [
     "Uniform",
     "__version__",
     "datasets",
+    "forecast",
     "metrics",
     "plot",
+    "read_points",
 ]

@@ -11,9 +11,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
+from trigpoint.checks import check_magnitude
+from trigpoint.files import PointSource
 from trigpoint.kernels import gaussian
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.points import block_rows, row_blocks
+from trigpoint.progress import Report
 from trigpoint.records import LandmarkGraph, Spectrum
 from trigpoint.threads import one_blas_thread, thread_map
 
@@ -449,22 +452,29 @@ def extend(
     -------
     ndarray of shape (n, l)
     """
-    result = np.empty((len(X), extension.n_components), dtype=X.dtype)
-    for part, coordinates in _extended_blocks(extension, X, n_threads, rows):
-        result[part] = coordinates
-    return result
-
-
-def _extended_blocks(
-    extension: Extension, X: np.ndarray, n_threads: int, rows: int | None
-) -> Iterator[tuple[slice, np.ndarray]]:
     if rows is None:
         rows = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
+    result = np.empty((len(X), extension.n_components), dtype=X.dtype)
 
-    def one(part: slice) -> tuple[slice, np.ndarray]:
-        block = np.ascontiguousarray(X[part])
-        return part, extension.coordinates(block)
+    def fill(part: slice) -> None:
+        result[part] = extension.coordinates(np.ascontiguousarray(X[part]))
 
     # Blocks are what runs side by side: products within them keep to their thread.
     with one_blas_thread():
-        yield from thread_map(one, row_blocks(len(X), rows), n_threads)
+        for _ in thread_map(fill, row_blocks(len(X), rows), n_threads):
+            pass
+    return result
+
+
+def extended_blocks(
+    extension: Extension, source: PointSource, n_threads: int, report: Report
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the coordinates of blocks of points as they are read, and the row each begins at."""
+    n, d = source.shape
+    done = 0
+    report("points", 0, n)
+    for block in source.blocks(block_rows(d * source.dtype.itemsize)):
+        check_magnitude(block, source.name, may_be_tiny=True)
+        yield done, extend(extension, block, n_threads)
+        done += len(block)
+        report("points", done, n)

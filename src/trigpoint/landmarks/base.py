@@ -5,9 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
-from trigpoint.checks import as_generator, check_count, check_magnitude, refuse_masked
+from trigpoint.checks import as_generator, check_count
+from trigpoint.inputs import points_to_fit
+from trigpoint.progress import reporter
 from trigpoint.records import Landmarks
 
 
@@ -30,8 +31,9 @@ class Sampler(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            The points, float32 or float64; other numbers are converted to float64.
+        X : array-like of shape (n, d), or file
+            The points, float32 or float64; other numbers are converted to float64. A path, or an
+            object that `trigpoint.read_points` takes, is read, into memory if it fits.
         y : ignored
             Present for scikit-learn's sake.
 
@@ -39,10 +41,8 @@ class Sampler(BaseEstimator, ABC):
         -------
         self
         """
-        refuse_masked(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_magnitude(X)
-        self.select(X)
+        report = reporter(getattr(self, "verbose", False))
+        self.select(points_to_fit(self, X, report))
         return self
 
     def select(self, X: np.ndarray) -> Landmarks:

@@ -24,7 +24,13 @@ class CoincidingLandmarksWarning(UserWarning):
 
 
 def choose_landmarks(
-    landmarks: Any, X: np.ndarray, *, covariances: bool, rng: np.random.Generator, n_threads: int
+    landmarks: Any,
+    X: np.ndarray,
+    *,
+    covariances: bool,
+    rng: np.random.Generator,
+    n_threads: int,
+    verbose: Any = False,
 ) -> Landmarks:
     """Return the landmarks that `landmarks` stands for.
 
@@ -38,6 +44,8 @@ def choose_landmarks(
         Whether local covariances are wanted; a sampler that makes none gets them added.
     rng : Generator
     n_threads : int
+    verbose : bool or callable
+        As for the estimators.
     """
     mode = covariance_mode("auto", X.shape[1]) if covariances else None
     few = _few_distinct_rows(X) if landmarks is None else None
@@ -46,10 +54,12 @@ def choose_landmarks(
     elif landmarks is None or (isinstance(landmarks, Integral) and not isinstance(landmarks, bool)):
         count = _DEFAULT_LANDMARKS if landmarks is None else int(landmarks)
         check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
-        sampler = EfficientDPP(count, covariance=mode, random_state=rng, n_jobs=n_threads)
+        sampler = EfficientDPP(
+            count, covariance=mode, random_state=rng, n_jobs=n_threads, verbose=verbose
+        )
         chosen = _fitted(sampler, X)
     elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
-        chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads), X))
+        chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, verbose), X))
     else:
         chosen = _given(landmarks, X)
     if len(chosen.points) < _FEWEST_LANDMARKS:
@@ -101,8 +111,10 @@ def _rows(X: np.ndarray, rows: np.ndarray) -> Landmarks:
     return Landmarks(X[rows], rows)
 
 
-def _prepared(sampler: Any, mode: str | None, rng: np.random.Generator, n_threads: int) -> Any:
-    """Copy a sampler; fill in a seed, covariances and threads where it leaves them open."""
+def _prepared(
+    sampler: Any, mode: str | None, rng: np.random.Generator, n_threads: int, verbose: Any
+) -> Any:
+    """Copy a sampler; fill in what it leaves open: seed, covariances, threads and progress."""
     sampler = clone(sampler)
     parameters = sampler.get_params(deep=False)
     if "random_state" in parameters and parameters["random_state"] is None:
@@ -111,6 +123,8 @@ def _prepared(sampler: Any, mode: str | None, rng: np.random.Generator, n_thread
         sampler.set_params(covariance=mode)
     if parameters.get("n_jobs") == -1:
         sampler.set_params(n_jobs=n_threads)
+    if parameters.get("verbose") is False:
+        sampler.set_params(verbose=verbose)
     return sampler
 
 

@@ -10,6 +10,7 @@ from trigpoint.checks import check_choice, check_count, check_positive
 from trigpoint.kernels import resolve_repulsion, squared_distances
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
 from trigpoint.neighbors import Neighborhoods, NeighborIndex, coincident_rows, neighbor_index
+from trigpoint.progress import Report, reporter
 from trigpoint.records import Landmarks
 from trigpoint.threads import thread_count
 
@@ -53,6 +54,8 @@ class EfficientDPP(Sampler):
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int, default=-1
         Number of threads; -1 for all cores.
+    verbose : bool or callable, default=False
+        Show progress on the terminal, or call ``verbose(stage, done, total)``.
 
     Attributes
     ----------
@@ -109,6 +112,7 @@ class EfficientDPP(Sampler):
         covariance: str | None = None,
         random_state: Any = None,
         n_jobs: int = -1,
+        verbose: Any = False,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.n_neighbors = n_neighbors
@@ -117,6 +121,7 @@ class EfficientDPP(Sampler):
         self.covariance = covariance
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
@@ -144,7 +149,13 @@ class EfficientDPP(Sampler):
                 return np.log(factors)
 
         chosen, self.n_proposals_ = draw_landmarks(
-            index, k, m, log_repulsion, draw_rng, covariance=self.covariance
+            index,
+            k,
+            m,
+            log_repulsion,
+            draw_rng,
+            covariance=self.covariance,
+            report=reporter(self.verbose),
         )
         self.search_ = index.name
         self.n_distance_rows_ = index.rows_computed
@@ -193,6 +204,7 @@ def draw_landmarks(
     rng: np.random.Generator,
     *,
     covariance: str | None = None,
+    report: Report | None = None,
     queries_at_once: int | None = None,
 ) -> tuple[Landmarks, int]:
     """Draw `k` landmarks by Algorithm 2, with the covariances of their neighbourhoods if wanted.
@@ -246,6 +258,8 @@ def draw_landmarks(
                 radii.append(float(distances.max()))
                 spread.add(row, neighbors)
                 accepted += 1
+            if report is not None:
+                report("landmarks", len(chosen), k)
             draws = draws[draws >= draw]
             draws = draws[thresholds[draws] <= log_weights[rows[draws]]]
         used = min(len(numbers), last + accepted)

@@ -1,6 +1,7 @@
 """What the estimators share: the order of the stages, and the checks of their parameters."""
 
 import logging
+import os
 import time
 from abc import ABC, abstractmethod
 from numbers import Integral
@@ -9,16 +10,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from trigpoint.checks import (
-    as_generator,
-    check_choice,
-    check_count,
-    check_magnitude,
-    check_positive,
-    refuse_masked,
-)
+from trigpoint.checks import as_generator, check_choice, check_count, check_positive
 from trigpoint.extension import (
     AllLandmarks,
     Extension,
@@ -26,11 +20,14 @@ from trigpoint.extension import (
     MarkovExtension,
     NearestLandmarks,
     Support,
-    extend,
+    extended_blocks,
 )
+from trigpoint.files import open_writer, refuse_same_file
 from trigpoint.graph import METRICS, KNNGraph, precomputed_graph
+from trigpoint.inputs import points_to_fit, points_to_transform
 from trigpoint.landmarks import choose_landmarks
 from trigpoint.neighbors import TREE_MAX_DIMENSION
+from trigpoint.progress import reporter
 from trigpoint.records import LandmarkGraph, Landmarks, Spectrum
 from trigpoint.threads import thread_count
 
@@ -65,6 +62,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     extension: Any
     random_state: Any
     n_jobs: int
+    verbose: Any
 
     # Words that `extension` takes, beside a number.
     _extensions: tuple[str, ...] = ("auto", "graph", "all")
@@ -72,6 +70,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _check_parameters(self) -> None:
         """Refuse what is wrong whatever the data is, before any work is done."""
         check_count("n_components", self.n_components)
+        reporter(self.verbose)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
         elif not isinstance(self.extension, str) or self.extension not in self._extensions:
@@ -93,8 +92,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            The points, float32 or float64; other numbers are converted to float64.
+        X : array-like of shape (n, d), or file
+            The points, float32 or float64; other numbers are converted to float64. A path, or an
+            object that `trigpoint.read_points` takes, is read: into memory if it fits in a quarter
+            of it, else through a temporary file. A ``.npy`` file is mapped to memory as it is.
         y : ignored
             Present for scikit-learn's sake.
 
@@ -103,16 +104,16 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self
         """
         self._check_parameters()
-        refuse_masked(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        check_magnitude(X)
         run = Run(self.random_state, self.n_jobs)
+        X = points_to_fit(self, X, reporter(self.verbose))
+        run.done("reading")
         chosen = choose_landmarks(
             self.landmarks,
             X,
             covariances=self._needs_covariances(),
             rng=run.rng,
             n_threads=run.n_threads,
+            verbose=self.verbose,
         )
         k = len(chosen.points)
         n_components = check_count(
@@ -128,23 +129,45 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.stage_seconds_ = run.seconds
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
         """Coordinates of the rows of `X`, which need not have been seen in `fit`.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : array-like of shape (n, d), or file
+            The points. A file is read block by block.
+        out : path or None, default=None
+            A ``.npy``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block by block.
+            It appears when it is complete; an interrupted run leaves nothing behind.
 
         Returns
         -------
         ndarray of shape (n, n_components)
-            In the precision of `X`.
+            In the precision of `X`; or the path that was written.
         """
         check_is_fitted(self)
-        refuse_masked(X)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        check_magnitude(X, may_be_tiny=True)
-        return extend(self._extension, X, thread_count(self.n_jobs))
+        source = points_to_transform(self, X)
+        n_threads = thread_count(self.n_jobs)
+        report = reporter(self.verbose)
+        n, n_components = source.shape[0], self._n_features_out
+        blocks = extended_blocks(self._extension, source, n_threads, report)
+        if out is None:
+            result = np.empty((n, n_components), dtype=source.dtype)
+            for start, coordinates in blocks:
+                result[start : start + len(coordinates)] = coordinates
+            return result
+        refuse_same_file(source, out)
+        names = list(self.get_feature_names_out())
+        with open_writer(out, n, n_components, source.dtype, names) as writer:
+            for _, coordinates in blocks:
+                writer.write(coordinates)
+        return writer.path
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
+    ) -> Any:
+        """Fit, and return the coordinates of the same rows; see `fit` and `transform`."""
+        return self.fit(X, y).transform(X, out=out)
 
     @property
     def _n_features_out(self) -> int:

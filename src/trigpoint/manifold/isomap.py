@@ -20,7 +20,7 @@ class Isomap(GraphEmbedding):
     extension : "graph" or int, default="graph"
         Through which landmarks a point's geodesics start: the nearest three's neighbours in the
         graph, or a number of nearest ones.
-    random_state, n_jobs
+    random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -58,6 +58,7 @@ class Isomap(GraphEmbedding):
         extension: Any = "graph",
         random_state: Any = None,
         n_jobs: int = -1,
+        verbose: Any = False,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -66,6 +67,7 @@ class Isomap(GraphEmbedding):
         self.extension = extension
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     # A straight line to every landmark would start no geodesic.
     _extensions = ("graph",)

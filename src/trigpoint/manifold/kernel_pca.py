@@ -28,7 +28,7 @@ class KernelPCA(LandmarkEmbedding):
     extension : "all" or int, default="all"
         Kernel of a point with all landmarks, or with a number of nearest ones (the others count
         as 0, which saves time where the bandwidth is small).
-    random_state, n_jobs
+    random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -61,6 +61,7 @@ class KernelPCA(LandmarkEmbedding):
         extension: Any = "all",
         random_state: Any = None,
         n_jobs: int = -1,
+        verbose: Any = False,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -68,6 +69,7 @@ class KernelPCA(LandmarkEmbedding):
         self.extension = extension
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     _extensions = ("all",)
 

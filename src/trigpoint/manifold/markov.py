@@ -41,6 +41,8 @@ class LaplacianEigenmaps(GraphEmbedding):
         Seed for the landmarks.
     n_jobs : int, default=-1
         Number of threads; -1 for all cores. Landmarks do not depend on it.
+    verbose : bool or callable, default=False
+        Show progress on the terminal, or call ``verbose(stage, done, total)``.
 
     Attributes
     ----------
@@ -88,6 +90,7 @@ class LaplacianEigenmaps(GraphEmbedding):
         extension: Any = "auto",
         random_state: Any = None,
         n_jobs: int = -1,
+        verbose: Any = False,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -98,6 +101,7 @@ class LaplacianEigenmaps(GraphEmbedding):
         self.extension = extension
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -123,7 +127,7 @@ class DiffusionMaps(GraphEmbedding):
         How much of the landmarks' density is divided out: 0 none, 1 all.
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
-    random_state, n_jobs
+    random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -159,6 +163,7 @@ class DiffusionMaps(GraphEmbedding):
         extension: Any = "auto",
         random_state: Any = None,
         n_jobs: int = -1,
+        verbose: Any = False,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -171,6 +176,7 @@ class DiffusionMaps(GraphEmbedding):
         self.extension = extension
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

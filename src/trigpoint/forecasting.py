@@ -1,0 +1,188 @@
+"""What a run will take in time and memory, before it is started."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from trigpoint.checks import check_count
+from trigpoint.geometry import covariance_mode
+from trigpoint.landmarks import EfficientDPP
+from trigpoint.landmarks.efficient import resolve_n_neighbors
+from trigpoint.manifold import LaplacianEigenmaps
+from trigpoint.neighbors import TREE_MAX_DIMENSION, ScanIndex, neighbor_index
+from trigpoint.threads import thread_count
+
+# Numbers and landmarks of the trial run.
+_TRIAL_VALUES = 6_000_000
+_TRIAL_LANDMARKS = 500
+
+# Proposals searched in vain, and passes over the points with fewer queries than they have room for.
+_UNFILLED = 1.5
+
+# Compiled code, its compiler, and what the allocator keeps.
+_COMPILED_BYTES = 200e6
+
+# All pairs of landmarks are compared up to this number; matrices of them that are held at once.
+_ALL_PAIRS_MAX = 4096
+_PAIR_MATRICES = 4
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Time and memory of a run.
+
+    Attributes
+    ----------
+    seconds : float
+        Landmarks, graph, spectrum and the coordinates of all points.
+    bytes : float
+        Peak memory beyond the points themselves, the coordinates included if they are kept.
+    stages : dict of str to float
+        Seconds of each stage.
+    """
+
+    seconds: float
+    bytes: float
+    stages: dict[str, float]
+
+    def __str__(self) -> str:
+        stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in self.stages.items())
+        return f"about {self.seconds:.1f} s ({stages}) and {self.bytes / 1e9:.2f} GB"
+
+
+def forecast(
+    n: int,
+    d: int,
+    k: int,
+    *,
+    n_components: int = 2,
+    n_neighbors: int | None = None,
+    dtype: DTypeLike = np.float32,
+    keep: bool = True,
+    n_jobs: int = -1,
+) -> Forecast:
+    """Forecast time and memory of `LaplacianEigenmaps` on this machine.
+
+    Memory is counted. Time comes from a trial run of about a second, on a few made-up points of
+    the same dimension, scaled by how each stage grows; expect it to be right within a factor of 2
+    while the machine is as busy as it is now.
+
+    Parameters
+    ----------
+    n, d : int
+        Points and dimensions.
+    k : int
+        Landmarks.
+    n_components : int, default=2
+        Coordinates.
+    n_neighbors : int or None, default=None
+        Size of the sampler's neighbourhoods, m; ``None`` for ``3 n / k``.
+    dtype : {float32, float64}, default=float32
+        Of the points.
+    keep : bool, default=True
+        Whether the coordinates are kept in memory, or written to a file.
+    n_jobs : int, default=-1
+        Number of threads; -1 for all cores.
+
+    Returns
+    -------
+    Forecast
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> expected = tp.forecast(10_000_000, 3, 2500)
+    >>> expected.bytes < 1.5e9
+    True
+    """
+    n, d = check_count("n", n, low=2), check_count("d", d)
+    k = check_count("k", k, low=2, high=n, why=f"there are {n} points")
+    n_components = check_count("n_components", n_components, high=k - 1, why=f"of {k} landmarks")
+    m = resolve_n_neighbors(n_neighbors, n, k)
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype={dtype} is not one of float32 and float64")
+    stages = _seconds(n, d, k, m, n_components, dtype, n_jobs)
+    memory = _bytes(n, d, k, m, n_components, dtype.itemsize, keep)
+    return Forecast(sum(stages.values()), memory, stages)
+
+
+def _bytes(n: int, d: int, k: int, m: int, n_components: int, itemsize: int, keep: bool) -> float:
+    """Peak memory beyond the points, counted."""
+    # The sampler's weights; a tree with its copy of the points and their rows, or norms.
+    selection = 8 * n + ((d * itemsize + 4) * n if d <= TREE_MAX_DIMENSION else 8 * n)
+    # Rows and distances of the neighbourhoods that are held at once, and waiting covariances.
+    selection += 2 * 16 * min(max(m, 2**22), 512 * m)
+    covariance = d * d if covariance_mode("auto", d) == "full" else d
+    graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, _ALL_PAIRS_MAX) ** 2
+    coordinates = itemsize * n * n_components if keep else 0
+    return float(_COMPILED_BYTES + max(selection, graph, coordinates))
+
+
+def _seconds(
+    n: int, d: int, k: int, m: int, n_components: int, dtype: np.dtype, n_jobs: int
+) -> dict[str, float]:
+    """Seconds of each stage, scaled from a trial run."""
+    X = _trial_points(min(n, _TRIAL_VALUES // max(d, 10)), d, dtype)
+    n0, k0 = len(X), min(k, len(X) // 10, _TRIAL_LANDMARKS)
+    l0 = min(n_components, k0 // 2)
+    # Once on few points, so that loading and compiling the loops is not part of it.
+    LaplacianEigenmaps(1, landmarks=16, random_state=0, n_jobs=n_jobs).fit_transform(X[:200])
+    trial = LaplacianEigenmaps(l0, landmarks=k0, random_state=0, n_jobs=n_jobs).fit(X)
+    points = _elapsed(lambda: trial.transform(X)) * n / n0
+    if d > TREE_MAX_DIMENSION:
+        # Every point is compared with all landmarks.
+        points *= k / k0
+    pairs = min(k, _ALL_PAIRS_MAX) * k / k0**2
+    landmarks = _tree_seconds if d <= TREE_MAX_DIMENSION else _scan_seconds
+    return {
+        "landmarks": landmarks(X, n, k, m, thread_count(n_jobs)),
+        "graph": trial.stage_seconds_["graph"] * pairs,
+        "spectrum": trial.stage_seconds_["spectrum"] * k * n_components / (k0 * l0),
+        "points": points,
+    }
+
+
+def _tree_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> float:
+    """Seconds to draw landmarks with a tree: its levels, and the neighbours that are found."""
+    n0 = len(X)
+    # Few landmarks with large neighbourhoods: what is found counts, not how often.
+    k0 = min(k, 32)
+    m0 = min(n0, max(m * k * n0 // (n * k0), 1))
+    sampler = EfficientDPP(k0, n_neighbors=m0, covariance="full", random_state=0, n_jobs=n_threads)
+    build = _elapsed(lambda: neighbor_index(X, m0, k0, n_threads))
+    draw = max(_elapsed(lambda: sampler.fit(X)) - build, 0.0)
+    levels = np.log2(n) / np.log2(n0)
+    return float(build * levels * n / n0 + draw * (k * m) / (k0 * m0))
+
+
+def _scan_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> float:
+    """Seconds to draw landmarks by products: passes over all points, and their variances."""
+    n0 = len(X)
+    m0 = max(1, min(n0, m * n0 // n))
+    start = time.perf_counter()
+    index = ScanIndex(X, n_threads, together=64)
+    build = time.perf_counter() - start
+    queries = X[: min(64, n0)]
+    start = time.perf_counter()
+    neighbors = np.concatenate([found.rows for found in index.neighborhoods(queries, m0)])
+    search = (time.perf_counter() - start) / len(queries)
+    spread = _elapsed(lambda: index.covariances(queries, neighbors, "diag")) / len(queries)
+    return float(n / n0 * (build + k * (_UNFILLED * search + spread)))
+
+
+def _trial_points(n: int, d: int, dtype: np.dtype) -> np.ndarray:
+    """Points near a surface that bends through all dimensions."""
+    rng = np.random.default_rng(0)
+    surface = rng.uniform(size=(n, 2))
+    waves = np.sin(surface @ rng.normal(scale=4, size=(2, d)) + rng.uniform(0, 6, size=d))
+    return np.asarray(waves + rng.normal(scale=0.05, size=(n, d)), dtype=dtype)
+
+
+def _elapsed(work: Any) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

@@ -1,0 +1,61 @@
+"""What users pass as points: arrays, which scikit-learn validates, and files, which are read."""
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from trigpoint.checks import check_magnitude, refuse_masked
+from trigpoint.files import PointSource, load, read_points
+from trigpoint.progress import Report
+
+_DTYPES = [np.float64, np.float32]
+_FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata")
+
+
+def is_file(X: Any) -> bool:
+    """Whether `X` is a path, or an object that a file is read through."""
+    library = type(X).__module__.partition(".")[0]
+    return (
+        isinstance(X, (str, os.PathLike, PointSource, np.lib.npyio.NpzFile))
+        or library in _FILE_LIBRARIES
+    )
+
+
+def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
+    """Validate points for `fit`: an array in memory, or mapped to it from a file."""
+    refuse_masked(X)
+    source = read_points(X) if is_file(X) else None
+    if source is not None:
+        X = load(source, progress=lambda done, total: report("reading", done, total))
+    X = validate_data(estimator, X, dtype=_DTYPES, ensure_min_samples=2)
+    check_magnitude(X)
+    if source is not None and source.feature_names is not None:
+        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
+    return X
+
+
+def points_to_transform(estimator: Any, X: Any) -> PointSource:
+    """Validate points for `transform`, as far as that is possible before they are read."""
+    refuse_masked(X)
+    if not is_file(X):
+        X = validate_data(estimator, X, dtype=_DTYPES, reset=False)
+        check_magnitude(X, may_be_tiny=True)
+        return read_points(X)
+    source = read_points(X)
+    if source.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"{source.name} has {source.shape[1]} columns, but {type(estimator).__name__} was "
+            f"fitted with {estimator.n_features_in_}"
+        )
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is not None and source.feature_names is not None:
+        names = source.feature_names
+        if list(fitted) != names:
+            raise ValueError(
+                f"{source.name} has columns {', '.join(names[:5])}..., but "
+                f"{type(estimator).__name__} was fitted with {', '.join(fitted[:5])}...: choose "
+                "them, in that order, with read_points(columns=...)"
+            )
+    return source
