@@ -71,7 +71,7 @@ def test_neighbourhoods_are_what_the_query_finds(rng):
 
 def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
     """Products are taken with bounded blocks, whatever the number of points."""
-    monkeypatch.setattr(neighbors, "_SCAN_BYTES", 32 * 40 * 8)
+    monkeypatch.setattr(neighbors, "SCAN_BYTES", 32 * (40 + 64) * 8)
     shapes = []
 
     def sift(products, *rest):
@@ -83,7 +83,8 @@ def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
     points = rng.normal(size=(1000, 40))
     _, rows = ScanIndex(points).query(points[:17], 30)
     np.testing.assert_array_equal(rows, by_definition(points, points[:17], 30)[1])
-    assert shapes == [(64, 32)] * 31 + [(64, 8)]
+    # Queries are filled up to a whole tile.
+    assert shapes == [(32, 32)] * 31 + [(32, 8)]
 
 
 def test_more_ties_than_candidates_have_room_for(rng):

@@ -12,11 +12,11 @@ from trigpoint.geometry import covariance_mode
 from trigpoint.landmarks import EfficientDPP
 from trigpoint.landmarks.efficient import resolve_n_neighbors
 from trigpoint.manifold import LaplacianEigenmaps
-from trigpoint.neighbors import TREE_MAX_DIMENSION, ScanIndex, neighbor_index
+from trigpoint.neighbors import SCAN_BYTES, TREE_MAX_DIMENSION, ScanIndex, neighbor_index
 from trigpoint.threads import thread_count
 
 # Numbers and landmarks of the trial run.
-_TRIAL_VALUES = 6_000_000
+_TRIAL_VALUES = 3_000_000
 _TRIAL_LANDMARKS = 500
 
 # Proposals searched in vain, and passes over the points with fewer queries than they have room for.
@@ -106,14 +106,21 @@ def forecast(
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype={dtype} is not one of float32 and float64")
     stages = _seconds(n, d, k, m, n_components, dtype, n_jobs)
-    memory = _bytes(n, d, k, m, n_components, dtype.itemsize, keep)
+    memory = _bytes(n, d, k, m, n_components, dtype.itemsize, keep, thread_count(n_jobs))
     return Forecast(sum(stages.values()), memory, stages)
 
 
-def _bytes(n: int, d: int, k: int, m: int, n_components: int, itemsize: int, keep: bool) -> float:
+def _bytes(
+    n: int, d: int, k: int, m: int, n_components: int, itemsize: int, keep: bool, n_threads: int
+) -> float:
     """Peak memory beyond the points, counted."""
-    # The sampler's weights; a tree with its copy of the points and their rows, or norms.
-    selection = 8 * n + ((d * itemsize + 4) * n if d <= TREE_MAX_DIMENSION else 8 * n)
+    # The sampler's weights; a tree with its copy of the points and their rows, or their norms and
+    # a few blocks for each thread.
+    selection = 8 * n
+    if d <= TREE_MAX_DIMENSION:
+        selection += (d * itemsize + 4) * n
+    else:
+        selection += 8 * n + n_threads * SCAN_BYTES
     # Rows and distances of the neighbourhoods that are held at once, and waiting covariances.
     selection += 2 * 16 * min(max(m, 2**22), 512 * m)
     covariance = d * d if covariance_mode("auto", d) == "full" else d

@@ -21,8 +21,8 @@ TREE_MAX_DIMENSION = 15
 # Neighbours found by one call of a tree.
 _QUERY_BYTES = 4 * 2**20
 
-# Points that are multiplied at once.
-_SCAN_BYTES = 8 * 2**20
+# Points that are multiplied at once, and their products.
+SCAN_BYTES = 8 * 2**20
 
 # Rows of a product are filled up to a multiple of this.
 _PADDING = 32
@@ -209,7 +209,7 @@ class ScanIndex(NeighborIndex):
         self.together = together
         n, d = points.shape
         self._centre = _centre_if_far(points)
-        self._block = block_rows(d * points.itemsize, _SCAN_BYTES)
+        self._block = block_rows((d + together) * points.itemsize, SCAN_BYTES)
         self._norms = np.empty(n)
         for part in self._blocks():
             self._norms[part] = _square_norms(self._shifted(points[part]))
@@ -316,9 +316,11 @@ class ScanIndex(NeighborIndex):
         if mode == "full":
             return super().covariances(queries, neighbors, mode)
         sums, sums_of_squares = np.zeros((2, *queries.shape))
+        width = (queries.shape[1] + len(queries)) * self.points.itemsize
+        blocks = row_blocks(len(self.points), block_rows(width, SCAN_BYTES))
         with one_blas_thread():
             for some, some_of_squares in thread_map(
-                partial(self._marked_sums, neighbors), self._blocks(), self._n_threads
+                partial(self._marked_sums, neighbors), blocks, self._n_threads
             ):
                 sums += some
                 sums_of_squares += some_of_squares

@@ -1,0 +1,184 @@
+"""Points from files are the same points: same landmarks, same coordinates, bounded memory."""
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+from trigpoint import extension
+from trigpoint.files import PointSource, open_writer
+from trigpoint.files.arrays import ArraySource
+
+SUFFIXES = [".npy", ".npz", ".parquet", ".zarr", ".h5", ".csv"]
+
+
+@pytest.fixture
+def points(roll):
+    return roll[0].astype(np.float32)
+
+
+def write(path, points):
+    """One file of points in the format of its suffix."""
+    if path.suffix == ".npz":
+        np.savez(path, X=points)
+    elif path.suffix == ".h5":
+        import h5py
+
+        with h5py.File(path, "w") as file:
+            file["X"] = points
+    elif path.suffix == ".csv":
+        # Nine digits bring every float32 back.
+        np.savetxt(path, points, delimiter=",", fmt="%.9g")
+    else:
+        with open_writer(path, *points.shape, points.dtype, ["x", "y", "z"]) as writer:
+            writer.write(points)
+    return path
+
+
+def eigenmaps(**options):
+    return tp.LaplacianEigenmaps(landmarks=100, random_state=0, **options)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_file_gives_what_its_array_gives(tmp_path, points, suffix, as_text):
+    path = write(tmp_path / f"points{suffix}", points)
+    expected = eigenmaps()
+    Y = expected.fit_transform(points)
+    found = eigenmaps()
+    Z = found.fit_transform(str(path) if as_text else path)
+    np.testing.assert_array_equal(found.landmark_indices_, expected.landmark_indices_)
+    # A text file says nothing of the precision, and is read as float64.
+    np.testing.assert_allclose(Z, Y, atol=1e-4 if suffix == ".csv" else 0)
+    assert Z.dtype == (np.float64 if suffix == ".csv" else np.float32)
+
+
+def test_every_estimator_and_sampler_takes_files(tmp_path, points):
+    path = write(tmp_path / "points.npy", points)
+    for estimator in (
+        tp.LaplacianEigenmaps(landmarks=50, random_state=0),
+        tp.DiffusionMaps(landmarks=50, random_state=0),
+        tp.Isomap(landmarks=50, random_state=0),
+        tp.KernelPCA(landmarks=50, random_state=0),
+    ):
+        np.testing.assert_array_equal(
+            estimator.fit(path).transform(path), estimator.transform(points)
+        )
+    for sampler in (tp.EfficientDPP(20, random_state=0), tp.Uniform(20, random_state=0)):
+        from_file = sampler.fit(path).indices_
+        np.testing.assert_array_equal(from_file, sampler.fit(points).indices_)
+
+
+def test_objects_that_files_are_read_through(tmp_path, points):
+    import h5py
+
+    path = write(tmp_path / "points.h5", points)
+    with h5py.File(path) as file:
+        from_dataset = eigenmaps().fit(file["X"])
+    keyed = eigenmaps().fit(f"{path}::X")
+    chosen = eigenmaps().fit(tp.read_points(path, columns=[0, 1, 2]))
+    expected = eigenmaps().fit(points).landmark_indices_
+    for found in (from_dataset, keyed, chosen):
+        np.testing.assert_array_equal(found.landmark_indices_, expected)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".zarr", ".parquet"])
+def test_coordinates_go_to_a_file(tmp_path, points, suffix):
+    emb = eigenmaps().fit(points)
+    path = tmp_path / f"coordinates{suffix}"
+    assert emb.transform(points, out=path) == path
+    (block,) = tp.read_points(path).blocks(len(points))
+    np.testing.assert_array_equal(block, emb.transform(points))
+    assert emb.fit_transform(points, out=path) == path
+
+
+def test_an_interrupted_run_leaves_nothing_behind(tmp_path, points):
+    def stop(stage, done, total):
+        if stage == "points" and done:
+            raise KeyboardInterrupt
+
+    emb = eigenmaps(verbose=stop).fit(points)
+    with pytest.raises(KeyboardInterrupt):
+        emb.transform(points, out=tmp_path / "coordinates.npy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writing_over_what_is_read_is_refused(tmp_path, points):
+    path = write(tmp_path / "points.npy", points)
+    emb = eigenmaps().fit(path)
+    with pytest.raises(ValueError, match=r"points\.npy"):
+        emb.transform(path, out=path)
+    np.testing.assert_array_equal(np.load(path), points)
+
+
+def test_columns_must_be_those_of_the_fit(tmp_path, points):
+    emb = eigenmaps().fit(write(tmp_path / "points.parquet", points))
+    assert list(emb.feature_names_in_) == ["x", "y", "z"]
+    with open_writer(tmp_path / "other.parquet", *points.shape, names=["z", "y", "x"]) as writer:
+        writer.write(points)
+    with pytest.raises(ValueError, match="was fitted with x, y, z"):
+        emb.transform(tmp_path / "other.parquet")
+    np.save(tmp_path / "flat.npy", points[:, :2])
+    with pytest.raises(ValueError, match="has 2 columns, but LaplacianEigenmaps was fitted with 3"):
+        emb.transform(tmp_path / "flat.npy")
+
+
+def test_values_are_checked_in_files_too(tmp_path, points):
+    emb = eigenmaps().fit(points)
+    points = points.copy()
+    points[1234, 1] = np.nan
+    path = write(tmp_path / "points.npy", points)
+    with pytest.raises(ValueError, match="NaN"):
+        eigenmaps().fit(path)
+    with pytest.raises(ValueError, match=r"1,?234"):
+        emb.transform(path, out=tmp_path / "out.npy")
+    points[1234, 1] = 1e30
+    with pytest.raises(ValueError, match="overflow"):
+        emb.transform(write(path, points))
+    assert not (tmp_path / "out.npy").exists()
+
+
+class CountingSource(ArraySource):
+    """Points that note how large the blocks asked for are."""
+
+    def __init__(self, points):
+        super().__init__(points)
+        self.sizes = []
+
+    def _pieces(self, rows):
+        for piece in super()._pieces(rows):
+            self.sizes.append(len(piece))
+            yield piece
+
+
+def test_transform_holds_one_block_of_points_at_once(points, monkeypatch):
+    emb = eigenmaps().fit(points)
+    monkeypatch.setattr(extension, "block_rows", lambda bytes_per_row, limit=0: 256)
+    source = CountingSource(points)
+    assert isinstance(source, PointSource)
+    np.testing.assert_array_equal(emb.transform(source), emb.transform(points))
+    assert source.sizes == [256] * 11 + [184]
+
+
+def test_progress_is_told_to_a_callable(tmp_path, points, capsys):
+    told = []
+    emb = eigenmaps(verbose=lambda *message: told.append(message))
+    emb.fit_transform(write(tmp_path / "points.zarr", points))
+    stages = [stage for stage, _, _ in told]
+    assert list(dict.fromkeys(stages)) == ["reading", "landmarks", "points"]
+    for stage, total in (("reading", 3000), ("landmarks", 100), ("points", 3000)):
+        done = [message[1] for message in told if message[0] == stage]
+        assert done == sorted(done)
+        assert done[-1] == total
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_on_the_terminal_goes_to_standard_error(points, capsys):
+    eigenmaps(verbose=True).fit_transform(points)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [line.partition(",")[0] for line in err.splitlines()] == [
+        "landmarks: 100 of 100 (100%)",
+        "points: 3",
+    ]
+    with pytest.raises(TypeError, match="verbose='loud'"):
+        eigenmaps(verbose="loud").fit(points)
