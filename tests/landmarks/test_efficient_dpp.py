@@ -125,6 +125,18 @@ def test_batches_change_nothing(bandwidth, index, rng):
     assert len(draws) == 1
 
 
+@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
+def test_proposals_are_counted_up_to_the_last_landmark(index, rng):
+    X = rng.normal(size=(400, 3))
+    counts = {
+        draw_landmarks(
+            index(X), 60, 40, log_of(welsch, 2.0), np.random.default_rng(7), queries_at_once=q
+        )[1]
+        for q in (1, 7, 60)
+    }
+    assert len(counts) == 1
+
+
 def test_tree_and_scan_draw_the_same_landmarks(rng):
     X = rng.normal(size=(500, 4))
     drawn = [

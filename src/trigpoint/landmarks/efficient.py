@@ -212,156 +212,186 @@ def draw_landmarks(
     Returns them and the number of proposals. Weights are kept as logarithms: products of hundreds
     of small factors would underflow.
     """
-    points = index.points
-    n = len(points)
-    log_weights = np.zeros(n)
+    n = len(index.points)
+    drawn = _Drawn(index, log_repulsion, covariance)
     proposals: _Proposals = _UniformProposals(n)
     if queries_at_once is None:
         queries_at_once = max(1, min(index.together, k // 8, _NEIGHBORS_HELD // m))
+    foreseen = min(_FORESEEN, 8 * queries_at_once)
 
-    chosen: list[int] = []
-    radii: list[float] = []
-    spread = _Spread(index, covariance)
-    # New weights cost a pass over all points, about as much as this many rejections.
-    patience = n
-    n_proposals, rejected, size = 0, 0, min(_FORESEEN, 8 * queries_at_once)
+    n_proposals, rejected, size = 0, 0, foreseen
     # Each proposal takes two numbers from the stream; what is left over serves the next.
     numbers = np.empty((0, 2))
-    while len(chosen) < k:
-        if rejected == patience:
-            proposals, rejected = _WeightedProposals(log_weights, len(chosen), k), 0
+    while len(drawn.rows) < k:
+        # New weights cost a pass over all points, about as much as n rejections.
+        if rejected == n:
+            proposals, rejected = _WeightedProposals(drawn.log_weights, len(drawn.rows), k), 0
         if len(numbers) < size:
             numbers = np.concatenate([numbers, rng.random((size - len(numbers), 2))])
         rows = proposals.rows(numbers[:, 0])
         thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
-        race = _Race(index, m, log_repulsion, rows, thresholds)
-        draws = np.flatnonzero(thresholds <= log_weights[rows])
-        if len(draws) < min(_FORESEEN, 8 * queries_at_once):
+        race = _Race(drawn, m, rows, thresholds, foreseen)
+        if len(race.waiting) < foreseen:
             size = min(4 * size, _PROPOSALS)
-
-        # Proposals change after so many rejections, whatever the number of them drawn at once.
-        accepted, last = 0, patience - rejected
-        while len(draws) and draws[0] < last + accepted and len(chosen) < k:
-            wanted = min(queries_at_once, k - len(chosen))
-            race.look_around(draws, log_weights, wanted, last + accepted)
-            # In order, as far as neighbourhoods are known.
-            for draw in draws.tolist():
-                row = int(rows[draw])
-                if thresholds[draw] > log_weights[row]:
-                    continue
-                if draw >= last + accepted or draw not in race.known or len(chosen) == k:
-                    break
-                neighbors, distances = race.known.pop(draw)
-                log_weights[neighbors] += log_repulsion(distances)
-                log_weights[_coinciding(points, row, distances, neighbors)] = -np.inf
-                chosen.append(row)
-                radii.append(float(distances.max()))
-                spread.add(row, neighbors)
-                accepted += 1
-            if report is not None:
-                report("landmarks", len(chosen), k)
-            draws = draws[draws >= draw]
-            draws = draws[thresholds[draws] <= log_weights[rows[draws]]]
-        used = min(len(numbers), last + accepted)
+        # They change after the n-th rejection, whatever the number of proposals drawn at once.
+        used, accepted = race.run(k, queries_at_once, n - rejected, report)
         numbers = numbers[used:]
         n_proposals += used
         rejected += used - accepted
-    indices = np.array(chosen, dtype=np.int64)
-    found = Landmarks(points[indices], indices, np.array(radii), spread.covariances())
-    return found, n_proposals
+    return drawn.landmarks(), n_proposals
 
 
-class _Race:
-    """Proposals that are decided one after the other, and the neighbourhoods known of them.
-
-    Neighbourhoods are searched for several proposals at once, and where that is worth it for those
-    that will probably be accepted: with a twelfth of all points around each landmark, half of all
-    searches would be in vain. A wrong guess costs time and changes nothing.
+class _Drawn:
+    """Landmarks drawn so far, and the weights that they leave.
 
     Attributes
     ----------
-    known : dict
-        Rows and distances of the neighbours, by the number of the proposal.
+    log_weights : ndarray of shape (n,)
+    rows : list of int
     """
 
     def __init__(
         self,
         index: NeighborIndex,
-        m: int,
         log_repulsion: Callable[[np.ndarray], np.ndarray],
+        covariance: str | None,
+    ) -> None:
+        self.index = index
+        self.log_repulsion = log_repulsion
+        self.log_weights = np.zeros(len(index.points))
+        self.rows: list[int] = []
+        self._radii: list[float] = []
+        self._covariance = covariance
+        self._unmeasured: list[np.ndarray] = []
+        self._covariances: list[np.ndarray] = []
+
+    def add(self, row: int, neighbors: np.ndarray, distances: np.ndarray) -> None:
+        """Take in a landmark, which repels its neighbours."""
+        self.log_weights[neighbors] += self.log_repulsion(distances)
+        coinciding = _coinciding(self.index.points, row, distances, neighbors)
+        self.log_weights[coinciding] = -np.inf
+        self.rows.append(row)
+        self._radii.append(float(distances.max()))
+        if self._covariance is not None:
+            self._unmeasured.append(neighbors)
+            # Along the way, for several at a time: in high dimension that is much faster.
+            held = len(self._unmeasured) * len(neighbors)
+            if len(self._unmeasured) == _MEASURED_TOGETHER or held > _NEIGHBORS_HELD:
+                self._measure(self._covariance)
+
+    def _measure(self, mode: str) -> None:
+        landmarks = self.index.points[self.rows[-len(self._unmeasured) :]]
+        found = self.index.covariances(landmarks, np.array(self._unmeasured), mode)
+        self._covariances.append(found)
+        self._unmeasured = []
+
+    def landmarks(self) -> Landmarks:
+        """All of them, with radii, and covariances if these are wanted."""
+        if self._covariance is not None and self._unmeasured:
+            self._measure(self._covariance)
+        rows = np.array(self.rows, dtype=np.int64)
+        covariances = np.concatenate(self._covariances) if self._covariances else None
+        return Landmarks(self.index.points[rows], rows, np.array(self._radii), covariances)
+
+
+class _Race:
+    """Proposals from one set of weights, decided one after the other.
+
+    Neighbourhoods are searched for several at once, and where that is worth it for those that will
+    probably be accepted: with a twelfth of all points around each landmark, half of all searches
+    would be in vain. A wrong guess costs time and changes nothing.
+
+    Attributes
+    ----------
+    waiting : int64 ndarray
+        Numbers of the proposals that have not been decided and may still be accepted.
+    """
+
+    def __init__(
+        self,
+        drawn: _Drawn,
+        m: int,
         rows: np.ndarray,
         thresholds: np.ndarray,
+        foreseen: int,
     ) -> None:
-        self.known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._index = index
+        self._drawn = drawn
         self._m = m
-        self._log_repulsion = log_repulsion
         self._rows = rows
         self._thresholds = thresholds
+        self._foreseen = foreseen
+        self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._reach: dict[int, float] = {}
+        self.waiting = self._still_in(np.arange(len(rows)))
 
-    def look_around(
-        self, draws: np.ndarray, log_weights: np.ndarray, wanted: int, last: int
-    ) -> None:
-        """Search the neighbourhoods of up to `wanted` of the proposals `draws`.
+    def _still_in(self, draws: np.ndarray) -> np.ndarray:
+        return draws[self._thresholds[draws] <= self._drawn.log_weights[self._rows[draws]]]
 
-        Of those only that come before the proposal `last`, which each one accepted puts off.
+    def run(
+        self, k: int, queries_at_once: int, rejections: int, report: Report | None
+    ) -> tuple[int, int]:
+        """Decide until there are `k` landmarks, or so many rejections, or no proposals left.
+
+        Returns how many proposals were decided, and how many of them accepted.
         """
-        likely = self._likely(draws[: min(_FORESEEN, 8 * wanted)], log_weights)
-        likely = likely[likely < last + np.arange(len(likely))]
-        asked = [draw for draw in likely.tolist() if draw not in self.known][:wanted]
-        found = self._index.neighborhoods(self._index.points[self._rows[asked]], self._m)
-        self.known.update(zip(asked, _one_by_one(found), strict=True))
+        rows = self._drawn.rows
+        before = len(rows)
+        while len(self.waiting) and self.waiting[0] < rejections + len(rows) - before:
+            end = rejections + len(rows) - before
+            self._look_around(min(queries_at_once, k - len(rows)), end)
+            last = self._decide(k, end)
+            if report is not None:
+                report("landmarks", len(rows), k)
+            if len(rows) == k:
+                return last + 1, k - before
+            self.waiting = self._still_in(self.waiting[self.waiting >= last])
+        accepted = len(rows) - before
+        return min(len(self._rows), rejections + accepted), accepted
 
-    def _likely(self, draws: np.ndarray, log_weights: np.ndarray) -> np.ndarray:
+    def _decide(self, k: int, end: int) -> int:
+        """Decide in order, as far as neighbourhoods are known; return the last one looked at.
+
+        `end` is the proposal after which weights change, which each one accepted puts off.
+        """
+        for draw in self.waiting.tolist():
+            row = int(self._rows[draw])
+            if self._thresholds[draw] > self._drawn.log_weights[row]:
+                continue
+            if draw >= end or draw not in self._known:
+                break
+            self._drawn.add(row, *self._known.pop(draw))
+            end += 1
+            if len(self._drawn.rows) == k:
+                break
+        return draw
+
+    def _look_around(self, wanted: int, end: int) -> None:
+        """Search the neighbourhoods of up to `wanted` proposals that come before the `end`."""
+        likely = self._likely(self.waiting[: self._foreseen])
+        likely = likely[likely < end + np.arange(len(likely))]
+        asked = [draw for draw in likely.tolist() if draw not in self._known][:wanted]
+        index = self._drawn.index
+        found = index.neighborhoods(index.points[self._rows[asked]], self._m)
+        self._known.update(zip(asked, _one_by_one(found), strict=True))
+
+    def _likely(self, draws: np.ndarray) -> np.ndarray:
         """Those of the proposals that will probably be accepted."""
-        points = self._index.points[self._rows[draws]]
+        index = self._drawn.index
+        points = index.points[self._rows[draws]]
         new = [place for place, draw in enumerate(draws.tolist()) if draw not in self._reach]
-        guessed = self._index.reach(points[new], self._m)
+        guessed = index.reach(points[new], self._m)
         if guessed is None:
             return draws
         self._reach.update(zip(draws[new].tolist(), guessed.tolist(), strict=True))
-        log_weights = log_weights[self._rows[draws]]
+        log_weights = self._drawn.log_weights[self._rows[draws]]
         distances = np.sqrt(squared_distances(points, points))
         likely = []
         for place, draw in enumerate(draws.tolist()):
             if self._thresholds[draw] <= log_weights[place]:
                 likely.append(draw)
                 near = np.flatnonzero(distances[place] <= self._reach[draw])
-                log_weights[near] += self._log_repulsion(distances[place, near])
+                log_weights[near] += self._drawn.log_repulsion(distances[place, near])
         return np.array(likely, dtype=np.int64)
-
-
-class _Spread:
-    """Covariances of the landmarks' neighbourhoods, along the way, for several at a time."""
-
-    def __init__(self, index: NeighborIndex, mode: str | None) -> None:
-        self._index = index
-        self._mode = mode
-        self._waiting: list[tuple[int, np.ndarray]] = []
-        self._found: list[np.ndarray] = []
-
-    def add(self, row: int, neighbors: np.ndarray) -> None:
-        """Note a landmark and its neighbours."""
-        if self._mode is not None:
-            self._waiting.append((row, neighbors))
-            if len(self._waiting) >= max(
-                1, min(_MEASURED_TOGETHER, _NEIGHBORS_HELD // len(neighbors))
-            ):
-                self._measure()
-
-    def covariances(self) -> np.ndarray | None:
-        """Covariances of all landmarks, in order; None if they are not wanted."""
-        if self._waiting:
-            self._measure()
-        return np.concatenate(self._found) if self._found else None
-
-    def _measure(self) -> None:
-        rows, neighbors = zip(*self._waiting, strict=True)
-        landmarks = self._index.points[list(rows)]
-        assert self._mode is not None
-        self._found.append(self._index.covariances(landmarks, np.array(neighbors), self._mode))
-        self._waiting = []
 
 
 def _one_by_one(found: Iterable[Neighborhoods]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
