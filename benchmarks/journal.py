@@ -54,7 +54,8 @@ class Journal:
         Measurements of one method on growing data share a ``family``. Too slow is what would break
         the time limit if time grew no faster than the number of points.
         """
-        for other, result in self._family(spec):
+        # The largest first, which says most.
+        for other, result in sorted(self._family(spec), key=lambda pair: -pair[0]["n"]):
             error, n = result.get("error"), other["n"]
             if error:
                 return error if n == spec["n"] else f"not tried: {error} at n = {n:,}"

@@ -230,7 +230,11 @@ def test_points_far_from_every_landmark_get_finite_coordinates(space):
     landmarks, graph, _ = space
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     far = landmarks[:2] + 1e4
-    for support in (AllLandmarks(landmarks, graph.bandwidths), GraphNeighbors(landmarks, graph)):
+    for support in (
+        AllLandmarks(landmarks, graph.bandwidths),
+        NearestLandmarks(landmarks, graph.bandwidths, 5),
+        GraphNeighbors(landmarks, graph),
+    ):
         extension = MarkovExtension(support, spectrum.coordinates, np.ones(3))
         found = extend(extension, far)
         assert np.isfinite(found).all()
@@ -257,3 +261,22 @@ def test_products_of_float32_are_refined_within_far_clusters(rng):
         for dtype in (np.float32, np.float64)
     )
     np.testing.assert_allclose(single, double, atol=1e-3)
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4])
+def test_float32_far_from_the_origin_is_moved_with_the_landmarks(offset, rng):
+    X = (rng.normal(size=(300, 20)) + offset).astype(np.float32)
+    landmarks = X[:40]
+    support = AllLandmarks(landmarks, np.ones(40))
+    squares = support.log_weights(X).squares
+    expected = cdist(X.astype(float), landmarks.astype(float), "sqeuclidean")
+    np.testing.assert_allclose(squares, expected, atol=1e-4)
+
+
+def test_points_beyond_every_kernel_take_the_nearest_landmark(rng):
+    landmarks = rng.normal(size=(50, 2)) * 1e-6
+    graph = KNNGraph(5, metric="euclidean").build(Landmarks(landmarks))
+    spectrum = laplacian_eigenmaps(graph.weights, 2)
+    extension = MarkovExtension(GraphNeighbors(landmarks, graph), spectrum.coordinates, np.ones(2))
+    found = extend(extension, np.full((1, 2), 1e152))
+    assert (np.abs(found - spectrum.coordinates).max(axis=1) < 1e-12).any()

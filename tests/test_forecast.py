@@ -38,6 +38,11 @@ def test_stages_add_up_and_the_text_says_so():
     assert tp.forecast(10**8, 3, 1000).seconds > 20 * expected.seconds
 
 
+@pytest.mark.parametrize("shape", [(10, 3, 3), (2, 1, 2), (500, 30_000, 10)])
+def test_odd_shapes_have_a_forecast(shape):
+    assert 0 < tp.forecast(*shape, n_components=1).seconds < np.inf
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="k=20 is too large"):
         tp.forecast(10, 3, 20)

@@ -113,6 +113,22 @@ def test_variances_within_far_clusters_keep_their_digits(rng):
         np.testing.assert_allclose(found, cluster.var(axis=0), rtol=1e-9)
 
 
+def test_variances_of_huge_values_do_not_overflow(rng):
+    points = (rng.uniform(-1, 1, size=(2000, 17)) * 1e18).astype(np.float32)
+    index = ScanIndex(points)
+    _, diagonal = neighborhood_covariances(index, points[:3], 1900, "diag")
+    np.testing.assert_allclose(diagonal, np.full((3, 17), 1e36 / 3), rtol=0.2)
+
+
+@pytest.mark.parametrize("m", [5, 400])
+def test_variances_by_products_and_by_fetching_agree(m, rng):
+    points = rng.normal(size=(3000, 30))
+    index = ScanIndex(points)
+    found = next(index.neighborhoods(points[:40], m)).rows
+    by_fetching = [points[rows].var(axis=0) for rows in found]
+    np.testing.assert_allclose(index.covariances(points[:40], found, "diag"), by_fetching)
+
+
 def test_neighborhood_covariances_of_a_plane_are_flat(rng):
     points = np.column_stack([rng.uniform(size=(2000, 2)), np.zeros(2000)])
     index = TreeIndex(points)

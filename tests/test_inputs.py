@@ -110,6 +110,25 @@ def test_writing_over_what_is_read_is_refused(tmp_path, points):
     np.testing.assert_array_equal(np.load(path), points)
 
 
+def test_what_cannot_be_written_is_refused_before_the_fit(tmp_path, points):
+    path = write(tmp_path / "points.npy", points)
+    emb = eigenmaps()
+    for out in (tmp_path / "nowhere" / "Y.npy", tmp_path / "Y.xlsx"):
+        with pytest.raises((ValueError, OSError)):
+            emb.fit_transform(points, out=out)
+    with pytest.raises(ValueError, match=r"points\.npy"):
+        emb.fit_transform(path, out=path)
+    assert not hasattr(emb, "embedding_")
+
+
+def test_a_file_and_a_frame_cannot_both_be_had(tmp_path, points):
+    emb = eigenmaps().set_output(transform="pandas").fit(points)
+    with pytest.raises(ValueError, match="ask for a pandas frame"):
+        emb.transform(points, out=tmp_path / "Y.npy")
+    assert not (tmp_path / "Y.npy").exists()
+    assert list(emb.transform(points).columns) == list(emb.get_feature_names_out())
+
+
 def test_columns_must_be_those_of_the_fit(tmp_path, points):
     emb = eigenmaps().fit(write(tmp_path / "points.parquet", points))
     assert list(emb.feature_names_in_) == ["x", "y", "z"]

@@ -63,8 +63,9 @@ def test_neighbourhoods_are_what_the_query_finds(rng):
         np.testing.assert_array_equal(
             np.sort(np.concatenate([some.rows for some in found])), np.sort(rows)
         )
-        np.testing.assert_array_equal(
-            np.sort(np.concatenate([some.distances for some in found])), distances
+        # By products, distances are as precise as the points; ordered ones are computed again.
+        np.testing.assert_allclose(
+            np.sort(np.concatenate([some.distances for some in found])), distances, rtol=1e-5
         )
         assert index.rows_computed == 180
 
@@ -85,6 +86,32 @@ def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
     np.testing.assert_array_equal(rows, by_definition(points, points[:17], 30)[1])
     # Queries are filled up to a whole tile.
     assert shapes == [(32, 32)] * 31 + [(32, 8)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_order_ties_by_row_too(dtype, rng):
+    """A grid far from the origin, centred by what is no multiple of its step."""
+    points = (rng.integers(0, 3, size=(600, 20)) + 100).astype(dtype)
+    points[0] += 0.25
+    _, rows = ScanIndex(points).query(points[:20], 100)
+    np.testing.assert_array_equal(rows, by_definition(points, points[:20], 100)[1])
+
+
+def test_copies_take_two_passes_at_most(rng, monkeypatch):
+    """Most of the points are one: their distances differ from 0 by rounding only."""
+    points = rng.normal(size=(5000, 20)).astype(np.float32) + 3
+    points[::2] = points[0]
+    passes = []
+
+    def candidates(self, *arguments):
+        passes.append(1)
+        return original(self, *arguments)
+
+    original = ScanIndex._candidates
+    monkeypatch.setattr(ScanIndex, "_candidates", candidates)
+    _, rows = ScanIndex(points).query(points[:10], 60)
+    np.testing.assert_array_equal(rows, by_definition(points, points[:10], 60)[1])
+    assert len(passes) <= 2
 
 
 def test_more_ties_than_candidates_have_room_for(rng):

@@ -185,13 +185,16 @@ class GraphNeighbors:
             self._log_factors = np.log(factors)
         bandwidths = np.maximum(graph.bandwidths[:, None], graph.bandwidths[measured])
         self._half_precisions = 0.5 / bandwidths**2
-        self._coordinates = np.ascontiguousarray(
-            landmarks.astype(np.float64)[measured].transpose(0, 2, 1)
-        )
+        self._measured = measured
+        self._coordinates = None
+        if not self._search.by_products:
+            self._coordinates = np.ascontiguousarray(
+                landmarks.astype(np.float64)[measured].transpose(0, 2, 1)
+            )
         self.row_bytes = 8 * _BLENDED * width + self._search.row_bytes
 
     def log_weights(self, X: np.ndarray) -> Rows:
-        """Logarithms of share, kernel and factor of each place, the largest of each point 0."""
+        """Logarithms of share, kernel and factor of each place."""
         from trigpoint.compiled.extension import graph_exponents
 
         (values, nearest, columns), shares = self._squares(X)
@@ -211,9 +214,15 @@ class GraphNeighbors:
     def _squares(self, X: np.ndarray) -> tuple[Rows, np.ndarray]:
         from trigpoint.compiled.extension import graph_squares
 
-        nearest, shares = self._search.shares(X, self._search.squares_if_dense(X))
+        to_all = self._search.squares_if_dense(X)
+        nearest, shares = self._search.shares(X, to_all)
         squares = np.empty((*nearest.shape, self._columns.shape[1]))
-        graph_squares(X, nearest, self._coordinates, squares)
+        if to_all is None:
+            assert self._coordinates is not None
+            graph_squares(X, nearest, self._coordinates, squares)
+        else:
+            places = self._measured[nearest].reshape(len(X), -1)
+            squares[:] = np.take_along_axis(to_all, places, axis=1).reshape(squares.shape)
         return Rows(squares, nearest, self._columns), shares
 
 
@@ -230,13 +239,12 @@ class _LandmarkSearch:
     ) -> None:
         self._landmarks = landmarks.astype(np.float64, copy=False)
         self._tolerance = _TOLERANCE * smallest_bandwidth**2
-        self._centre = self._landmarks.mean(axis=0)
-        self._centred: dict[np.dtype, tuple[np.ndarray, np.ndarray]] = {}
-        self._by_products = landmarks.shape[1] > TREE_MAX_DIMENSION
+        self._centred: dict[np.dtype, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self.by_products = landmarks.shape[1] > TREE_MAX_DIMENSION
         # A bare tree: which of equally far landmarks comes last makes no difference here, and
         # sorting that out for millions of points on a grid would.
-        self._tree = None if self._by_products else cKDTree(landmarks)
-        self.row_bytes = 4 * len(landmarks) if dense or self._by_products else 0
+        self._tree = None if self.by_products else cKDTree(landmarks)
+        self.row_bytes = 4 * len(landmarks) if dense or self.by_products else 0
 
     def squares(self, X: np.ndarray) -> np.ndarray:
         """Squared distances from each point to all landmarks, by a product around their centre.
@@ -246,8 +254,8 @@ class _LandmarkSearch:
         """
         from trigpoint.compiled.extension import squares_from_products
 
-        landmarks, landmark_norms = self._around_centre(X.dtype)
-        around = X - self._centre.astype(X.dtype)
+        centre, landmarks, landmark_norms = self._around_centre(X.dtype)
+        around = X - centre
         norms = np.einsum("ij,ij->i", around, around)
         rounding = 8 * np.finfo(X.dtype).eps * (norms.max() + landmark_norms.max())
         if X.dtype == np.float32 and rounding > self._tolerance:
@@ -256,17 +264,19 @@ class _LandmarkSearch:
         squares_from_products(squares, norms, landmark_norms)
         return squares
 
-    def _around_centre(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """Landmarks around their centre and their squared norms, in either precision."""
+    def _around_centre(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Centre, landmarks around it and their squared norms, in either precision."""
         if dtype not in self._centred:
-            around = self._landmarks - self._centre
+            # Rounded first: points and landmarks are to be moved by the same vector.
+            centre = self._landmarks.mean(axis=0).astype(dtype)
+            around = self._landmarks - centre
             norms = np.einsum("ij,ij->i", around, around)
-            self._centred[dtype] = around.astype(dtype), norms.astype(dtype)
+            self._centred[dtype] = centre, around.astype(dtype), norms.astype(dtype)
         return self._centred[dtype]
 
     def squares_if_dense(self, X: np.ndarray) -> np.ndarray | None:
         """Squared distances to all landmarks where the search is by products, else None."""
-        return self.squares(X) if self._by_products else None
+        return self.squares(X) if self.by_products else None
 
     def shares(self, X: np.ndarray, to_all: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Few nearest landmarks of each point and their shares in it, continuous in the point."""
@@ -354,10 +364,14 @@ class MarkovExtension:
 
     def coordinates(self, X: np.ndarray) -> np.ndarray:
         """Coordinates (b, l) of a block of points."""
+        from trigpoint.compiled.extension import shift_largest_to_zero
+
         rows = self._support.log_weights(X)
         if isinstance(rows, DenseRows):
             sums = self._dense_sums(rows)
         else:
+            # Without the shift, which cancels in a mean, the weights of far points would vanish.
+            shift_largest_to_zero(rows.values)
             sums = _kernel_sums(rows, self._scaled)
         return sums[:, :-1] / sums[:, -1:]
 
@@ -461,6 +475,8 @@ def extend(
 
     # Blocks are what runs side by side: products within them keep to their thread.
     with one_blas_thread():
+        # One row first, alone: what is prepared for a precision is prepared once.
+        fill(slice(0, 1))
         for _ in thread_map(fill, row_blocks(len(X), rows), n_threads):
             pass
     return result

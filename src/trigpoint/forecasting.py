@@ -12,12 +12,19 @@ from trigpoint.geometry import covariance_mode
 from trigpoint.landmarks import EfficientDPP
 from trigpoint.landmarks.efficient import resolve_n_neighbors
 from trigpoint.manifold import LaplacianEigenmaps
-from trigpoint.neighbors import SCAN_BYTES, TREE_MAX_DIMENSION, ScanIndex, neighbor_index
+from trigpoint.neighbors import (
+    SCAN_BYTES,
+    TREE_MAX_DIMENSION,
+    ScanIndex,
+    bucket_size,
+    neighbor_index,
+)
 from trigpoint.threads import thread_count
 
-# Numbers and landmarks of the trial run.
+# Numbers and landmarks of the trial run, and the fewest points.
 _TRIAL_VALUES = 3_000_000
 _TRIAL_LANDMARKS = 500
+_TRIAL_ROWS = 400
 
 # Proposals searched in vain, and passes over the points with fewer queries than they have room for.
 _UNFILLED = 1.5
@@ -118,7 +125,7 @@ def _bytes(
     # a few blocks for each thread.
     selection = 8 * n
     if d <= TREE_MAX_DIMENSION:
-        selection += (d * itemsize + 4) * n
+        selection += (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
     else:
         selection += 8 * n + n_threads * SCAN_BYTES
     # Rows and distances of the neighbourhoods that are held at once, and waiting covariances.
@@ -133,8 +140,8 @@ def _seconds(
     n: int, d: int, k: int, m: int, n_components: int, dtype: np.dtype, n_jobs: int
 ) -> dict[str, float]:
     """Seconds of each stage, scaled from a trial run."""
-    X = _trial_points(min(n, _TRIAL_VALUES // max(d, 10)), d, dtype)
-    n0, k0 = len(X), min(k, len(X) // 10, _TRIAL_LANDMARKS)
+    X = _trial_points(max(_TRIAL_ROWS, min(n, _TRIAL_VALUES // max(d, 10))), d, dtype)
+    n0, k0 = len(X), min(max(k, 4), len(X) // 10, _TRIAL_LANDMARKS)
     l0 = min(n_components, k0 // 2)
     # Once on few points, so that loading and compiling the loops is not part of it.
     LaplacianEigenmaps(1, landmarks=16, random_state=0, n_jobs=n_jobs).fit_transform(X[:200])

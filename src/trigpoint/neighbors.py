@@ -1,7 +1,7 @@
 """Exact nearest neighbours of a few queries among many points.
 
 Two indexes share one contract: of equally distant points those with lower rows are taken, and the
-answer depends neither on the number of threads nor on the other queries.
+answer does not depend on the number of threads.
 """
 
 from abc import ABC, abstractmethod
@@ -27,6 +27,10 @@ SCAN_BYTES = 8 * 2**20
 # Rows of a product are filled up to a multiple of this.
 _PADDING = 32
 
+# Fetching one point costs as much as multiplying so many; queries multiplied at once.
+_FETCHING = 32
+_MARKED_TOGETHER = 512
+
 # Points that tell how far a query's neighbours reach.
 _SAMPLE = 2048
 
@@ -42,6 +46,7 @@ class Neighborhoods(NamedTuple):
     ----------
     rows : int64 ndarray of shape (q, m)
     distances : float64 ndarray of shape (q, m)
+        As precise as the points are, at least.
     """
 
     rows: np.ndarray
@@ -101,11 +106,15 @@ class NeighborIndex(ABC):
         start = 0
         for found in self.neighborhoods(queries, m):
             part = slice(start, start + len(found.rows))
-            order = np.lexsort((found.rows, found.distances))
-            distances[part] = np.take_along_axis(found.distances, order, axis=1)
+            exact = self._exact_distances(queries[part], found)
+            order = np.lexsort((found.rows, exact))
+            distances[part] = np.take_along_axis(exact, order, axis=1)
             rows[part] = np.take_along_axis(found.rows, order, axis=1)
             start = part.stop
         return distances, rows
+
+    def _exact_distances(self, queries: np.ndarray, found: Neighborhoods) -> np.ndarray:
+        return found.distances
 
 
 def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
@@ -121,10 +130,15 @@ def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 
     n_threads : int, default=1
     """
     if points.shape[1] <= TREE_MAX_DIMENSION:
-        return TreeIndex(points, n_threads, bucket=min(max(m // 16, 8), 512))
+        return TreeIndex(points, n_threads, bucket=bucket_size(m))
     # A power of two, of which a last, unfilled group wastes little.
     together = 2 ** min(max((n_queries // 8).bit_length(), 3), 7)
     return ScanIndex(points, n_threads, together=together)
+
+
+def bucket_size(m: int) -> int:
+    """Points in a bucket of a tree that is asked for `m` neighbours."""
+    return min(max(m // 16, 8), 512)
 
 
 def query_tree(
@@ -154,7 +168,10 @@ def _query_blocks(n_queries: int, m: int, n_threads: int) -> Iterator[slice]:
 
 def coincident_rows(points: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Rows of `points` that equal `point` in every coordinate."""
-    return np.flatnonzero((points == point).all(axis=1))
+    blocks = row_blocks(len(points), block_rows(points.shape[1]))
+    return np.concatenate(
+        [part.start + np.flatnonzero((points[part] == point).all(axis=1)) for part in blocks]
+    )
 
 
 class TreeIndex(NeighborIndex):
@@ -196,10 +213,10 @@ class ScanIndex(NeighborIndex):
 
     A product finds the candidates, with an error bound that lets no neighbour slip; distances are
     computed again from differences where rounding would be seen in them. Points are taken block by
-    block, each with several queries, so that they may lie in a file: memory does not grow with
-    their number. The blocks do not depend on the number of threads, nor does a last bit of any
-    distance; and queries are filled up to whole tiles of a product, so that usually it does not
-    depend on who is asked together either.
+    block, each with several queries, so that they may lie in a file: only the neighbours, and few
+    more, are kept in memory. The blocks do not depend on the number of threads, nor does the last
+    bit of any distance; and queries are filled up to whole tiles of a product, so that usually it
+    does not depend on who is asked together either.
     """
 
     name = "products"
@@ -241,7 +258,8 @@ class ScanIndex(NeighborIndex):
         waiting = np.arange(len(queries))
         while len(waiting):
             share = min(1.0, share + 4 * np.sqrt(share / len(self._sample)))
-            cuts = self._quantile(padded, norms, share)
+            cuts = np.full(len(queries), -np.inf)
+            cuts[waiting] = self._quantile(padded, norms, share)[waiting]
             candidates = self._candidates(padded, norms, cuts)
 
             def find(
@@ -274,6 +292,13 @@ class ScanIndex(NeighborIndex):
         padded[: len(queries)] = self._shifted(queries)
         return padded, _square_norms(padded[: len(queries)])
 
+    def _exact_distances(self, queries: np.ndarray, found: Neighborhoods) -> np.ndarray:
+        """Distances from differences: in products, equal ones may differ by a rounding error."""
+        from trigpoint.compiled.moments import squares_to
+
+        pairs = zip(found.rows, np.asarray(queries), strict=True)
+        return np.sqrt([squares_to(self.points, rows, query) for rows, query in pairs])
+
     def reach(self, queries: np.ndarray, m: int) -> np.ndarray:
         """Guess the distance (q,) to the `m`-th neighbour from a sample of the points."""
         padded, norms = self._padded(queries)
@@ -281,11 +306,11 @@ class ScanIndex(NeighborIndex):
         return np.sqrt(np.maximum(squares, 0))
 
     def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
-        """Squared distance within which a share of the points lies, as a sample has it."""
+        """Squared distance within which a share of the points lies for sure, as a sample has it."""
         if share >= 1:
             return np.full(len(norms), np.inf)
         products = (padded @ self._sample.T)[: len(norms)]
-        squares = norms[:, None] + self._sample_norms - 2 * products
+        squares = (1 + self._rounding) * (norms[:, None] + self._sample_norms) - 2 * products
         rank = int(share * squares.shape[1])
         return np.partition(squares, rank, axis=1)[:, rank]
 
@@ -313,8 +338,16 @@ class ScanIndex(NeighborIndex):
         These read each point once for many queries, where memory is too slow to fetch every
         query's neighbours.
         """
-        if mode == "full":
+        m = neighbors.shape[1]
+        # A product reads all points at many times the speed of fetching some of them.
+        if mode == "full" or _FETCHING * m < len(self.points):
             return super().covariances(queries, neighbors, mode)
+        if len(queries) > _MARKED_TOGETHER:
+            parts = (
+                self.covariances(queries[part], neighbors[part], mode)
+                for part in row_blocks(len(queries), _MARKED_TOGETHER)
+            )
+            return np.concatenate(list(parts))
         sums, sums_of_squares = np.zeros((2, *queries.shape))
         width = (queries.shape[1] + len(queries)) * self.points.itemsize
         blocks = row_blocks(len(self.points), block_rows(width, SCAN_BYTES))
@@ -324,12 +357,13 @@ class ScanIndex(NeighborIndex):
             ):
                 sums += some
                 sums_of_squares += some_of_squares
-        m = neighbors.shape[1]
         mean_squares = sums_of_squares / m
-        variances = np.maximum(mean_squares - np.square(sums / m), 0)
+        with np.errstate(invalid="ignore"):
+            variances = np.maximum(mean_squares - np.square(sums / m), 0)
         # Far from the centre, beside their spread, sums of squares have too few digits.
         error = 16 * np.finfo(self.points.dtype).eps * mean_squares.max(axis=1)
-        poor = np.flatnonzero(error > 1e-3 * variances.mean(axis=1))
+        # Written so that overflow counts as none at all.
+        poor = np.flatnonzero(~(error < 1e-3 * variances.mean(axis=1)))
         if len(poor):
             variances[poor] = super().covariances(queries[poor], neighbors[poor], mode)
         return variances
@@ -341,7 +375,9 @@ class ScanIndex(NeighborIndex):
         block = self._shifted(self.points[part])
         marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
         mark(neighbors, part.start, marks)
-        return marks @ block, marks @ np.square(block)
+        # Overflow shows in the variances, which are then computed from differences.
+        with np.errstate(over="ignore"):
+            return marks @ block, marks @ np.square(block)
 
     def _blocks(self) -> Iterator[slice]:
         return row_blocks(len(self.points), self._block)

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, TextIO
 
 # Called as report(stage, done, total).
@@ -13,7 +14,7 @@ _SECONDS_BETWEEN = 0.1
 
 def reporter(verbose: Any) -> Report:
     """Return what `verbose` asks for: silence, lines on the terminal, or the user's callable."""
-    if isinstance(verbose, bool):
+    if isinstance(verbose, Integral):
         return TerminalReport(sys.stderr) if verbose else _silent
     if callable(verbose):
         own: Report = verbose

@@ -1,10 +1,10 @@
 """Threads: how many, and an ordered map over them."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -46,13 +46,37 @@ def thread_map(
                 future.cancel()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _OneBlasThread:
+    """Limits the threads of BLAS from the first that enters to the last that leaves.
+
+    The limit is the whole process's: of two calls that overlap, the second would otherwise take the
+    first one's limit for the user's setting, and leave it behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._controller: ThreadpoolController | None = None
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                # Looking for the libraries takes longer than many a product: once.
+                self._controller = self._controller or ThreadpoolController()
+                self._limiter = self._controller.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_BLAS = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """Keep matrix products to the thread that asks for them, while threads of our own run."""
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    # Looking for the libraries takes longer than many a product.
-    return ThreadpoolController()
+    return _BLAS

@@ -61,25 +61,35 @@ def graph_exponents(
     half_precisions: np.ndarray,
     log_factors: np.ndarray,
 ) -> None:
-    """Turn `squares` of `graph_squares` into logarithms of weights, the largest of a point 0.
-
-    Without that shift, which cancels in a mean, the weights of far points would all vanish.
-    """
+    """Turn `squares` of `graph_squares` into logarithms of weights."""
     parts, width = squares.shape[1:]
     for i in range(len(squares)):
-        most = -np.inf
         for p in range(parts):
             own = nearest[i, p]
             log_share = math.log(shares[i, p]) if shares[i, p] > 0 else -np.inf
             for j in range(width):
-                exponent = (
+                squares[i, p, j] = (
                     log_share + log_factors[own, j] - squares[i, p, j] * half_precisions[own, j]
                 )
-                squares[i, p, j] = exponent
-                most = max(most, exponent)
+
+
+@compiled
+def shift_largest_to_zero(exponents: np.ndarray) -> None:
+    """Shift the (parts, width) exponents of each point so that the largest is 0.
+
+    Where all are infinitely small, the first place stands alone, the nearest landmark's.
+    """
+    parts, width = exponents.shape[1:]
+    for i in range(len(exponents)):
+        most = -np.inf
         for p in range(parts):
             for j in range(width):
-                squares[i, p, j] -= most
+                most = max(most, exponents[i, p, j])
+        if most == -np.inf:
+            exponents[i, 0, 0] = most = 0.0
+        for p in range(parts):
+            for j in range(width):
+                exponents[i, p, j] -= most
 
 
 @compiled

@@ -50,7 +50,8 @@ def build_tree(points: np.ndarray, bucket: int) -> Tree:
         lower, upper = np.empty((room, d)), np.empty((room, d))
         used = _split_all(tree_points, rows, bucket, starts, stops, children, lower, upper)
         if used >= 0:
-            parts = (part[:used] for part in (starts, stops, children, lower, upper))
+            # Copies, which give back the room that was not used.
+            parts = (part[:used].copy() for part in (starts, stops, children, lower, upper))
             return Tree(tree_points, rows, *parts)
         # Points that lie very unevenly leave many buckets nearly empty.
         room *= 4

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -22,9 +23,9 @@ from trigpoint.extension import (
     Support,
     extended_blocks,
 )
-from trigpoint.files import open_writer, refuse_same_file
+from trigpoint.files import open_writer, read_points, refuse_same_file
 from trigpoint.graph import METRICS, KNNGraph, precomputed_graph
-from trigpoint.inputs import points_to_fit, points_to_transform
+from trigpoint.inputs import is_file, points_to_fit, points_to_transform
 from trigpoint.landmarks import choose_landmarks
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.progress import reporter
@@ -146,6 +147,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             In the precision of `X`; or the path that was written.
         """
         check_is_fitted(self)
+        self._check_out(out)
         source = points_to_transform(self, X)
         n_threads = thread_count(self.n_jobs)
         report = reporter(self.verbose)
@@ -167,7 +169,23 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
     ) -> Any:
         """Fit, and return the coordinates of the same rows; see `fit` and `transform`."""
+        self._check_out(out)
+        if out is not None and is_file(X):
+            refuse_same_file(read_points(X), out)
         return self.fit(X, y).transform(X, out=out)
+
+    def _check_out(self, out: str | os.PathLike[str] | None) -> None:
+        """Refuse what cannot be written before any work is done."""
+        if out is None:
+            return
+        open_writer(out, 1, 1)
+        config = getattr(self, "_sklearn_output_config", {}).get("transform")
+        container = config or get_config()["transform_output"]
+        if container != "default":
+            raise ValueError(
+                f"out={os.fspath(out)!r} writes a file, but set_output or set_config ask for a "
+                f"{container} frame: leave out one of them"
+            )
 
     @property
     def _n_features_out(self) -> int:
