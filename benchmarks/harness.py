@@ -27,7 +27,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FIT_LIMIT = 600  # seconds
-QUICK_FIT_LIMIT = 15
+QUICK_FIT_LIMIT = 10
 REST_LIMIT = 1800.0  # seconds for the data and the quality of the result
 MEMORY_LIMIT = 16e9  # bytes
 SAMPLING = 0.05  # seconds between two looks at a worker's memory
