@@ -245,8 +245,8 @@ def _describe(report: Report, latest: Journal, quick: bool) -> None:
             f"is beyond the input (read from {where or 'the system'}). MB and GB are powers of "
             "ten.",
             f"A fit is stopped after {limit} s or beyond {MEMORY_LIMIT / 1e9:.0f} GB, and "
-            "its row says so. What a method could not do on fewer points is not tried on more, nor what "
-            "would break the limit if its time grew in proportion to the points.",
+            "its row says so. What a method could not do on fewer points is not tried on more, nor "
+            "what would break the limit if its time grew in proportion to the points.",
             "Peers are set up as their documentation recommends.",
         ]
     )

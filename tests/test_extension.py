@@ -280,3 +280,14 @@ def test_points_beyond_every_kernel_take_the_nearest_landmark(rng):
     extension = MarkovExtension(GraphNeighbors(landmarks, graph), spectrum.coordinates, np.ones(2))
     found = extend(extension, np.full((1, 2), 1e152))
     assert (np.abs(found - spectrum.coordinates).max(axis=1) < 1e-12).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_isomap_of_far_points_grows_with_their_distance(dtype, rng):
+    landmarks = rng.normal(size=(60, 3))
+    graph = KNNGraph(8, metric="euclidean").build(Landmarks(landmarks))
+    paths = geodesics(graph.lengths)
+    support = GraphNeighbors(landmarks, graph)
+    extension = GeodesicExtension(support, paths, classical_scaling(paths, 2))
+    near, far = (extend(extension, np.array([[s, 0, 0]], dtype=dtype)) / s for s in (1e4, 1e8))
+    np.testing.assert_allclose(far, near, rtol=1e-2)

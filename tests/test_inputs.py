@@ -107,7 +107,32 @@ def test_writing_over_what_is_read_is_refused(tmp_path, points):
     emb = eigenmaps().fit(path)
     with pytest.raises(ValueError, match=r"points\.npy"):
         emb.transform(path, out=path)
+    with pytest.raises(ValueError, match="is being read"):
+        emb.transform(np.load(path, mmap_mode="r"), out=path)
     np.testing.assert_array_equal(np.load(path), points)
+
+    import zarr
+
+    folder = write(tmp_path / "points.zarr", points)
+    with pytest.raises(ValueError, match="is being read"):
+        emb.transform(zarr.open(folder), out=folder)
+    with pytest.raises(TypeError, match="out=5 is not a path"):
+        emb.transform(points, out=5)
+
+
+def test_a_source_is_an_array_to_numpy(tmp_path, points):
+    source = tp.read_points(write(tmp_path / "points.parquet", points))
+    assert len(source) == len(points)
+    np.testing.assert_array_equal(np.asarray(source), points)
+
+
+def test_the_index_of_pandas_is_no_coordinate(tmp_path, points):
+    import pandas as pd
+
+    pd.DataFrame(points, columns=["x", "y", "z"]).to_csv(tmp_path / "frame.csv")
+    source = tp.read_points(tmp_path / "frame.csv")
+    assert source.feature_names == ["x", "y", "z"]
+    np.testing.assert_allclose(np.asarray(source), points, rtol=1e-6)
 
 
 def test_what_cannot_be_written_is_refused_before_the_fit(tmp_path, points):
@@ -146,8 +171,12 @@ def test_values_are_checked_in_files_too(tmp_path, points):
     points = points.copy()
     points[1234, 1] = np.nan
     path = write(tmp_path / "points.npy", points)
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(
+        ValueError, match=r"points\.npy has a missing or infinite value .* row 1234"
+    ):
         eigenmaps().fit(path)
+    with pytest.raises(ValueError, match="path of the points is empty"):
+        eigenmaps().fit("")
     with pytest.raises(ValueError, match=r"1,?234"):
         emb.transform(path, out=tmp_path / "out.npy")
     points[1234, 1] = 1e30

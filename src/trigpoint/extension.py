@@ -32,6 +32,9 @@ _FOLLOWED = 1e-6
 # A squared distance may be off by this share of the squared bandwidth.
 _TOLERANCE = 1e-4
 
+# Points are far if the way to a landmark is so many times the longest between landmarks.
+_FAR = 10.0
+
 # So many nearest landmarks share their neighbourhoods with a point that follows the graph.
 _BLENDED = 3
 
@@ -424,19 +427,33 @@ class GeodesicExtension:
 
     def coordinates(self, X: np.ndarray) -> np.ndarray:
         """Coordinates (b, l) of a block of points."""
-        from trigpoint.compiled.extension import shortest_paths
-
-        # Reading these is what costs: for float32 points, half of it.
-        if X.dtype not in self._geodesics:
-            self._geodesics[X.dtype] = self._geodesics[np.dtype(np.float64)].astype(X.dtype)
-        geodesics = self._geodesics[X.dtype]
-        paths = np.empty((len(X), len(geodesics)), dtype=X.dtype)
         result = np.zeros((len(X), self.n_components))
         for shares, lengths, columns in self._support.starts(X):
-            shortest_paths(lengths.astype(X.dtype), columns, geodesics, paths)
-            squares = np.square(paths, dtype=np.float64)
+            squares = self._squared_paths(lengths, columns, X.dtype)
             result += shares[:, None] * (self._offset - squares @ self._components / 2)
         return result
+
+    def _squared_paths(
+        self, lengths: np.ndarray, columns: np.ndarray, dtype: np.dtype
+    ) -> np.ndarray:
+        """Squared shortest paths (b, k) to all landmarks, up to a constant for each point."""
+        from trigpoint.compiled.extension import shortest_paths
+
+        exact = self._geodesics[np.dtype(np.float64)]
+        far = lengths[np.isfinite(lengths)].max(initial=0) > _FAR * exact.max()
+        # Reading geodesics is what costs: for float32 points, half of it. Beside a long way to the
+        # landmarks, though, they would be lost.
+        dtype = exact.dtype if far else dtype
+        if dtype not in self._geodesics:
+            self._geodesics[dtype] = exact.astype(dtype)
+        paths = np.empty((len(lengths), len(exact)), dtype=dtype)
+        shortest_paths(lengths.astype(dtype), columns, self._geodesics[dtype], paths)
+        if not far:
+            return np.square(paths, dtype=np.float64)
+        # Components sum to zero, so that a constant does not matter; differences of squares that
+        # are products keep their digits.
+        first = paths[:, :1]
+        return (paths - first) * (paths + first)
 
 
 def _kernel_sums(rows: Rows, values: np.ndarray) -> np.ndarray:

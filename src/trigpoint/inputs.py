@@ -1,6 +1,7 @@
 """What users pass as points: arrays, which scikit-learn validates, and files, which are read."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from trigpoint.checks import check_magnitude, refuse_masked
 from trigpoint.files import PointSource, load, read_points
+from trigpoint.points import block_rows
 from trigpoint.progress import Report
 
 _DTYPES = [np.float64, np.float32]
@@ -29,7 +31,13 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
     source = read_points(X) if is_file(X) else None
     if source is not None:
         X = load(source, progress=lambda done, total: report("reading", done, total))
-    X = validate_data(estimator, X, dtype=_DTYPES, ensure_min_samples=2)
+        if source.array() is not None:
+            # What is mapped and not read has not been looked at; this names the row.
+            for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
+                pass
+    X = validate_data(
+        estimator, X, dtype=_DTYPES, ensure_min_samples=2, ensure_all_finite=source is None
+    )
     check_magnitude(X)
     if source is not None and source.feature_names is not None:
         estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
@@ -40,9 +48,13 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
     """Validate points for `transform`, as far as that is possible before they are read."""
     refuse_masked(X)
     if not is_file(X):
+        mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
         X = validate_data(estimator, X, dtype=_DTYPES, reset=False)
         check_magnitude(X, may_be_tiny=True)
-        return read_points(X)
+        source = read_points(X)
+        # So that nothing is written over the file that a memory map reads.
+        source.path = None if mapped is None else Path(mapped)
+        return source
     source = read_points(X)
     if source.shape[1] != estimator.n_features_in_:
         raise ValueError(

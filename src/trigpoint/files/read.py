@@ -95,6 +95,8 @@ def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> Point
 
 
 def _read_path(text: str, key: str | None, columns: Any) -> PointSource:
+    if not text:
+        raise ValueError("the path of the points is empty: name a file")
     path, key = _split_key(text, key)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from trigpoint.checks import check_count
 
@@ -53,6 +54,14 @@ class PointSource(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} {self.shape} {self.dtype}>"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """All points in memory, for ``np.asarray``."""
+        points = np.concatenate(list(self.blocks(max(1, self.shape[0]))))
+        return points if dtype is None else points.astype(dtype)
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         """Walk through all points in order, in blocks of at most `rows` rows.

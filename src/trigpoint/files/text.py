@@ -32,8 +32,9 @@ class TextSource(PointSource):
     """Points in the lines of a text file, as float64.
 
     Empty lines and lines that begin with ``#`` are skipped. The first of the others is a header
-    with names of the columns when none of its fields is a number. Opening reads the file once to
-    count its lines.
+    with names of the columns when none of its fields is a number; a first column without a name,
+    which is how pandas writes its index, is left out. Opening reads the file once to count its
+    lines.
 
     Parameters
     ----------
@@ -63,6 +64,9 @@ class TextSource(PointSource):
                 f"{name} has {len(names)} names in its header and {len(fields)} values in its "
                 "first row: give every column one name"
             )
+        if columns is None and names and not names[0] and len(names) > 1:
+            # The column without a name in which pandas writes its row numbers.
+            columns = list(range(1, len(names)))
         self._chosen = choose_columns(columns, len(fields), names, name)
         _refuse_text(fields, self._chosen, names, name)
         self._n_fields = len(fields)

@@ -39,7 +39,11 @@ def from_zarr(node: Any, key: str | None, columns: Any) -> PointSource:
         yield array
 
     name = f"{name}::{member}" if member else name
-    return SlicedSource(open_rows, name, columns, _feature_names(array))
+    source = SlicedSource(open_rows, name, columns, _feature_names(array))
+    # Where it lies on the disk, if it does, so that nothing is written over it.
+    root = getattr(node.store, "root", None)
+    source.path = None if root is None else Path(root)
+    return source
 
 
 @contextmanager

@@ -178,6 +178,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Refuse what cannot be written before any work is done."""
         if out is None:
             return
+        if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
+            raise TypeError(f"out={out!r} is not a path: name a .npy, .zarr or .parquet file")
         open_writer(out, 1, 1)
         config = getattr(self, "_sklearn_output_config", {}).get("transform")
         container = config or get_config()["transform_output"]
