@@ -54,11 +54,13 @@ class Journal:
         Measurements of one method on growing data share a ``family``. Too slow is what would break
         the time limit if time grew no faster than the number of points.
         """
-        # The largest first, which says most.
-        for other, result in sorted(self._family(spec), key=lambda pair: -pair[0]["n"]):
-            error, n = result.get("error"), other["n"]
-            if error:
-                return error if n == spec["n"] else f"not tried: {error} at n = {n:,}"
+        family = list(self._family(spec))
+        # The largest says most.
+        n = max((other["n"] for other, _ in family), default=0)
+        for result in (result for other, result in family if other["n"] == n):
+            if error := result.get("error"):
+                again = n == spec["n"] or error.startswith("not tried")
+                return error if again else f"not tried: {error} at n = {n:,}"
             expected = result.get("seconds", 0.0) * spec["n"] / n
             if n < spec["n"] and expected > spec["limit"]:
                 return f"not tried: {result['seconds']:.0f} s at n = {n:,}"
