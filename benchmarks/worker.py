@@ -27,7 +27,7 @@ def main() -> None:
     spec = json.loads(sys.argv[1])
     try:
         result = group_module(spec["group"]).work(spec)
-    except Exception as error:
+    except Exception as error:  # Whatever a peer raises is its result, and goes into its row.
         traceback.print_exc()
         result = {"error": reason(error)}
     channel.tell(result=result)

@@ -7,12 +7,9 @@ from scipy.spatial.distance import cdist
 
 from trigpoint.connectivity import DisconnectedGraphWarning
 from trigpoint.extension import (
-    AllLandmarks,
     GeodesicExtension,
-    GraphNeighbors,
     KernelExtension,
     MarkovExtension,
-    NearestLandmarks,
     extend,
 )
 from trigpoint.graph import KNNGraph, ordinary_edges
@@ -26,6 +23,7 @@ from trigpoint.spectrum import (
     kernel_pca,
     laplacian_eigenmaps,
 )
+from trigpoint.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 
 
 @pytest.fixture(scope="module", params=[3, 40], ids=["tree", "products"])
@@ -104,12 +102,20 @@ def test_markov_extension_by_definition(space):
 def test_points_take_bandwidths_from_their_landmarks(space):
     """At a landmark its own; elsewhere between those of the nearest three."""
     landmarks, graph, X = space
-    dense = AllLandmarks(landmarks, graph.bandwidths)
-    np.testing.assert_allclose(dense.log_weights(landmarks).own, graph.bandwidths, rtol=1e-5)
-    own = dense.log_weights(X).own
-    nearest = np.argsort(cdist(X, landmarks), axis=1)[:, :3]
-    assert (own <= graph.bandwidths[nearest].max(axis=1) + 1e-12).all()
-    assert (own >= graph.bandwidths[nearest].min(axis=1) - 1e-12).all()
+    support = AllLandmarks(landmarks, graph.bandwidths)
+    both = np.concatenate([landmarks, X])
+    squares = cdist(both, landmarks, "sqeuclidean")
+    # The narrowest landmark shows a point's own bandwidth, which is the larger of the two.
+    narrowest = np.argmin(graph.bandwidths)
+    exponents = support.log_weights(both).exponents[:, narrowest]
+    own = np.sqrt(squares[:, narrowest] / (-2 * np.minimum(exponents, -1e-12)))
+    seen = np.flatnonzero(squares[:, narrowest] > 1e-6)
+    nearest = np.argsort(squares, axis=1)[:, :3]
+    at_landmarks = seen[seen < 200]
+    np.testing.assert_allclose(own[at_landmarks], graph.bandwidths[at_landmarks], rtol=1e-5)
+    around = graph.bandwidths[nearest[seen]]
+    assert (own[seen] <= around.max(axis=1) * (1 + 1e-9)).all()
+    assert (own[seen] >= around.min(axis=1) * (1 - 1e-9)).all()
 
 
 def test_nearest_landmarks_are_the_nearest(space):
@@ -268,7 +274,7 @@ def test_float32_far_from_the_origin_is_moved_with_the_landmarks(offset, rng):
     X = (rng.normal(size=(300, 20)) + offset).astype(np.float32)
     landmarks = X[:40]
     support = AllLandmarks(landmarks, np.ones(40))
-    squares = support.log_weights(X).squares
+    squares = -2 * support.log_weights(X).exponents
     expected = cdist(X.astype(float), landmarks.astype(float), "sqeuclidean")
     np.testing.assert_allclose(squares, expected, atol=1e-4)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint import extension
+from trigpoint import inputs
 from trigpoint.files import PointSource, open_writer
 from trigpoint.files.arrays import ArraySource
 
@@ -200,7 +200,7 @@ class CountingSource(ArraySource):
 
 def test_transform_holds_one_block_of_points_at_once(points, monkeypatch):
     emb = eigenmaps().fit(points)
-    monkeypatch.setattr(extension, "block_rows", lambda bytes_per_row, limit=0: 256)
+    monkeypatch.setattr(inputs, "block_rows", lambda bytes_per_row: 256)
     source = CountingSource(points)
     assert isinstance(source, PointSource)
     np.testing.assert_array_equal(emb.transform(source), emb.transform(points))

@@ -1,16 +1,22 @@
 """What a run will take in time and memory, before it is started."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint.checks import check_count
 from trigpoint.geometry import covariance_mode
+from trigpoint.graph import MATRIX_MAX
 from trigpoint.landmarks import EfficientDPP
-from trigpoint.landmarks.efficient import resolve_n_neighbors
+from trigpoint.landmarks.efficient import (
+    MEASURED_TOGETHER,
+    NEIGHBORS_HELD,
+    resolve_n_neighbors,
+)
 from trigpoint.manifold import LaplacianEigenmaps
 from trigpoint.neighbors import (
     SCAN_BYTES,
@@ -20,6 +26,8 @@ from trigpoint.neighbors import (
     neighbor_index,
 )
 from trigpoint.threads import thread_count
+
+Result = TypeVar("Result")
 
 # Numbers and landmarks of the trial run, and the fewest points.
 _TRIAL_VALUES = 3_000_000
@@ -32,8 +40,7 @@ _UNFILLED = 1.3
 # Compiled code, its compiler, and what the allocator keeps.
 _COMPILED_BYTES = 100e6
 
-# All pairs of landmarks are compared up to this number; matrices of them that are held at once.
-_ALL_PAIRS_MAX = 4096
+# Matrices of all pairs of landmarks that are held at once.
 _PAIR_MATRICES = 4
 
 
@@ -129,9 +136,9 @@ def _bytes(
     else:
         selection += 8 * n + n_threads * SCAN_BYTES
     # Rows and distances of the neighbourhoods that are held at once, and waiting covariances.
-    selection += 2 * 16 * min(max(m, 2**22), 512 * m)
+    selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
     covariance = d * d if covariance_mode("auto", d) == "full" else d
-    graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, _ALL_PAIRS_MAX) ** 2
+    graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2
     coordinates = itemsize * n * n_components if keep else 0
     return float(_COMPILED_BYTES + max(selection, graph, coordinates))
 
@@ -148,11 +155,11 @@ def _seconds(
     trial = LaplacianEigenmaps(l0, landmarks=k0, random_state=0, n_jobs=n_jobs).fit(X)
     # The first time compiles what the few did not need.
     trial.transform(X)
-    points = _elapsed(lambda: trial.transform(X)) * n / n0
+    points = _timed(lambda: trial.transform(X))[0] * n / n0
     if d > TREE_MAX_DIMENSION:
         # Every point is compared with all landmarks.
         points *= k / k0
-    pairs = min(k, _ALL_PAIRS_MAX) * k / k0**2
+    pairs = min(k, MATRIX_MAX) * k / k0**2
     if d <= TREE_MAX_DIMENSION:
         landmarks = _tree_seconds(X, n, k, m, thread_count(n_jobs))
     else:
@@ -174,8 +181,8 @@ def _tree_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> floa
     k0 = min(k, 32)
     m0 = min(n0, max(m * k * n0 // (n * k0), 1))
     sampler = EfficientDPP(k0, n_neighbors=m0, covariance="full", random_state=0, n_jobs=n_threads)
-    build = _elapsed(lambda: neighbor_index(X, m0, k0, n_threads))
-    draw = max(_elapsed(lambda: sampler.fit(X)) - build, 0.0)
+    build, _ = _timed(lambda: neighbor_index(X, m0, k0, n_threads))
+    draw = max(_timed(lambda: sampler.fit(X))[0] - build, 0.0)
     levels = np.log2(n) / np.log2(n0)
     return float(build * levels * n / n0 + draw * (k * m) / (k0 * m0))
 
@@ -184,14 +191,12 @@ def _scan_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> floa
     """Seconds to draw landmarks by products: passes over all points, and their variances."""
     n0 = len(X)
     m0 = max(1, min(n0, m * n0 // n))
-    start = time.perf_counter()
-    index = ScanIndex(X, n_threads, together=64)
-    build = time.perf_counter() - start
+    build, index = _timed(lambda: ScanIndex(X, n_threads, together=64))
     queries = X[: min(64, n0)]
-    start = time.perf_counter()
-    neighbors = np.concatenate([found.rows for found in index.neighborhoods(queries, m0)])
-    search = (time.perf_counter() - start) / len(queries)
-    spread = _elapsed(lambda: index.covariances(queries, neighbors, "diag")) / len(queries)
+    search, found = _timed(lambda: list(index.neighborhoods(queries, m0)))
+    neighbors = np.concatenate([some.rows for some in found])
+    spread, _ = _timed(lambda: index.covariances(queries, neighbors, "diag"))
+    search, spread = search / len(queries), spread / len(queries)
     return float(n / n0 * (build + k * (_UNFILLED * search + spread)))
 
 
@@ -203,7 +208,8 @@ def _trial_points(n: int, d: int, dtype: np.dtype) -> np.ndarray:
     return np.asarray(waves + rng.normal(scale=0.05, size=(n, d)), dtype=dtype)
 
 
-def _elapsed(work: Any) -> float:
+def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Seconds that a call takes, and its result."""
     start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    result = work()
+    return time.perf_counter() - start, result

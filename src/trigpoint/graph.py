@@ -32,7 +32,7 @@ _NEGLIGIBLE = 1e-12
 # would cost more, or too much memory, looks among the Euclidean nearest ones only.
 _FULL_BUDGET = 3 * 10**8
 _DIAGONAL_BUDGET = 3 * 10**9
-_MATRIX_MAX = 4096
+MATRIX_MAX = 4096
 _CANDIDATES_HELD = 2**24
 _MIN_CANDIDATES_PER_NEIGHBOR = 4
 
@@ -204,7 +204,7 @@ def _bhattacharyya_neighbors(landmarks: Landmarks, count: int, n_threads: int) -
     affordable = min(budget // covariances[0].size, _CANDIDATES_HELD) // k
     candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
     # All pairs are evaluated once for both directions, so they cost half.
-    if candidates >= (k - 1) / 2 and k <= _MATRIX_MAX:
+    if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
         distances = bhattacharyya_matrix(points, covariances, n_threads)
         np.fill_diagonal(distances, np.inf)
         return _smallest(distances, count)

@@ -1,6 +1,7 @@
 """What users pass as points: arrays, which scikit-learn validates, and files, which are read."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,6 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
     if not is_file(X):
         mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
         X = validate_data(estimator, X, dtype=_DTYPES, reset=False)
-        check_magnitude(X, may_be_tiny=True)
         source = read_points(X)
         # So that nothing is written over the file that a memory map reads.
         source.path = None if mapped is None else Path(mapped)
@@ -71,3 +71,16 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
                 "them, in that order, with read_points(columns=...)"
             )
     return source
+
+
+def checked_blocks(source: PointSource, report: Report) -> Iterator[np.ndarray]:
+    """Yield blocks of points as they are read, refusing values that cannot be worked with."""
+    n, d = source.shape
+    done = 0
+    report("points", done, n)
+    for block in source.blocks(block_rows(d * source.dtype.itemsize)):
+        check_magnitude(block, source.name, may_be_tiny=True)
+        yield block
+        # Asked for the next block, the caller is done with this one.
+        done += len(block)
+        report("points", done, n)

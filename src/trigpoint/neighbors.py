@@ -248,8 +248,6 @@ class ScanIndex(NeighborIndex):
 
     def _nearest(self, queries: np.ndarray, m: int) -> Neighborhoods:
         """Neighbourhoods of at most `together` queries."""
-        from trigpoint.compiled.scan import settle
-
         padded, norms = self._padded(queries)
         rows = np.empty((len(queries), m), dtype=np.int64)
         squares = np.empty(rows.shape)
@@ -261,29 +259,38 @@ class ScanIndex(NeighborIndex):
             cuts = np.full(len(queries), -np.inf)
             cuts[waiting] = self._quantile(padded, norms, share)[waiting]
             candidates = self._candidates(padded, norms, cuts)
-
-            def find(
-                q: int, cuts: np.ndarray = cuts, candidates: list[_Candidates] = candidates
-            ) -> bool:
-                complete: bool = settle(
-                    self.points,
-                    queries[q],
-                    self._norms,
-                    norms[q],
-                    self._rounding,
-                    _TRUSTED,
-                    cuts[q],
-                    *candidates[q],
-                    m,
-                )
-                if complete:
-                    squares[q], rows[q] = (values[:m] for values in candidates[q])
-                return complete
-
-            complete = list(thread_map(find, waiting.tolist(), self._n_threads))
-            waiting = waiting[~np.array(complete)]
+            settle = partial(self._settle, queries, norms, cuts, candidates, m)
+            complete = np.array(list(thread_map(settle, waiting.tolist(), self._n_threads)))
+            for q in waiting[complete]:
+                squares[q], rows[q] = (values[:m] for values in candidates[q])
+            waiting = waiting[~complete]
             share *= 2
         return Neighborhoods(rows, np.sqrt(squares, out=squares))
+
+    def _settle(
+        self,
+        queries: np.ndarray,
+        norms: np.ndarray,
+        cuts: np.ndarray,
+        candidates: list[_Candidates],
+        m: int,
+        q: int,
+    ) -> bool:
+        """Put the nearest of a query's candidates in front; False if some may be missing."""
+        from trigpoint.compiled.scan import settle
+
+        complete: bool = settle(
+            self.points,
+            queries[q],
+            self._norms,
+            norms[q],
+            self._rounding,
+            _TRUSTED,
+            cuts[q],
+            *candidates[q],
+            m,
+        )
+        return complete
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Queries around the centre, filled up with zeros, and their squared norms."""

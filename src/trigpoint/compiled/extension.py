@@ -130,21 +130,14 @@ def squares_from_products(
 
 @compiled
 def dense_exponents(squares: np.ndarray, own: np.ndarray, bandwidths: np.ndarray) -> None:
-    """Turn the (b, k) `squares` to all landmarks into logarithms of kernels, the largest 0.
+    """Turn the (b, k) `squares` to all landmarks into logarithms of kernels.
 
     `own` (b,) and `bandwidths` (k,) are those of points and landmarks; a pair takes the larger.
-    Without the shift, which cancels in a mean, the kernels of far points would all vanish.
     """
-    k = squares.shape[1]
     for i in range(len(squares)):
-        most = -np.inf
-        for j in range(k):
+        for j in range(squares.shape[1]):
             bandwidth = max(own[i], bandwidths[j])
-            exponent = -0.5 * squares[i, j] / (bandwidth * bandwidth)
-            squares[i, j] = exponent
-            most = max(most, exponent)
-        for j in range(k):
-            squares[i, j] -= most
+            squares[i, j] *= -0.5 / (bandwidth * bandwidth)
 
 
 @compiled

@@ -17,8 +17,8 @@ from trigpoint.threads import thread_count
 logger = logging.getLogger(__name__)
 
 # Neighbours of landmarks that are held at once, and landmarks whose covariances are measured so.
-_NEIGHBORS_HELD = 2**22
-_MEASURED_TOGETHER = 512
+NEIGHBORS_HELD = 2**22
+MEASURED_TOGETHER = 512
 
 # Proposals drawn at once, and looked at to foresee which will be accepted.
 _PROPOSALS = 2**16
@@ -216,7 +216,7 @@ def draw_landmarks(
     drawn = _Drawn(index, log_repulsion, covariance)
     proposals: _Proposals = _UniformProposals(n)
     if queries_at_once is None:
-        queries_at_once = max(1, min(index.together, k // 8, _NEIGHBORS_HELD // m))
+        queries_at_once = max(1, min(index.together, k // 8, NEIGHBORS_HELD // m))
     foreseen = min(_FORESEEN, 8 * queries_at_once)
 
     n_proposals, rejected, size = 0, 0, foreseen
@@ -276,7 +276,7 @@ class _Drawn:
             self._unmeasured.append(neighbors)
             # Along the way, for several at a time: in high dimension that is much faster.
             held = len(self._unmeasured) * len(neighbors)
-            if len(self._unmeasured) == _MEASURED_TOGETHER or held > _NEIGHBORS_HELD:
+            if len(self._unmeasured) == MEASURED_TOGETHER or held > NEIGHBORS_HELD:
                 self._measure(self._covariance)
 
     def _measure(self, mode: str) -> None:

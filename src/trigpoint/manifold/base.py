@@ -14,22 +14,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from trigpoint.checks import as_generator, check_choice, check_count, check_positive
-from trigpoint.extension import (
-    AllLandmarks,
-    Extension,
-    GraphNeighbors,
-    MarkovExtension,
-    NearestLandmarks,
-    Support,
-    extended_blocks,
-)
+from trigpoint.extension import Extension, MarkovExtension, extended_blocks
 from trigpoint.files import open_writer, read_points, refuse_same_file
 from trigpoint.graph import METRICS, KNNGraph, precomputed_graph
-from trigpoint.inputs import is_file, points_to_fit, points_to_transform
+from trigpoint.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
 from trigpoint.landmarks import choose_landmarks
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.progress import reporter
 from trigpoint.records import LandmarkGraph, Landmarks, Spectrum
+from trigpoint.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint.threads import thread_count
 
 logger = logging.getLogger(__name__)
@@ -149,19 +142,20 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_is_fitted(self)
         self._check_out(out)
         source = points_to_transform(self, X)
-        n_threads = thread_count(self.n_jobs)
-        report = reporter(self.verbose)
-        n, n_components = source.shape[0], self._n_features_out
-        blocks = extended_blocks(self._extension, source, n_threads, report)
+        points = checked_blocks(source, reporter(self.verbose))
+        blocks = extended_blocks(self._extension, points, thread_count(self.n_jobs))
+        shape = source.shape[0], self._n_features_out
         if out is None:
-            result = np.empty((n, n_components), dtype=source.dtype)
-            for start, coordinates in blocks:
-                result[start : start + len(coordinates)] = coordinates
+            result = np.empty(shape, dtype=source.dtype)
+            done = 0
+            for coordinates in blocks:
+                result[done : done + len(coordinates)] = coordinates
+                done += len(coordinates)
             return result
         refuse_same_file(source, out)
         names = list(self.get_feature_names_out())
-        with open_writer(out, n, n_components, source.dtype, names) as writer:
-            for _, coordinates in blocks:
+        with open_writer(out, *shape, source.dtype, names) as writer:
+            for coordinates in blocks:
                 writer.write(coordinates)
         return writer.path
 
@@ -264,7 +258,9 @@ class GraphEmbedding(LandmarkEmbedding):
         run.done("graph")
         return graph
 
-    def _support(self, chosen: Landmarks, graph: LandmarkGraph) -> Any:
+    def _support(
+        self, chosen: Landmarks, graph: LandmarkGraph
+    ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
         extension = self.extension
         if isinstance(extension, str) and extension == "auto":
             extension = "graph" if chosen.points.shape[1] <= TREE_MAX_DIMENSION else "all"
@@ -291,7 +287,9 @@ class GraphEmbedding(LandmarkEmbedding):
         return MarkovExtension(support, coordinates, mu, scale)
 
 
-def plain_support(extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray) -> Support:
+def plain_support(
+    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray
+) -> AllLandmarks | NearestLandmarks:
     """All landmarks, or a number of nearest ones."""
     if isinstance(extension, Integral):
         k = len(landmarks)

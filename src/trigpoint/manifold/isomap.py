@@ -8,6 +8,7 @@ from trigpoint.manifold.base import GraphEmbedding, Run
 from trigpoint.memory import check_dense
 from trigpoint.records import Landmarks, Spectrum
 from trigpoint.spectrum import classical_scaling, geodesics
+from trigpoint.support import AllLandmarks
 
 
 class Isomap(GraphEmbedding):
@@ -76,6 +77,7 @@ class Isomap(GraphEmbedding):
         check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
         graph = self._build_graph(chosen, run)
         support = self._support(chosen, ordinary_edges(graph))
+        assert not isinstance(support, AllLandmarks), "refused with the parameters"
         self.geodesics_ = geodesics(graph.lengths)
         spectrum = classical_scaling(self.geodesics_, n_components)
         run.done("spectrum")

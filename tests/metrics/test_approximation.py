@@ -1,0 +1,200 @@
+"""Trace-norm error of landmarks, and the least it can be."""
+
+import tracemalloc
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from trigpoint import metrics
+
+
+def swiss_roll(n, rng):
+    """Points of a roll at the scale where a bandwidth of 1 spans a few of its windings' widths."""
+    t = np.sqrt(rng.uniform((1.5 * np.pi) ** 2, (4.5 * np.pi) ** 2, n))
+    return 0.115 * np.column_stack([t * np.cos(t), 21 * rng.random(n), t * np.sin(t)])
+
+
+def kernel(A, B, bandwidth):
+    return np.exp(-cdist(A, B, "sqeuclidean") / (2 * bandwidth**2))
+
+
+def dense_error(X, points, bandwidth):
+    cross = kernel(X, points, bandwidth)
+    inverse = np.linalg.pinv(kernel(points, points, bandwidth), hermitian=True)
+    return len(X) - np.trace(cross @ inverse @ cross.T)
+
+
+@pytest.mark.parametrize("d", [1, 3, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_error_is_the_dense_formula(rng, d, dtype):
+    X = rng.normal(size=(300, d)).astype(dtype)
+    bandwidth = 0.3 * np.sqrt(d)
+    rows = rng.choice(300, 12, replace=False)
+    expected = dense_error(X.astype(np.float64), X[rows].astype(np.float64), bandwidth)
+    error = metrics.nystrom_error(X, rows, bandwidth)
+    assert isinstance(error, float)
+    assert error == pytest.approx(expected, rel=1e-8)
+    assert metrics.nystrom_error(X, X[rows], bandwidth) == pytest.approx(expected, rel=1e-8)
+    relative = metrics.nystrom_error(X, rows.tolist(), bandwidth, relative=True)
+    assert relative == pytest.approx(expected / 300, rel=1e-8)
+
+
+def test_error_of_points_that_are_not_rows(rng):
+    X, centres = rng.normal(size=(200, 2)), rng.normal(size=(7, 2))
+    error = metrics.nystrom_error(X, centres, 1.5)
+    assert error == pytest.approx(dense_error(X, centres, 1.5), rel=1e-9)
+
+
+def test_repeated_and_coincident_landmarks_add_nothing(rng):
+    X = rng.normal(size=(100, 3))
+    X[90:] = X[:10]
+    rows = np.arange(20)
+    once = metrics.nystrom_error(X, rows, 1.0)
+    assert once == pytest.approx(dense_error(X, X[rows], 1.0), rel=1e-9)
+    for repeated in (np.tile(rows, 3), np.append(rows, np.arange(90, 100))):
+        assert metrics.nystrom_error(X, repeated, 1.0) == pytest.approx(once, rel=1e-9)
+        assert metrics.nystrom_error(X, X[repeated], 1.0) == pytest.approx(once, rel=1e-9)
+
+
+def exact_error(X, points, bandwidth):
+    """Equation 1 with 60 digits: what remains of each point after every landmark in turn."""
+    with localcontext(prec=60):
+        exact = np.vectorize(lambda value: Decimal(float(value)), otypes=[object])
+        exp = np.vectorize(lambda value: value.exp(), otypes=[object])
+        P, A = exact(points), exact(np.vstack([points, X]))
+        squares = sum((A[:, None, j] - P[None, :, j]) ** 2 for j in range(X.shape[1]))
+        K = exp(-squares / (2 * Decimal(float(bandwidth)) ** 2))
+        remaining = exact(np.ones(len(A)))
+        for j in range(len(P)):
+            column = K[:, j] / remaining[j].sqrt()
+            remaining = remaining - column * column
+            K = K - np.outer(column, column[: len(P)])
+        return float(remaining[len(P) :].sum())
+
+
+def eigenvalue_error(X, points, bandwidth):
+    """The pseudo-inverse from eigenvalues, cut off as is usual."""
+    values, vectors = np.linalg.eigh(kernel(points, points, bandwidth))
+    keep = values > len(points) * np.finfo(float).eps * values[-1]
+    root = vectors[:, keep] / np.sqrt(values[keep])
+    return len(X) - np.square(kernel(X, points, bandwidth) @ root).sum()
+
+
+@pytest.mark.parametrize(
+    ("scale", "condition", "tolerance"),
+    [(0.55, 1e11, 1e-6), (0.45, 1e12, 1e-5), (0.4, 1e13, 1e-4)],
+)
+def test_error_of_ill_conditioned_landmarks(scale, condition, tolerance):
+    k = 70
+    X = scale * swiss_roll(160, np.random.default_rng(3))
+    points = X[:k]
+    assert np.linalg.cond(kernel(points, points, 1.0)) > condition
+    expected = exact_error(X, points, 1.0)
+    # Errors of a millionth of the trace, where most digits cancel: all, in the plain formula.
+    assert expected < 1e-5 * len(X)
+    assert dense_error(X, points, 1.0) != pytest.approx(expected, rel=1e-2)
+    assert metrics.nystrom_error(X, np.arange(k), 1.0) == pytest.approx(expected, rel=tolerance)
+    assert metrics.nystrom_error(X, points, 1.0) == pytest.approx(expected, rel=tolerance)
+
+
+def test_error_does_not_depend_on_the_origin():
+    X = 0.55 * swiss_roll(160, np.random.default_rng(3))
+    # What is left of the points after the shift, so that both are the same points.
+    X = (X + 2.0**10) - 2.0**10
+    error = metrics.nystrom_error(X, np.arange(50), 1.0)
+    assert error < 1e-4 * len(X)
+    assert metrics.nystrom_error(X + 2.0**10, np.arange(50), 1.0) == pytest.approx(error, rel=1e-6)
+
+
+def test_pivots_keep_more_than_eigenvalues():
+    rng = np.random.default_rng(3)
+    X = 0.45 * swiss_roll(120, rng)
+    # Pairs of landmarks a hundred thousandth apart span a direction each.
+    points = np.vstack([X[:15], X[:10] + 1e-5 * rng.normal(size=(10, 3))])
+    assert np.linalg.cond(kernel(points, points, 1.0)) > 1e14
+    expected = exact_error(X, points, 1.0)
+    assert metrics.nystrom_error(X, points, 1.0) == pytest.approx(expected, rel=1e-2)
+    assert eigenvalue_error(X, points, 1.0) > 1.5 * expected
+
+
+@pytest.mark.parametrize("indices", [True, False])
+def test_block_size_does_not_change_the_error(rng, indices):
+    X = swiss_roll(500, rng)
+    rows = rng.choice(500, 40, replace=False)
+    landmarks = rows if indices else X[rows]
+    whole = metrics.nystrom_error(X, landmarks, 1.0)
+    for block_bytes in (1, 8 * 40, 8 * 40 * 7, 8 * 40 * 499):
+        blocked = metrics.nystrom_error(X, landmarks, 1.0, block_bytes=block_bytes)
+        assert blocked == pytest.approx(whole, rel=1e-10)
+
+
+def test_memory_is_a_block_not_the_kernel(rng):
+    X = rng.normal(size=(40_000, 2))
+    rows = np.arange(100)
+    metrics.nystrom_error(X[:200], rows, 1.0)
+    tracemalloc.start()
+    metrics.nystrom_error(X, rows, 1.0, block_bytes=2**18)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The whole n x k kernel would take 32 MB.
+    assert peak < 4e6
+
+
+def test_no_error_when_every_point_is_a_landmark(rng):
+    X = rng.normal(size=(80, 2))
+    for bandwidth in (0.1, 1.0, 1e3):
+        assert metrics.nystrom_error(X, rng.permutation(80), bandwidth) == 0
+        assert 0 <= metrics.nystrom_error(X, X[::-1], bandwidth) < 1e-11
+
+
+def test_error_is_never_negative_and_never_above_the_trace(rng):
+    for bandwidth in (1e-6, 0.1, 1.0, 10.0, 1e3, 1e6):
+        for k in (1, 5, 50):
+            X = rng.normal(size=(60, 2))
+            for landmarks in (np.arange(k), X[:k], X[:k] + 1e-8):
+                assert 0 <= metrics.nystrom_error(X, landmarks, bandwidth) <= 60
+
+
+def test_landmarks_far_away_explain_nothing(rng):
+    assert metrics.nystrom_error(rng.normal(size=(50, 2)), [[1e3, 1e3]], 1.0) == 50
+
+
+def test_inputs_are_left_alone(rng):
+    X, rows = rng.normal(size=(50, 2)), np.arange(5)
+    X.setflags(write=False)
+    rows.setflags(write=False)
+    metrics.nystrom_error(X, rows, 1.0)
+    metrics.coverage_radius(X, rows, metric="geodesic", n_neighbors=20)
+    metrics.coordinate_recovery(X, X)
+
+
+def test_optimal_error_is_the_sum_of_the_remaining_eigenvalues(rng):
+    X = rng.normal(size=(70, 3))
+    eigenvalues = np.linalg.svd(kernel(X, X, 0.8), compute_uv=False)
+    counts = [0, 1, 10, 69, 70]
+    bounds = metrics.optimal_error(X, 0.8, counts)
+    np.testing.assert_allclose(bounds, [eigenvalues[k:].sum() for k in counts], atol=1e-12)
+    assert bounds[0] == pytest.approx(70)
+    single = metrics.optimal_error(X, 0.8, 10)
+    assert isinstance(single, float)
+    assert single == bounds[2]
+    np.testing.assert_allclose(metrics.optimal_error(X, 0.8, counts, relative=True), bounds / 70)
+
+
+def test_optimal_error_is_a_lower_bound(rng):
+    X = swiss_roll(150, rng)
+    for k in (1, 10, 40):
+        bound = metrics.optimal_error(X, 1.0, k)
+        assert bound > 0
+        for _ in range(10):
+            rows = rng.choice(150, k, replace=False)
+            centres = X[rows] + 0.1 * rng.normal(size=(k, 3))
+            assert metrics.nystrom_error(X, rows, 1.0) > bound
+            assert metrics.nystrom_error(X, centres, 1.0) > bound
+    # And nearly attained: one landmark in the middle of few close points.
+    close = 0.1 * rng.normal(size=(30, 2))
+    assert metrics.nystrom_error(close, [[0.0, 0.0]], 1.0) < 1.2 * metrics.optimal_error(
+        close, 1.0, 1
+    )
