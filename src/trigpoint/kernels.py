@@ -7,10 +7,16 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from trigpoint.checks import check_choice, check_positive
+from trigpoint.points import block_rows, row_blocks
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
 _MEDIAN_SAMPLE = 1000
+
+# Points that the spacing of landmarks is measured from, at least and per landmark; and how often.
+_SPACING_POINTS = 20_000
+_SPACING_SHARE = 32
+_SPACING_QUERIES = 64
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -51,6 +57,52 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
             "all points compared are identical: pass bandwidth as a number"
         )
     return float(np.median(distances))
+
+
+def landmark_spacing(X: np.ndarray, k: int, rng: np.random.Generator) -> float:
+    """Radius of the ball that holds a landmark's share of the points, n / k of them.
+
+    The median over a few points drawn at random, among as many as tell the share well. Where
+    nearly all neighbours are copies, more of them are looked at.
+    """
+    n = min(len(X), max(_SPACING_POINTS, _SPACING_SHARE * k))
+    if n < len(X):
+        X = X[np.sort(rng.choice(len(X), n, replace=False))]
+    queries = X[rng.choice(n, min(n, _SPACING_QUERIES), replace=False)]
+    share = max(1, n // k)
+    while share < n:
+        radii = np.concatenate(
+            [_nth_distance(queries[part], X, share) for part in row_blocks(len(queries), 8)]
+        )
+        if np.median(radii) > 0:
+            return float(np.median(radii))
+        share *= 2
+    raise ValueError(
+        "bandwidth=None needs distinct points to measure their spacing, and nearly all of them "
+        "are identical: pass bandwidth as a number"
+    )
+
+
+def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
+    """Distance from each query, itself one of the points, to its `n`-th neighbour."""
+    squares = squared_distances(queries, X)
+    nth = np.argpartition(squares, n, axis=1)[:, n]
+    # From differences: in products, copies of a point would seem to lie at some distance.
+    difference = queries.astype(np.float64) - X[nth]
+    return np.sqrt(np.einsum("ij,ij->i", difference, difference))
+
+
+def resolve_kernel_bandwidth(
+    bandwidth: Any, X: np.ndarray, k: int, rng: np.random.Generator
+) -> float:
+    """Bandwidth of a kernel that `k` landmarks should approximate.
+
+    ``None`` stands for twice the spacing of so many landmarks: a few per cent of the trace are
+    then left to explain, and the kernel matrix of the landmarks is far from singular.
+    """
+    if bandwidth is None:
+        return 2.0 * landmark_spacing(X, k, rng)
+    return check_positive("bandwidth", bandwidth)
 
 
 def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:
