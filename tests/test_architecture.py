@@ -16,7 +16,7 @@ LAYERS = [
     {"demo", "forecasting"},
     {"manifold", "metrics", "datasets", "plot"},
     {"landmarks", "graph", "spectrum", "extension"},
-    {"geometry", "geodesic", "support"},
+    {"geometry", "geodesic", "nystrom", "support"},
     {"connectivity"},
     {"neighbors", "kernels", "inputs"},
     {"files"},

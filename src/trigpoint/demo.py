@@ -36,7 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
     # A few points first: what is compiled once per machine should not pass for a slow stage.
     start = time.perf_counter()
     LaplacianEigenmaps(landmarks=20, random_state=options.seed).fit_transform(X[:2000])
-    print(f"Inner loops loaded, or compiled at the first use, in {time.perf_counter() - start:.1f} s")
+    print(
+        f"Inner loops loaded, or compiled at the first use, in {time.perf_counter() - start:.1f} s"
+    )
     emb.fit(X)
     start = time.perf_counter()
     Y = emb.transform(X)

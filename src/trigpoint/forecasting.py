@@ -12,11 +12,8 @@ from trigpoint.checks import check_count
 from trigpoint.geometry import covariance_mode
 from trigpoint.graph import MATRIX_MAX
 from trigpoint.landmarks import EfficientDPP
-from trigpoint.landmarks.efficient import (
-    MEASURED_TOGETHER,
-    NEIGHBORS_HELD,
-    resolve_n_neighbors,
-)
+from trigpoint.landmarks.drawing import MEASURED_TOGETHER, NEIGHBORS_HELD
+from trigpoint.landmarks.efficient import resolve_n_neighbors
 from trigpoint.manifold import LaplacianEigenmaps
 from trigpoint.neighbors import (
     SCAN_BYTES,

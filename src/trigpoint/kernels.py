@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from trigpoint.checks import check_choice, check_positive
-from trigpoint.points import block_rows, row_blocks
+from trigpoint.points import row_blocks
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
@@ -16,7 +16,7 @@ _MEDIAN_SAMPLE = 1000
 # Points that the spacing of landmarks is measured from, at least and per landmark; and how often.
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
-_SPACING_QUERIES = 64
+_SPACING_QUERIES = 128
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -69,14 +69,14 @@ def landmark_spacing(X: np.ndarray, k: int, rng: np.random.Generator) -> float:
     if n < len(X):
         X = X[np.sort(rng.choice(len(X), n, replace=False))]
     queries = X[rng.choice(n, min(n, _SPACING_QUERIES), replace=False)]
-    share = max(1, n // k)
-    while share < n:
-        radii = np.concatenate(
-            [_nth_distance(queries[part], X, share) for part in row_blocks(len(queries), 8)]
-        )
+    share = n // k
+    while share < 2 * n:
+        share = min(max(share, 1), n - 1)
+        blocks = row_blocks(len(queries), 8)
+        radii = np.concatenate([_nth_distance(queries[part], X, share) for part in blocks])
         if np.median(radii) > 0:
             return float(np.median(radii))
-        share *= 2
+        share = 2 * share if share < n - 1 else 2 * n
     raise ValueError(
         "bandwidth=None needs distinct points to measure their spacing, and nearly all of them "
         "are identical: pass bandwidth as a number"

@@ -21,6 +21,9 @@ TREE_MAX_DIMENSION = 15
 # Neighbours found by one call of a tree.
 _QUERY_BYTES = 4 * 2**20
 
+# So many neighbours are found by one thread as fast as by several.
+_FEW_NEIGHBORS = 2**16
+
 # Points that are multiplied at once, and their products.
 SCAN_BYTES = 8 * 2**20
 
@@ -179,6 +182,10 @@ class TreeIndex(NeighborIndex):
 
     It keeps a copy of the points in the order of its buckets. Buckets of a sixteenth of the
     neighbours asked for leave little to read beyond the neighbours themselves.
+
+    Attributes
+    ----------
+    tree : Tree
     """
 
     name = "tree"
@@ -188,7 +195,7 @@ class TreeIndex(NeighborIndex):
         super().__init__(points, n_threads)
         from trigpoint.compiled.tree import build_tree
 
-        self._tree = build_tree(self.points, bucket)
+        self.tree = build_tree(self.points, bucket)
 
     def _find(self, queries: np.ndarray, m: int) -> Iterator[Neighborhoods]:
         from trigpoint.compiled.tree import neighborhoods
@@ -196,12 +203,13 @@ class TreeIndex(NeighborIndex):
         def find(part: slice) -> Neighborhoods:
             squares = np.empty((part.stop - part.start, m))
             places = np.empty(squares.shape, dtype=np.int64)
-            neighborhoods(self._tree, queries[part].astype(np.float64), squares, places)
-            rows = self._tree.rows[places].astype(np.int64, copy=False)
+            neighborhoods(self.tree, queries[part].astype(np.float64), squares, places)
+            rows = self.tree.rows[places].astype(np.int64, copy=False)
             return Neighborhoods(rows, np.sqrt(squares, out=squares))
 
-        blocks = _query_blocks(len(queries), m, self._n_threads)
-        yield from thread_map(find, blocks, self._n_threads)
+        # Threads of their own take longer to start than a few small neighbourhoods to find.
+        n_threads = self._n_threads if len(queries) * m > _FEW_NEIGHBORS else 1
+        yield from thread_map(find, _query_blocks(len(queries), m, n_threads), n_threads)
 
 
 # Squared distances and rows.

@@ -150,19 +150,30 @@ def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: 
     They come in no particular order; a place is one in ``tree.points``. Of equally distant points
     those with lower rows are taken.
     """
-    n_nodes, m = len(tree.starts), places.shape[1]
-    # So much room that the candidates seldom have to be thinned out in between.
-    room = min(4 * m + 64, len(tree.points))
-    found_squares, found = np.empty(room), np.empty(room, dtype=np.int64)
-    heap_squares, heap_nodes = np.empty(n_nodes), np.empty(n_nodes, dtype=np.int64)
+    m = places.shape[1]
+    found_squares, found, heap_squares, heap_nodes = scratch(tree, m)
     for q in range(len(queries)):
-        _nearest(tree, queries[q], m, found_squares, found, heap_squares, heap_nodes)
+        nearest(tree, queries[q], m, found_squares, found, heap_squares, heap_nodes)
         squares[q] = found_squares[:m]
         places[q] = found[:m]
 
 
 @compiled
-def _nearest(
+def scratch(tree: Tree, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Room that `nearest` works in."""
+    n_nodes = len(tree.starts)
+    # So much that the candidates seldom have to be thinned out in between.
+    room = min(4 * m + 64, len(tree.points))
+    return (
+        np.empty(room),
+        np.empty(room, dtype=np.int64),
+        np.empty(n_nodes),
+        np.empty(n_nodes, dtype=np.int64),
+    )
+
+
+@compiled
+def nearest(
     tree: Tree,
     query: np.ndarray,
     m: int,

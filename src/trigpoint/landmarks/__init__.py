@@ -3,10 +3,12 @@
 from trigpoint.landmarks.annealed import AnnealedDPP
 from trigpoint.landmarks.base import Sampler
 from trigpoint.landmarks.choice import CoincidingLandmarksWarning, choose_landmarks
+from trigpoint.landmarks.curve import LandmarkCurve, landmark_curve
 from trigpoint.landmarks.efficient import EfficientDPP
 from trigpoint.landmarks.exact import ExactDPP
 from trigpoint.landmarks.kdpp import KDPP
 from trigpoint.landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint.landmarks.refine import Refined, Refinement
 from trigpoint.landmarks.uniform import Uniform
 
 __all__ = [
@@ -17,7 +19,11 @@ __all__ = [
     "ExactDPP",
     "KMeansLandmarks",
     "KMeansPlusPlus",
+    "LandmarkCurve",
+    "Refined",
+    "Refinement",
     "Sampler",
     "Uniform",
     "choose_landmarks",
+    "landmark_curve",
 ]

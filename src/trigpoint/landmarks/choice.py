@@ -36,7 +36,7 @@ def choose_landmarks(
 
     Parameters
     ----------
-    landmarks : None, int, sampler, index array or point array
+    landmarks : None, int, "auto", sampler, index array or point array
         As for the estimators.
     X : ndarray of shape (n, d)
         Validated points.
@@ -51,9 +51,10 @@ def choose_landmarks(
     few = _few_distinct_rows(X) if landmarks is None else None
     if few is not None:
         chosen = _rows(X, few)
-    elif landmarks is None or (isinstance(landmarks, Integral) and not isinstance(landmarks, bool)):
-        count = _DEFAULT_LANDMARKS if landmarks is None else int(landmarks)
-        check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
+    elif _is_count(landmarks):
+        count = _DEFAULT_LANDMARKS if landmarks is None else landmarks
+        if count != "auto":
+            check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
         sampler = EfficientDPP(
             count, covariance=mode, random_state=rng, n_jobs=n_threads, verbose=verbose
         )
@@ -74,6 +75,13 @@ def choose_landmarks(
         radii, found = neighborhood_covariances(index, chosen.points, m, mode)
         chosen = Landmarks(chosen.points, chosen.indices, radii, found)
     return chosen
+
+
+def _is_count(landmarks: Any) -> bool:
+    """Whether the landmarks are left to the default sampler."""
+    if landmarks is None or isinstance(landmarks, str):
+        return landmarks in (None, "auto")
+    return isinstance(landmarks, Integral) and not isinstance(landmarks, bool)
 
 
 def _few_distinct_rows(X: np.ndarray) -> np.ndarray | None:
@@ -165,8 +173,8 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
         chosen = Landmarks(points.astype(X.dtype))
     else:
         raise TypeError(
-            f"landmarks={landmarks!r} is not understood: pass a number, a sampler, a 1-D array of "
-            "row numbers or a 2-D array of points"
+            f"landmarks={landmarks!r} is not understood: pass a number, 'auto', a sampler, a 1-D "
+            "array of row numbers or a 2-D array of points"
         )
     n_distinct = len(np.unique(chosen.points, axis=0))
     if n_distinct < len(chosen.points):

@@ -4,19 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
-from scipy.spatial.distance import cdist
 
 from trigpoint.checks import check_count, check_positive
-from trigpoint.kernels import gaussian, gaussian_kernel, squared_distances
+from trigpoint.kernels import gaussian_kernel
 from trigpoint.memory import check_dense
 from trigpoint.metrics.arguments import as_landmarks, as_matrix
-from trigpoint.points import BLOCK_BYTES, block_rows, row_blocks
-
-# A landmark is left out when its squared distance, in the feature space of the kernel, from the
-# span of the others falls below this. A few rounding errors of 1: any smaller distance is noise.
-_SPAN_CUTOFF = 1e-15
+from trigpoint.nystrom import unexplained_variances
+from trigpoint.points import BLOCK_BYTES
 
 
 def nystrom_error(
@@ -78,24 +72,12 @@ def nystrom_error(
     points, rows = as_landmarks(X, landmarks)
     bandwidth = check_positive("bandwidth", bandwidth)
     block_bytes = check_count("block_bytes", block_bytes)
-    basis, factor = _independent(points.astype(np.float64, copy=False), bandwidth)
-
-    others = np.ones(len(X), dtype=bool)
-    if rows is not None:
-        others[rows] = False
     error = 0.0
-    for block in row_blocks(len(X), block_rows(8 * len(basis), block_bytes)):
-        x = X[block][others[block]].astype(np.float64, copy=False)
-        if len(x) == 0:
-            continue
-        kernel = gaussian(squared_distances(x, basis), bandwidth)
-        # Not the inverse of the factor: with pivoting, the solution loses fewer digits than its
-        # condition number suggests.
-        explained = solve_triangular(
-            factor, kernel.T, trans="T", overwrite_b=True, check_finite=False
-        )
-        residuals = 1.0 - np.einsum("ij,ij->j", explained, explained)
-        error += float(np.maximum(residuals, 0.0).sum())
+    for block, variances in unexplained_variances(X, points, bandwidth, block_bytes):
+        if rows is not None:
+            # Zero but for rounding.
+            variances[rows[(rows >= block.start) & (rows < block.stop)] - block.start] = 0
+        error += float(variances.sum())
     return error / len(X) if relative else error
 
 
@@ -147,12 +129,3 @@ def optimal_error(
     if relative:
         errors /= n
     return float(errors[0]) if np.ndim(n_landmarks) == 0 else errors
-
-
-def _independent(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
-    """Independent ones of the landmarks, and the upper Cholesky factor of their kernel."""
-    # Distances by differences: the smallest pivots are what is left after nearly all digits of
-    # the kernel have cancelled.
-    kernel = gaussian(cdist(points, points, "sqeuclidean"), bandwidth)
-    factor, order, rank, _ = dpstrf(kernel, tol=_SPAN_CUTOFF)
-    return points[order[:rank] - 1], np.asfortranarray(factor[:rank, :rank])

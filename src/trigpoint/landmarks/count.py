@@ -1,0 +1,99 @@
+"""How many landmarks it takes to keep the trace error in bounds."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from trigpoint.checks import check_positive
+from trigpoint.kernels import landmark_spacing
+from trigpoint.landmarks.base import Sampler
+from trigpoint.nystrom import unexplained_variances
+
+# Where neither landmarks nor bandwidth are given, the kernel is the one of so many landmarks.
+_TYPICAL_LANDMARKS = 400
+
+# Points that landmarks are drawn from, and that the error is estimated at, while counting.
+_DRAWN_FROM = 200_000
+_MEASURED = 4000
+
+# Numbers that are tried: the first, the last, and how close to the fewest is close enough.
+_FIRST = 8
+_LAST = 4000
+_CLOSE = 0.05
+
+
+class ErrorEstimate:
+    """Estimates the error of a sampler for any number of landmarks.
+
+    Attributes
+    ----------
+    bandwidth : float
+    """
+
+    def __init__(
+        self, X: np.ndarray, sampler: Sampler, bandwidth: Any, rng: np.random.Generator
+    ) -> None:
+        if bandwidth is None:
+            self.bandwidth = 2.0 * landmark_spacing(X, min(_TYPICAL_LANDMARKS, len(X)), rng)
+        else:
+            self.bandwidth = check_positive("bandwidth", bandwidth)
+        self._seed = int(rng.integers(2**63))
+        self._sampler = clone(sampler)
+        if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
+            self._sampler.set_params(kernel_bandwidth=self.bandwidth)
+        self._everywhere = len(X) <= _MEASURED
+        self._points = X if self._everywhere else _some_rows(X, _MEASURED, rng)
+        self.X = X if len(X) <= _DRAWN_FROM else _some_rows(X, _DRAWN_FROM, rng)
+
+    def __call__(self, count: int) -> tuple[float, float]:
+        """Relative trace error with so many landmarks, and its standard error."""
+        # The same stream for every number: less noise between them.
+        self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
+        chosen = self._sampler.select(self.X)
+        blocks = unexplained_variances(self._points, chosen.points, self.bandwidth)
+        variances = np.concatenate([variances for _, variances in blocks])
+        deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))
+        return float(variances.mean()), deviation
+
+
+def _some_rows(X: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    return X[np.sort(rng.choice(len(X), size, replace=False))]
+
+
+def count_landmarks(
+    X: np.ndarray, sampler: Sampler, bandwidth: Any, tolerance: Any, rng: np.random.Generator
+) -> tuple[int, float]:
+    """Fewest landmarks, to 5 %, that keep the error of a sampler within the tolerance.
+
+    Returns them and the bandwidth of the kernel that the error is of. The sampler must have the
+    parameters of `EfficientDPP`.
+    """
+    tolerance = check_positive("tolerance", tolerance)
+    sampler = clone(sampler).set_params(covariance=None, verbose=False)
+    measure = ErrorEstimate(X, sampler, bandwidth, rng)
+    last = min(_LAST, max(1, len(measure.X) // 2))
+    most = min(_FIRST, last)
+    while (error := measure(most)[0]) > tolerance:
+        if most == last:
+            raise ValueError(
+                f"tolerance={tolerance:g} is not reached with {last} landmarks, whose relative "
+                f"trace error is {error:.2g} for a kernel of bandwidth {measure.bandwidth:.3g}: "
+                "choose a larger tolerance or kernel_bandwidth, or a number of landmarks"
+            )
+        most = min(2 * most, last)
+    return _fewest(lambda count: measure(count)[0] <= tolerance, most), measure.bandwidth
+
+
+def _fewest(enough: Callable[[int], bool], most: int) -> int:
+    """Smallest number, to 5 %, that is enough, where `most` is and half of it is not."""
+    least = most // 2
+    while most - least > max(1, _CLOSE * most):
+        middle = round(np.sqrt(max(least, 1) * most))
+        middle = min(max(middle, least + 1), most - 1)
+        if enough(middle):
+            most = middle
+        else:
+            least = middle
+    return most
