@@ -40,6 +40,26 @@ def all_mnist(n: int) -> tuple[np.ndarray, np.ndarray]:
     return mnist("all", n)
 
 
+REAL = {"lidar": "lidar_lonestar.npz", "coil": "coil20_1440x1024.npz"}
+
+
+def missing(kind: str) -> bool:
+    """Whether the files of real data are not there."""
+    return mnist_folder() is None if kind == "mnist" else not _file(kind).exists()
+
+
+def _file(kind: str) -> Path:
+    return Path(os.environ.get("TRIGPOINT_DATA", BESIDE)) / "points" / REAL[kind]
+
+
+def real(kind: str) -> np.ndarray:
+    """20,000 digits of MNIST, all points of the LiDAR scan, or all images of COIL-20."""
+    if kind == "mnist":
+        return mnist("train", 20_000)[0]
+    with np.load(_file(kind)) as file:
+        return file["xyz" if kind == "lidar" else "X"].astype(np.float64)
+
+
 def points(spec: dict) -> np.ndarray:
     """Points of a measurement: ``spec["data"]`` is "roll" or "mnist"."""
     return swiss_roll(spec["n"])[0] if spec["data"] == "roll" else mnist("train", spec["n"])[0]

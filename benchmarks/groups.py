@@ -7,6 +7,8 @@ from types import ModuleType
 MODULES = {
     "headline": "headline",
     "selection": "selection",
+    "quality": "quality",
+    "rule": "rule",
     "embedding": "embedding",
     "mnist": "mnist",
     "growth": "growth",

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from trigpoint import plot
+from trigpoint import LandmarkCurve, plot
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +64,25 @@ def test_given_axes_are_drawn_on(rng):
 def test_bad_arrays_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         plot.embedding(**arguments)
+
+
+def test_landmark_curve_marks_what_is_needed():
+    counts = np.array([10, 100, 1000])
+    curve = LandmarkCurve(counts, np.array([0.5, 0.05, 0.0]), np.array([0.1, 0.01, 0.0]), 1.0)
+    axes = plot.landmark_curve(curve, tolerance=0.05, label="drawn", title="here")
+    line, level, mark = axes.lines
+    np.testing.assert_allclose(line.get_xdata(), counts)
+    np.testing.assert_allclose(line.get_ydata()[:2], curve.errors[:2])
+    assert level.get_ydata()[0] == 0.05
+    assert mark.get_xdata()[0] == 100
+    assert axes.texts[0].get_text() == "100 landmarks"
+    assert axes.get_title() == "here"
+    again = plot.landmark_curve(curve, ax=axes)
+    assert again is axes
+    assert len(axes.lines) == 4
+
+
+def test_tolerance_out_of_reach_is_not_marked():
+    curve = LandmarkCurve(np.array([10, 100]), np.array([0.5, 0.05]), np.zeros(2), 1.0)
+    axes = plot.landmark_curve(curve, tolerance=0.01)
+    assert not axes.texts

@@ -8,6 +8,9 @@ import numpy as np
 _MAX_MARKERS = 20_000
 _PIXELS = 300
 
+# Errors below this are rounding.
+_LEAST_ERROR = 1e-12
+
 
 def embedding(
     coordinates: Any,
@@ -72,6 +75,62 @@ def embedding(
         ax.scatter(marks[:, 0], marks[:, 1], s=6, c="white", edgecolors="black", linewidths=0.5)
     ax.set(xlabel="coordinate 1", ylabel="coordinate 2", title=title)
     ax.locator_params(nbins=5)
+    return ax
+
+
+def landmark_curve(
+    curve: Any,
+    *,
+    tolerance: float | None = None,
+    ax: Any = None,
+    label: str | None = None,
+    title: str | None = None,
+) -> Any:
+    """Draw the trace error against the number of landmarks.
+
+    Parameters
+    ----------
+    curve : LandmarkCurve
+        From `trigpoint.landmark_curve`.
+    tolerance : float or None, default=None
+        An error to mark, with the number of landmarks that keep it.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; ``None`` makes a new figure. Several curves may share one.
+    label : str or None, default=None
+        Name of the curve in a legend.
+    title : str or None, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator
+
+    if ax is None:
+        ax = plt.figure(layout="constrained").add_subplot()
+    # An error of nothing but rounding would stretch the axis to where nothing is to be seen.
+    seen = np.maximum(curve.errors, _LEAST_ERROR)
+    (line,) = ax.loglog(curve.n_landmarks, seen, "o-", markersize=4, label=label)
+    bounds = [np.maximum(seen + sign * 2 * curve.standard_errors, _LEAST_ERROR) for sign in (-1, 1)]
+    ax.fill_between(curve.n_landmarks, *bounds, color=line.get_color(), alpha=0.2, linewidth=0)
+    if tolerance is not None:
+        ax.axhline(tolerance, color="black", linewidth=0.8, linestyle="--")
+        if (curve.errors <= tolerance).any():
+            needed = curve.needed(tolerance)
+            ax.plot(needed, tolerance, "o", color="black", markersize=5)
+            ax.annotate(
+                f"{needed:,} landmarks",
+                (needed, tolerance),
+                xytext=(6, 6),
+                textcoords="offset points",
+            )
+    ax.set(xlabel="number of landmarks", ylabel="relative trace error", title=title)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.xaxis.set_minor_formatter("")
+    if label is not None:
+        ax.legend(frameon=False)
     return ax
 
 

@@ -10,8 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from trigpoint.datasets import make_fish_bowl
 from trigpoint.kernels import REPULSIONS, welsch
-from trigpoint.landmarks import EfficientDPP
-from trigpoint.landmarks.efficient import draw_landmarks, resolve_n_neighbors
+from trigpoint.landmarks import EfficientDPP, drawing
+from trigpoint.landmarks.drawing import Repulsion, draw_landmarks
+from trigpoint.landmarks.efficient import resolve_n_neighbors
 from trigpoint.neighbors import ScanIndex, TreeIndex
 
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.
@@ -216,7 +217,7 @@ def test_fish_bowl_bottom_is_reached_more_often_than_by_uniform_landmarks():
 
 
 def test_default_neighbourhood_follows_n_over_k():
-    assert resolve_n_neighbors(None, 10_000, 100) == 300
+    assert resolve_n_neighbors(None, 10_000, 100) == 400
     assert resolve_n_neighbors(None, 100, 100) == 10
     assert resolve_n_neighbors(None, 5, 3) == 5
 
@@ -236,7 +237,7 @@ def test_fewer_distinct_points_than_landmarks():
 def test_bandwidth_looks_beyond_copies_of_a_point():
     X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
     sampler = EfficientDPP(12, n_neighbors=5, random_state=0).fit(X)
-    assert sampler.bandwidth_ == 1.5
+    assert sampler.bandwidth_ == 1.0
     assert sorted(sampler.landmarks_.ravel()) == list(range(12))
 
 
@@ -291,3 +292,45 @@ def test_weights_that_would_underflow(rng):
 def test_bad_parameters_are_named(parameters, error, message, rng):
     with pytest.raises(error, match=message):
         EfficientDPP(**({"n_landmarks": 5} | parameters)).fit(rng.normal(size=(30, 2)))
+
+
+@pytest.mark.parametrize("name", REPULSIONS)
+def test_compiled_draw_has_the_exact_probabilities(name):
+    """The one loop of small data against the definition, as the threaded draw above."""
+    X = np.random.default_rng(5).normal(size=(5, 2))
+    repulsion = Repulsion(name, 1.0)
+    index = TreeIndex(X)
+    assert drawing._is_compiled(index, repulsion)
+    rng = np.random.default_rng(0)
+    runs = 20_000
+    drawn = Counter(
+        tuple(draw_landmarks(index, 3, 4, repulsion, rng)[0].indices.tolist()) for _ in range(runs)
+    )
+    expected = exact_probabilities(X, 3, 4, REPULSIONS[name], 1.0)
+    outcomes = [outcome for outcome, probability in expected.items() if probability > 1e-12]
+    counts = [drawn[outcome] for outcome in outcomes]
+    assert sum(counts) == runs
+    expected_counts = [runs * expected[outcome] for outcome in outcomes]
+    assert chisquare(counts, expected_counts).pvalue > SIGNIFICANCE
+
+
+@pytest.mark.parametrize("name", REPULSIONS)
+@pytest.mark.parametrize("covariance", [None, "full"])
+def test_compiled_and_threaded_draws_agree(name, covariance, monkeypatch):
+    X, _ = make_fish_bowl(3000, random_state=0)
+    X = np.concatenate([X, X[:300]])
+    sampler = EfficientDPP(150, repulsion=name, covariance=covariance, random_state=3)
+    compiled = sampler.fit(X)
+    rows, radii, covariances = compiled.indices_, compiled.radii_, compiled.covariances_
+    monkeypatch.setattr(drawing, "_COMPILED_UP_TO", 0)
+    threaded = sampler.fit(X)
+    np.testing.assert_array_equal(threaded.indices_, rows)
+    np.testing.assert_allclose(threaded.radii_, radii, rtol=1e-12)
+    if covariance:
+        np.testing.assert_allclose(threaded.covariances_, covariances, rtol=1e-9, atol=1e-12)
+
+
+def test_compiled_draw_of_data_that_is_mostly_copies():
+    X = np.concatenate([np.zeros((500, 2)), np.random.default_rng(0).normal(size=(30, 2))])
+    sampler = EfficientDPP(31, n_neighbors=5, random_state=0).fit(X)
+    assert len(np.unique(sampler.landmarks_, axis=0)) == 31

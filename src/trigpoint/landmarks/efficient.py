@@ -10,7 +10,7 @@ from trigpoint.geometry import neighborhood_covariances
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
 from trigpoint.landmarks.count import count_landmarks
 from trigpoint.landmarks.drawing import Repulsion, draw_landmarks
-from trigpoint.landmarks.refine import resolve_refinement
+from trigpoint.landmarks.refine import Refined, resolve_refinement
 from trigpoint.neighbors import NeighborIndex, neighbor_index
 from trigpoint.progress import reporter
 from trigpoint.records import Landmarks
@@ -49,7 +49,7 @@ class EfficientDPP(Sampler):
     refine : bool, int or Refinement, default=False
         Whether to make the landmarks better after the draw, by sweeps of exchanges with points
         around them: ``True`` until that is no longer worth it, a number for so many sweeps, or a
-        `Refinement`, which also keeps the result a sample if it is told to.
+        `Refinement`, which may also keep the result a sample, or let landmarks leave the points.
     kernel_bandwidth : float or None, default=None
         Bandwidth of the Gaussian kernel that `refine` and ``n_landmarks="auto"`` measure the trace
         error of. ``None`` takes twice the radius of the ball that holds a landmark's share of the
@@ -66,7 +66,7 @@ class EfficientDPP(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks, in the order they were drawn.
+        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn.
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates.
     radii_ : ndarray of shape (n_landmarks,)
@@ -189,7 +189,7 @@ class EfficientDPP(Sampler):
                 n_threads=thread_count(self.n_jobs),
                 report=report,
             )
-            chosen = _measured(index, self.refinement_.indices, m, self.covariance)
+            chosen = _measured(index, self.refinement_, m, self.covariance)
         self.n_landmarks_ = k
         self.search_ = index.name
         self.n_distance_rows_ = index.rows_computed
@@ -198,9 +198,9 @@ class EfficientDPP(Sampler):
         return chosen
 
 
-def _measured(index: NeighborIndex, rows: np.ndarray, m: int, covariance: str | None) -> Landmarks:
-    """Landmarks in the given rows, with the radii and covariances of their neighbourhoods."""
-    points = index.points[rows]
+def _measured(index: NeighborIndex, refined: Refined, m: int, covariance: str | None) -> Landmarks:
+    """Refined landmarks, with the radii and covariances of their neighbourhoods."""
+    points, rows = refined.points, refined.indices
     if covariance is not None:
         return Landmarks(points, rows, *neighborhood_covariances(index, points, m, covariance))
     found = index.neighborhoods(points, m)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from trigpoint.checks import as_generator, check_choice, check_count, check_positive
 from trigpoint.kernels import resolve_kernel_bandwidth, squared_distances
 from trigpoint.landmarks.field import ResidualField
+from trigpoint.landmarks.moving import move_landmarks
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.progress import Report
@@ -30,10 +31,12 @@ _CANDIDATES = 4
 _CANDIDATES_OF_FEW = 8
 _ENOUGH_CANDIDATES = 640
 
-# Points that the error is measured at: per landmark, at least, and numbers held at most.
+# Points that the error is measured at: per landmark, and at most, so that what belongs to them can
+# be held. More where landmarks are few, until that costs something. Fewer than the least per
+# landmark would be fitted and not measured.
 _MEASURED = 24
-_MEASURED_LEAST = 4000
-_MEASURED_MOST = 2**27
+_NUMBERS_HELD = 2**27
+_NUMBERS_CHEAP = 2**22
 _MEASURED_FEWEST = 4
 
 # Work is local where the kernel reaches less than one landmark in so many from a patch.
@@ -80,6 +83,10 @@ class Refinement(BaseEstimator):
         What an exchange is judged by.
     exponent : float, default=1.0
         The power s > 0 of the determinant.
+    snap : bool, default=True
+        Whether landmarks stay data points. Otherwise they are moved after the last sweep, all at
+        once, down the gradient of the trace error. In high dimension that helps much, as means of
+        points do; it takes some twenty steps of O(k (k + d)) work for every measured point.
 
     Notes
     -----
@@ -90,8 +97,9 @@ class Refinement(BaseEstimator):
     sweep costs in proportion to k. Where it reaches most of them, one matrix of k columns is
     maintained instead. `fit` chooses what takes fewer multiplications.
 
-    With more points than about 50 per landmark the error is measured at 24 per landmark, drawn at
-    random; candidates then are other points, so that none is preferred for explaining itself.
+    With many points the error is measured at some, drawn at random: 24 for each landmark, or more
+    if landmarks are few. Candidates then are other points, so that none is preferred for explaining
+    itself.
 
     References
     ----------
@@ -116,10 +124,12 @@ class Refinement(BaseEstimator):
         *,
         criterion: str = "trace",
         exponent: float = 1.0,
+        snap: bool = True,
     ) -> None:
         self.n_sweeps = n_sweeps
         self.criterion = criterion
         self.exponent = exponent
+        self.snap = snap
 
     def refine(
         self,
@@ -157,6 +167,10 @@ class Refinement(BaseEstimator):
             n_sweeps = check_count("n_sweeps", self.n_sweeps)
         check_choice("criterion", self.criterion, ("trace", "determinant"))
         exponent = check_positive("exponent", self.exponent)
+        if not isinstance(self.snap, (bool, np.bool_)):
+            raise TypeError(f"snap must be True or False, got {self.snap!r}")
+        if self.criterion == "determinant" and not self.snap:
+            raise ValueError("snap=False goes with criterion='trace': a sample consists of points")
         rng = as_generator(random_state)
         search = _Search(
             X,
@@ -169,7 +183,7 @@ class Refinement(BaseEstimator):
         patient = self.n_sweeps is not None or self.criterion == "determinant"
         # Rounding of products must not depend on how many threads share them.
         with one_blas_thread():
-            return search.run(n_sweeps, patient, report)
+            return search.run(n_sweeps, patient, self.snap, report)
 
 
 def resolve_refinement(refine: Any) -> Refinement | None:
@@ -192,12 +206,14 @@ class Refined:
     Attributes
     ----------
     indices : int64 ndarray of shape (k,)
-        Rows of the landmarks.
+        Rows of the landmarks; where these were moved, the rows they were moved from.
+    points : ndarray of shape (k, d)
+        The landmarks.
     bandwidth : float
         Bandwidth of the kernel.
     errors : tuple of float
-        Relative trace error before each sweep and after the last, at the points it was measured
-        at; empty for ``criterion="determinant"``.
+        Relative trace error before each sweep and at the end, at the points it was measured at;
+        empty for ``criterion="determinant"``.
     n_exchanges : int
         How many exchanges were made.
     is_local : bool
@@ -205,6 +221,7 @@ class Refined:
     """
 
     indices: np.ndarray
+    points: np.ndarray
     bandwidth: float
     errors: tuple[float, ...]
     n_exchanges: int
@@ -274,8 +291,9 @@ class _Search:
 
     def _measured_rows(self) -> np.ndarray:
         n, k = len(self._X), len(self._rows)
-        wanted = max(_MEASURED * k, _MEASURED_LEAST)
-        most = n if self._is_local else _MEASURED_MOST // k
+        wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
+        width = self._X.shape[1] if self._is_local else max(k, self._X.shape[1])
+        most = _NUMBERS_HELD // width
         if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
             raise ValueError(
                 f"refine: {k} landmarks are too many for a kernel of bandwidth "
@@ -296,8 +314,11 @@ class _Search:
         rows = np.setdiff1d(rows, excluded, assume_unique=True)
         return self._rng.permutation(rows)[:size]
 
-    def run(self, n_sweeps: int, patient: bool, report: Report | None) -> Refined:
-        """Sweep `n_sweeps` times, or, unless `patient`, until that is no longer worth it."""
+    def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report | None) -> Refined:
+        """Sweep `n_sweeps` times, or, unless `patient`, until that is no longer worth it.
+
+        Unless they are to `snap` to data points, the landmarks are moved in the end.
+        """
         errors: list[float] = []
         for sweep in range(n_sweeps):
             errors.append(self._sweep())
@@ -308,12 +329,21 @@ class _Search:
                 report("refinement", sweep + 1, n_sweeps)
         if report is not None:
             report("refinement", n_sweeps, n_sweeps)
+        points = self._X[self._rows]
+        if not snap:
+            self._landmarks = move_landmarks(
+                self._points, self._landmarks, self._bandwidth, self._n_threads
+            )
+            points = self._landmarks.astype(self._X.dtype)
         if self._exponent is None:
             errors.append(self._sweep(exchange=False))
-        else:
-            errors = []
         return Refined(
-            self._rows, self._bandwidth, tuple(errors), self._n_exchanges, self._is_local
+            self._rows,
+            points,
+            self._bandwidth,
+            tuple(errors) if self._exponent is None else (),
+            self._n_exchanges,
+            self._is_local,
         )
 
     def _sweep(self, *, exchange: bool = True) -> float:

@@ -1,0 +1,106 @@
+"""How many landmarks: the curve, and the number that a tolerance asks for."""
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+from trigpoint.landmarks import count
+from trigpoint.metrics import nystrom_error
+
+
+@pytest.fixture(name="roll", scope="module")
+def swiss_roll():
+    return tp.datasets.make_swiss_roll(3000, random_state=0)[0]
+
+
+def test_curve_is_the_trace_error_of_the_sampler(roll):
+    curve = tp.landmark_curve(roll, [30, 100], sampler=tp.FarthestPoint(), random_state=0)
+    assert curve.n_landmarks.tolist() == [30, 100]
+    assert (curve.standard_errors == 0).all()
+    again = tp.landmark_curve(roll, [100, 30, 30], sampler=tp.FarthestPoint(), random_state=0)
+    np.testing.assert_array_equal(again.errors, curve.errors)
+    # Farthest points hardly depend on the first.
+    rows = tp.FarthestPoint(100, random_state=1).fit(roll).indices_
+    error = nystrom_error(roll, rows, curve.bandwidth, relative=True)
+    np.testing.assert_allclose(curve.errors[1], error, rtol=0.2)
+
+
+def test_curve_of_many_points_is_estimated_from_some(monkeypatch):
+    X, _ = tp.datasets.make_swiss_roll(30_000, random_state=0)
+    exact = tp.landmark_curve(X[:4000], [50, 200], bandwidth=3.0, random_state=0)
+    monkeypatch.setattr(count, "_DRAWN_FROM", 10_000)
+    curve = tp.landmark_curve(X, [50, 200], bandwidth=3.0, random_state=0)
+    assert (curve.standard_errors > 0).all()
+    np.testing.assert_allclose(curve.errors, exact.errors, rtol=0.25)
+
+
+def test_needed_lies_between_its_neighbours():
+    curve = tp.LandmarkCurve(
+        np.array([10, 100, 1000]), np.array([0.5, 0.05, 0.005]), np.zeros(3), 1.0
+    )
+    assert curve.needed(0.05) == 100
+    assert curve.needed(0.9) == 10
+    assert curve.needed(0.005) == 1000
+    assert curve.needed(0.05 / np.sqrt(10)) == 317
+    with pytest.raises(ValueError, match="not reached with 1000 landmarks"):
+        curve.needed(0.001)
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 0.01])
+def test_auto_keeps_the_tolerance_with_few(roll, tolerance):
+    sampler = tp.EfficientDPP("auto", tolerance=tolerance, kernel_bandwidth=3.0, random_state=0)
+    k = sampler.fit(roll).n_landmarks_
+    assert len(sampler.indices_) == k
+    error = nystrom_error(roll, sampler.indices_, 3.0, relative=True)
+    assert 0.5 * tolerance < error < 1.3 * tolerance
+    fewer = tp.EfficientDPP(int(0.8 * k), random_state=0).fit(roll).indices_
+    assert nystrom_error(roll, fewer, 3.0, relative=True) > tolerance
+
+
+def test_refined_landmarks_need_to_be_fewer(roll):
+    counts = [
+        tp.EfficientDPP("auto", kernel_bandwidth=4.0, refine=refine, random_state=0)
+        .fit(roll)
+        .n_landmarks_
+        for refine in (False, 2)
+    ]
+    assert counts[1] < 0.95 * counts[0]
+
+
+def test_auto_in_an_estimator(roll):
+    emb = tp.LaplacianEigenmaps(landmarks="auto", random_state=0).fit(roll)
+    assert 100 < len(emb.landmarks_) < 1000
+
+
+def test_tolerance_out_of_reach_says_so():
+    X = np.random.default_rng(0).normal(size=(300, 30))
+    with pytest.raises(ValueError, match=r"tolerance=0.01 is not reached with 150 landmarks"):
+        tp.EfficientDPP("auto", kernel_bandwidth=1.0, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 20])
+def test_auto_on_hardly_any_points(n):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    sampler = tp.EfficientDPP("auto", tolerance=0.9, kernel_bandwidth=5.0, random_state=0).fit(X)
+    assert 1 <= sampler.n_landmarks_ <= n
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_landmarks": "many"}, ValueError, "n_landmarks='many' is not known"),
+        ({"n_landmarks": "auto", "tolerance": 0}, ValueError, "tolerance=0.0 is out of range"),
+    ],
+)
+def test_bad_parameters(roll, options, error, message):
+    with pytest.raises(error, match=message):
+        tp.EfficientDPP(**options).fit(roll)
+
+
+def test_bad_curves(roll):
+    with pytest.raises(TypeError, match="cannot be told the number of landmarks"):
+        tp.landmark_curve(roll, sampler=tp.ExactDPP())
+    with pytest.raises(ValueError, match="n_landmarks is empty"):
+        tp.landmark_curve(roll, [])
+    with pytest.raises(ValueError, match="n_landmarks=4000 is too large"):
+        tp.landmark_curve(roll, [4000])

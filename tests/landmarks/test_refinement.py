@@ -1,0 +1,278 @@
+"""Exchanges of landmarks: the tables against dense algebra, the search, and the Markov chain."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+from sklearn.base import clone
+
+import trigpoint as tp
+from trigpoint.compiled.exchange import descend
+from trigpoint.kernels import gaussian_kernel
+from trigpoint.landmarks import refine as refine_module
+from trigpoint.landmarks.field import ResidualField
+from trigpoint.landmarks.moving import trace_error
+from trigpoint.metrics import nystrom_error, optimal_error
+
+SIGNIFICANCE = 1e-4
+
+
+@pytest.fixture(name="X")
+def points():
+    return np.random.default_rng(0).normal(size=(300, 3))
+
+
+def dense_tables(K, J, B, C):
+    """The tables by their definition."""
+    inverse = np.linalg.inv(K[np.ix_(J, J)])
+    slots = [list(J).index(b) for b in B]
+    weights = inverse @ K[J]
+    residual = K - K[:, J] @ weights
+    A = np.block(
+        [
+            [-inverse[np.ix_(slots, slots)], weights[np.ix_(slots, C)]],
+            [weights[np.ix_(slots, C)].T, residual[np.ix_(C, C)]],
+        ]
+    )
+    functions = np.hstack([weights[slots].T, residual[:, C]])
+    return A, functions.T @ functions
+
+
+@pytest.mark.parametrize("bandwidth", [0.5, 1.5])
+def test_tables_are_those_of_the_definition(X, bandwidth):
+    rng = np.random.default_rng(1)
+    J, C = np.split(rng.permutation(300)[:70], [30])
+    slots = np.array([3, 0, 17, 29])
+    field = ResidualField(X, X[J], bandwidth, 1)
+    A, H = dense_tables(gaussian_kernel(X, bandwidth), J, J[slots], C)
+    tables = field.tables(slots, X[C])
+    np.testing.assert_allclose(tables.A, A, rtol=1e-6, atol=1e-8 * abs(A).max())
+    np.testing.assert_allclose(tables.H, H, rtol=1e-6, atol=1e-8 * abs(H).max())
+    error = nystrom_error(X, J, bandwidth)
+    np.testing.assert_allclose(field.unexplained.sum(), error, rtol=1e-9)
+
+
+def brute_force_descent(K, J, T, b):
+    """Exchange the best pair until none is better, every error computed from scratch."""
+
+    def error(rows):
+        return len(K) - np.trace(np.linalg.solve(K[np.ix_(rows, rows)], K[rows] @ K[:, rows]))
+
+    J, free = list(J), list(T[b:])
+    while True:
+        now = error(J)
+        trials = {
+            (slot, at): error([*J[:slot], candidate, *J[slot + 1 :]])
+            for slot in range(b)
+            for at, candidate in enumerate(free)
+        }
+        slot, at = min(trials, key=trials.__getitem__)
+        if trials[slot, at] > now - 1e-6:
+            return sorted(J)
+        J[slot], free[at] = free[at], J[slot]
+
+
+def test_descent_takes_the_best_pair_each_time(X):
+    X = X[:80]
+    K = gaussian_kernel(X, 1.0)
+    rng = np.random.default_rng(2)
+    T = rng.permutation(80)[:32]
+    J, b = T[:8], 6
+    field = ResidualField(X, X[J], 1.0, 1)
+    slots = np.arange(b)
+    tables = field.tables(slots, X[T[8:]])
+    chosen, free = np.arange(b), np.arange(b, b + 24)
+    places = np.concatenate([T[:b], T[8:]])
+    n_exchanges = descend(tables.A, tables.H, chosen, free, 1e-6, 1e-12, 1000)
+    assert n_exchanges > 3
+    refined = sorted([*places[chosen], *T[b:8]])
+    expected = brute_force_descent(K, np.concatenate([T[:b], T[b:8]]), places, b)
+    assert refined == expected
+
+
+def test_exchanged_field_is_that_of_the_new_landmarks(X):
+    rng = np.random.default_rng(3)
+    J, C = np.split(rng.permutation(300)[:60], [40])
+    field = ResidualField(X, X[J], 0.8, 2)
+    slots = np.arange(5, 30)
+    pairs = np.array([[0, 3], [7, 19], [20, 4]])
+    field.exchange(field.tables(slots, X[C]), slots, X[C], pairs)
+    J = J.copy()
+    J[slots[pairs[:, 0]]] = C[pairs[:, 1]]
+    fresh = ResidualField(X, X[J], 0.8, 1)
+    np.testing.assert_array_equal(field.landmarks, fresh.landmarks)
+    others = np.setdiff1d(np.arange(300), J)[:30]
+    for ours, theirs in zip(
+        field.tables(slots, X[others]), fresh.tables(slots, X[others]), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9 * abs(theirs).max())
+
+
+@pytest.mark.parametrize("make", [tp.datasets.make_swiss_roll, tp.datasets.make_fish_bowl])
+def test_refined_landmarks_come_near_the_optimum(make):
+    """Twice the optimum at 50 landmarks, where the draw is at three times or more."""
+    scale = {"scale": 0.115} if make is tp.datasets.make_swiss_roll else {"scale": 1.8}
+    ratios = []
+    for seed in range(3):
+        X, _ = make(1000, random_state=seed, **scale)
+        sampler = tp.EfficientDPP(50, refine=True, kernel_bandwidth=1.0, random_state=seed)
+        best = optimal_error(X, 1.0, 50)
+        ratios.append(nystrom_error(X, sampler.fit(X).indices_, 1.0) / best)
+        drawn = clone(sampler).set_params(refine=False).fit(X).indices_
+        assert nystrom_error(X, drawn, 1.0) > 2.5 * best
+    assert np.mean(ratios) < 2.1
+
+
+def test_errors_are_measured_where_they_are_said_to_be():
+    X, _ = tp.datasets.make_swiss_roll(2000, random_state=0)
+    refined = tp.Refinement().refine(X, np.arange(0, 2000, 10), random_state=0)
+    final = nystrom_error(X, refined.indices, refined.bandwidth, relative=True)
+    first = nystrom_error(X, np.arange(0, 2000, 10), refined.bandwidth, relative=True)
+    assert not refined.is_local
+    np.testing.assert_allclose([refined.errors[0], refined.errors[-1]], [first, final], rtol=1e-6)
+
+
+def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
+    X, _ = tp.datasets.make_swiss_roll(40_000, random_state=0)
+    start = tp.EfficientDPP(600, random_state=0).fit(X).indices_
+    errors = {}
+    for name, share in (("local", 3), ("global", 10**9)):
+        monkeypatch.setattr(refine_module, "_LOCAL_FROM", share)
+        refined = tp.Refinement(2).refine(X, start, random_state=0, n_threads=2)
+        assert refined.is_local == (name == "local")
+        errors[name] = nystrom_error(X[::8], X[refined.indices], refined.bandwidth)
+        # What the local fields said of it.
+        measured = nystrom_error(X, refined.indices, refined.bandwidth, relative=True)
+        np.testing.assert_allclose(refined.errors[-1], measured, rtol=0.1)
+    drawn = nystrom_error(X[::8], X[start], refined.bandwidth)
+    assert max(errors.values()) < 0.7 * drawn
+    assert errors["local"] < 1.1 * errors["global"]
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 3.0])
+def test_determinant_chain_has_its_distribution(exponent):
+    """Every set of three out of seven points, with the frequency of its determinant's power."""
+    X = np.random.default_rng(1).normal(size=(7, 2))
+    K = gaussian_kernel(X, 1.0)
+    sets = list(combinations(range(7), 3))
+    weights = np.array([np.linalg.det(K[np.ix_(J, J)]) ** exponent for J in sets])
+    rng = np.random.default_rng(0)
+    refinement = tp.Refinement(8, criterion="determinant", exponent=exponent)
+    runs = 3000
+    found = Counter(
+        tuple(sorted(refinement.refine(X, [0, 1, 2], bandwidth=1.0, random_state=rng).indices))
+        for _ in range(runs)
+    )
+    observed = [found[J] for J in sets]
+    expected = runs * weights / weights.sum()
+    assert chisquare(observed, expected).pvalue > SIGNIFICANCE
+    # A chain for another exponent would be found out.
+    other = weights ** (2.0 if exponent < 3 else 0.3)
+    assert chisquare(observed, runs * other / other.sum()).pvalue < SIGNIFICANCE
+
+
+def test_determinant_chain_in_patches_raises_the_determinant():
+    X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    start = np.random.default_rng(0).choice(3000, 300, replace=False)
+    refinement = tp.Refinement(3, criterion="determinant", exponent=5.0)
+    refined = refinement.refine(X, start, bandwidth=1.0, random_state=0)
+    volumes = [
+        np.linalg.slogdet(gaussian_kernel(X[rows], 1.0))[1] for rows in (start, refined.indices)
+    ]
+    # The logarithm of a determinant is 0 at most.
+    assert volumes[1] > volumes[0] / 3
+    assert refined.errors == ()
+
+
+@pytest.mark.parametrize("k", [20, 400])
+def test_same_landmarks_with_any_number_of_threads(k):
+    X, _ = tp.datasets.make_swiss_roll(20_000, random_state=0)
+    rows = [
+        tp.EfficientDPP(k, refine=2, random_state=5, n_jobs=n_jobs).fit(X).indices_
+        for n_jobs in (1, 2, 3)
+    ]
+    np.testing.assert_array_equal(rows[0], rows[1])
+    np.testing.assert_array_equal(rows[0], rows[2])
+
+
+def test_copies_never_become_landmarks_twice():
+    X = np.repeat(np.random.default_rng(0).normal(size=(60, 2)), 20, axis=0)
+    sampler = tp.EfficientDPP(40, refine=3, random_state=0).fit(X)
+    assert len(np.unique(sampler.landmarks_, axis=0)) == 40
+
+
+def test_all_points_as_landmarks(X):
+    refined = tp.EfficientDPP(300, refine=True, kernel_bandwidth=0.1, random_state=0).fit(X)
+    assert sorted(refined.indices_) == list(range(300))
+
+
+def test_covariances_belong_to_the_refined_landmarks(X):
+    sampler = tp.EfficientDPP(30, refine=2, covariance="full", random_state=0).fit(X)
+    m = 40  # 4 n / k
+    nearest = np.argsort(np.linalg.norm(X - sampler.landmarks_[0], axis=1))[:m]
+    np.testing.assert_allclose(sampler.covariances_[0], np.cov(X[nearest].T, bias=True), rtol=1e-9)
+    np.testing.assert_allclose(
+        sampler.radii_[0], np.linalg.norm(X[nearest] - sampler.landmarks_[0], axis=1).max()
+    )
+
+
+@pytest.mark.parametrize(
+    ("refine", "error", "message"),
+    [
+        ("yes", TypeError, "pass True, False, a number of sweeps or a Refinement"),
+        (0, ValueError, "refine=0 is too small"),
+        (tp.Refinement(criterion="error"), ValueError, "criterion='error' is not known"),
+        (tp.Refinement(exponent=-1), ValueError, "exponent=-1.0 is out of range"),
+        (tp.Refinement(snap="no"), TypeError, "snap must be True or False"),
+        (tp.Refinement(criterion="determinant", snap=False), ValueError, "a sample consists of"),
+    ],
+)
+def test_bad_parameters(X, refine, error, message):
+    with pytest.raises(error, match=message):
+        tp.EfficientDPP(10, refine=refine).fit(X)
+
+
+def test_singular_kernel_is_refused(X):
+    with pytest.raises(ValueError, match=r"singular to rounding with bandwidth 1e\+04"):
+        tp.EfficientDPP(50, refine=True, kernel_bandwidth=1e4).fit(X)
+
+
+def test_gradient_of_the_trace_error(X):
+    rng = np.random.default_rng(4)
+    Z = X[:20] + 0.1 * rng.normal(size=(20, 3))
+    error, gradient = trace_error(X, Z, 0.9, 2)
+    np.testing.assert_allclose(error, nystrom_error(X, Z, 0.9), rtol=1e-9)
+    for _ in range(3):
+        step = 1e-5 * rng.normal(size=Z.shape)
+        there, back = (trace_error(X, Z + sign * step, 0.9, 1)[0] for sign in (1, -1))
+        np.testing.assert_allclose((there - back) / 2, (gradient * step).sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_moved_landmarks_are_better_still(dtype):
+    """In high dimension, better than points and than the centres of k-means."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(12, 40))
+    X = (centres[rng.integers(12, size=600)] + 0.3 * rng.normal(size=(600, 40))).astype(dtype)
+    sampler = tp.EfficientDPP(
+        30, refine=tp.Refinement(snap=False), kernel_bandwidth=3.0, random_state=0
+    ).fit(X)
+    assert sampler.landmarks_.dtype == dtype
+    assert len(set(sampler.indices_)) == 30
+    snapped = clone(sampler).set_params(refine=True).fit(X)
+    np.testing.assert_array_equal(snapped.indices_, sampler.indices_)
+    means = tp.KMeansLandmarks(30, init="k-means++", snap=False, random_state=0).fit(X).landmarks_
+    moved, points, centres = (
+        nystrom_error(X, landmarks, 3.0)
+        for landmarks in (sampler.landmarks_, snapped.landmarks_, means)
+    )
+    assert moved < 0.98 * centres
+    assert moved < 0.9 * points
+    np.testing.assert_allclose(sampler.refinement_.errors[-1], moved / 600, rtol=1e-3)
+
+
+def test_parameters_survive_cloning():
+    sampler = clone(tp.EfficientDPP(5, refine=tp.Refinement(3, exponent=2.0)))
+    assert sampler.get_params()["refine__exponent"] == 2.0

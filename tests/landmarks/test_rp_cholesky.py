@@ -1,0 +1,334 @@
+"""Randomly pivoted Cholesky: the distribution of the pivots, the factor, rounding and cost."""
+
+import tracemalloc
+from itertools import permutations
+
+import numpy as np
+import pytest
+from subset_statistics import N_DRAWS, POINTS, SIGNIFICANCE, p_value
+from threadpoolctl import threadpool_limits
+
+from trigpoint.kernels import gaussian_kernel
+from trigpoint.landmarks import cholesky
+from trigpoint.landmarks.cholesky import (
+    PivotDraw,
+    Residual,
+    RPCholesky,
+    TriangularFactor,
+    gaussian_of,
+)
+from trigpoint.metrics import nystrom_error
+
+POINTS = POINTS[:6]
+
+# With the wider kernel, nearly every draw has to compute the residuals of all points in between.
+MEDIUM, WIDE = 1.6, 6.0
+
+
+# --- the distribution --------------------------------------------------------------------------
+
+
+def schur_complement(K, J):
+    """What the points J leave of the kernel, from the definition."""
+    J = list(J)
+    return K - K[:, J] @ np.linalg.solve(K[np.ix_(J, J)], K[J])
+
+
+def ordered_draws(bandwidth, k=3):
+    """Probability of every ordered draw, one pivot after the other, by its code."""
+    K = gaussian_kernel(POINTS, bandwidth)
+    probability = {}
+    for draw in permutations(range(len(K)), k):
+        probability[code(draw),] = 1.0
+        for step, i in enumerate(draw):
+            left = schur_complement(K, draw[:step]).diagonal()
+            probability[code(draw),] *= left[i] / left.sum()
+    return probability
+
+
+def code(draw):
+    return int("".join(map(str, draw)))
+
+
+def drawn_codes(bandwidth, block_size, n_draws, k=3):
+    rng = np.random.default_rng(1)
+    kernel = gaussian_of(POINTS, bandwidth)
+    codes, n_passes = [], 0
+    for _ in range(n_draws):
+        residual = Residual(POINTS, kernel, k, 1)
+        draw = PivotDraw(residual, block_size)
+        while len(residual.rows) < k:
+            draw.next_block(k, rng)
+        codes.append((code(residual.rows),))
+        n_passes += draw.n_passes
+    assert bandwidth == MEDIUM or n_passes > 0.9 * n_draws
+    return codes
+
+
+def test_the_oracle_is_a_distribution():
+    assert sum(ordered_draws(MEDIUM).values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "block_size", "n_draws"),
+    [(MEDIUM, 1, 2000), (MEDIUM, 4, N_DRAWS), (MEDIUM, 20, 3000), (WIDE, 4, 3000)],
+)
+def test_blocks_have_the_distribution_of_one_at_a_time(bandwidth, block_size, n_draws):
+    """The order included."""
+    codes = drawn_codes(bandwidth, block_size, n_draws)
+    assert p_value(codes, ordered_draws(bandwidth)) > SIGNIFICANCE
+
+
+def test_fits_have_the_distribution():
+    rng = np.random.default_rng(2)
+    sampler = RPCholesky(3, bandwidth=MEDIUM, block_size=5, n_jobs=1, random_state=rng)
+    codes = [(code(sampler.fit(POINTS).indices_),) for _ in range(1000)]
+    assert p_value(codes, ordered_draws(MEDIUM)) > SIGNIFICANCE
+
+
+def test_the_test_rejects_blocks_without_rejection(monkeypatch):
+    """As if all points of a block that were possible before it were still as likely within it."""
+    accept = cholesky._accept
+
+    def accept_all(matrix, thresholds, most):
+        return accept(matrix, np.full_like(thresholds, cholesky._ROUNDING), most)
+
+    monkeypatch.setattr(cholesky, "_accept", accept_all)
+    assert p_value(drawn_codes(MEDIUM, 4, 3000), ordered_draws(MEDIUM)) < SIGNIFICANCE
+
+
+def test_the_test_rejects_wrong_weights_of_all_points(monkeypatch):
+    """As if points were proposed by other numbers than they are accepted by."""
+    right = Residual.diagonal
+    monkeypatch.setattr(Residual, "diagonal", lambda self, rows: right(self, rows) ** 2)
+    assert p_value(drawn_codes(WIDE, 4, 2000), ordered_draws(WIDE)) < SIGNIFICANCE
+
+
+# --- residuals and factor ----------------------------------------------------------------------
+
+
+@pytest.fixture(params=[3, 40], ids=["differences", "products"])
+def points(request):
+    """In so many columns the kernel is computed one way and the other."""
+    return np.random.default_rng(0).normal(size=(500, request.param)), request.param**0.5
+
+
+def test_factor_and_residuals_are_those_of_the_dense_kernel(points):
+    X, bandwidth = points
+    residual = Residual(X, gaussian_of(X, bandwidth), 150, 2)
+    draw = PivotDraw(residual, 32)
+    while len(residual.rows) < 150:
+        draw.next_block(150, np.random.default_rng(len(residual.rows)))
+    K = gaussian_kernel(X, bandwidth)
+    J = residual.rows
+    np.testing.assert_allclose(
+        residual.factor.matrix, np.linalg.cholesky(K[np.ix_(J, J)]), rtol=0, atol=1e-9
+    )
+    left = schur_complement(K, J)
+    np.testing.assert_allclose(
+        residual.diagonal(np.arange(500)), left.diagonal(), rtol=0, atol=1e-11
+    )
+    columns = residual.columns(np.arange(100))
+    np.testing.assert_allclose(
+        residual.matrix(np.arange(100)) - columns.T @ columns, left[:100, :100], rtol=0, atol=1e-11
+    )
+
+
+def test_residual_trace_is_the_nystrom_error(points):
+    X, bandwidth = points
+    sampler = RPCholesky(150, bandwidth=bandwidth, random_state=0).fit(X)
+    assert sampler.residual_traces_.shape == (150,)
+    assert (np.diff(sampler.residual_traces_) < 0).all()
+    assert sampler.residual_trace_ == sampler.residual_traces_[-1]
+    for k in (1, 2, 70, 150):
+        error = nystrom_error(X, sampler.indices_[:k], bandwidth, relative=True)
+        assert sampler.residual_traces_[k - 1] == pytest.approx(error, rel=1e-9)
+
+
+def test_residual_trace_of_many_points_is_estimated(monkeypatch):
+    monkeypatch.setattr(cholesky, "_TRACE_POINTS", 2000)
+    X = np.random.default_rng(1).normal(size=(10_000, 3))
+    sampler = RPCholesky(40, random_state=0).fit(X)
+    error = nystrom_error(X, sampler.indices_, sampler.bandwidth_, relative=True)
+    assert sampler.residual_trace_ == pytest.approx(error, rel=0.1)
+    assert sampler.residual_trace_ != pytest.approx(error, rel=1e-6)
+
+
+def test_triangular_factor_grows_and_solves():
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(400, 400))
+    L = np.linalg.cholesky(A @ A.T / 400 + np.eye(400))
+    factor = TriangularFactor(400)
+    before = 0
+    for after in (1, 5, 128, 130, 300, 390, 400):
+        factor.append(L[before:after, :after])
+        B = rng.normal(size=(after, 7))
+        exact = np.linalg.solve(L[:after, :after], B)
+        np.testing.assert_allclose(factor.solve(B), exact, rtol=0, atol=1e-12)
+        before = after
+
+
+def test_landmarks_leave_less_than_a_uniform_draw():
+    X = np.random.default_rng(3).normal(size=(2000, 2))
+    sampler = RPCholesky(60, random_state=0).fit(X)
+    uniform = np.random.default_rng(0).choice(2000, 60, replace=False)
+    error = nystrom_error(X, uniform, sampler.bandwidth_, relative=True)
+    assert sampler.residual_trace_ < 0.7 * error
+
+
+# --- rounding ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [4, 50])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_coincident_points_are_never_drawn_twice(dtype, columns):
+    rng = np.random.default_rng(0)
+    distinct = (rng.normal(size=(12, columns)) + 1e4).astype(dtype)
+    X = np.repeat(distinct, 30, axis=0)[rng.permutation(360)]
+    for bandwidth in (None, 0.3, 3.0, 1e-6):
+        for seed in range(5):
+            sampler = RPCholesky(12, bandwidth=bandwidth, block_size=8, random_state=seed).fit(X)
+            assert len(np.unique(sampler.landmarks_, axis=0)) == 12
+            assert sampler.residual_trace_ == pytest.approx(0, abs=1e-12)
+    with pytest.raises(ValueError, match=r"n_landmarks=13 .*after 12 landmarks.*n_landmarks <= 12"):
+        RPCholesky(13, bandwidth=3.0, random_state=0).fit(X)
+
+
+def test_points_that_coincide_but_for_rounding_in_many_columns_are_told_apart():
+    """Beside a spread of a million bandwidths, products would lose all of these distances."""
+    rng = np.random.default_rng(4)
+    places = rng.normal(size=(5, 40)) * 1e6
+    X = np.repeat(places, 3, axis=0) + rng.normal(size=(15, 40)) / 3
+    sampler = RPCholesky(15, bandwidth=1.0, random_state=0).fit(X)
+    assert sorted(sampler.indices_) == list(range(15))
+    error = nystrom_error(X, sampler.indices_[:9], 1.0, relative=True)
+    assert sampler.residual_traces_[8] == pytest.approx(error, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_exhausted_kernel_is_refused_with_what_could_be_drawn(seed):
+    """Rank 12 to rounding; the remedy that the message names helps."""
+    X = np.random.default_rng(5).uniform(size=(300, 1))
+    with pytest.raises(ValueError, match="smaller bandwidth") as refused:
+        RPCholesky(40, bandwidth=0.5, random_state=seed).fit(X)
+    message = str(refused.value)
+    assert "n_landmarks=40 is too many" in message
+    count = int(message.split("n_landmarks <= ")[1].split(",")[0])
+    assert 9 <= count <= 13
+    sampler = RPCholesky(count, bandwidth=0.5, random_state=seed).fit(X)
+    assert sampler.residual_trace_ < 1e-11
+    assert len(RPCholesky(40, bandwidth=0.02, random_state=seed).fit(X).indices_) == 40
+
+
+def test_rare_points_are_found():
+    """All but three points coincide; the residuals of all points lead to the others."""
+    X = np.zeros((30_000, 2))
+    X[[7, 11_000, 29_000]] = [[1, 0], [0, 1], [3, 3]]
+    sampler = RPCholesky(4, bandwidth=1.0, random_state=0).fit(X)
+    assert {7, 11_000, 29_000} < set(sampler.indices_)
+    assert sampler.n_passes_ >= 1
+
+
+# --- cost --------------------------------------------------------------------------------------
+
+
+def test_entries_computed_do_not_grow_with_the_number_of_points(monkeypatch):
+    computed = 0
+
+    def counted(X, bandwidth):
+        kernel = gaussian_of(X, bandwidth)
+
+        def count(A, B):
+            nonlocal computed
+            computed += len(A) * len(B)
+            return kernel(A, B)
+
+        return count
+
+    monkeypatch.setattr(cholesky, "gaussian_of", counted)
+    monkeypatch.setattr(cholesky, "_TRACE_POINTS", 1000)
+    X = np.random.default_rng(6).normal(size=(200_000, 2))
+    sampler = RPCholesky(100, block_size=64, random_state=0, n_jobs=1).fit(X)
+    assert sampler.n_passes_ == 0
+    assert sampler.n_proposals_ < 5000
+    blocks = 100 + sampler.n_proposals_ / 64
+    assert 0 < computed < 100 * sampler.n_proposals_ + 64**2 * blocks + 1000 * 100
+
+
+def test_memory_is_not_that_of_a_factor_of_all_points():
+    X = np.random.default_rng(7).normal(size=(300_000, 3)).astype(np.float32)
+    sampler = RPCholesky(200, random_state=0, n_jobs=2)
+    sampler.fit(X[:1000])
+    tracemalloc.start()
+    sampler.fit(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The factor alone would take 480 MB.
+    assert peak < 60e6
+
+
+# --- the contract ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 20, 200])
+def test_contract(dtype, k):
+    X = np.random.default_rng(8).normal(size=(400, 3)).astype(dtype)
+    before = X.copy()
+    first, second = (RPCholesky(k, random_state=3).fit(X) for _ in range(2))
+    assert first.indices_.dtype == np.int64
+    assert len(set(first.indices_.tolist())) == k
+    assert first.landmarks_.dtype == dtype
+    np.testing.assert_array_equal(first.landmarks_, X[first.indices_])
+    np.testing.assert_array_equal(first.indices_, second.indices_)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_all_points_as_landmarks():
+    sampler = RPCholesky(6, bandwidth=1.0, random_state=0).fit(POINTS)
+    np.testing.assert_array_equal(np.sort(sampler.indices_), np.arange(6))
+    assert sampler.residual_trace_ == pytest.approx(0, abs=1e-14)
+
+
+def test_float32_points_are_worked_on_in_float64():
+    X = np.random.default_rng(9).normal(size=(500, 50)).astype(np.float32)
+    single, double = (RPCholesky(60, random_state=0).fit(x) for x in (X, X.astype(np.float64)))
+    np.testing.assert_array_equal(single.indices_, double.indices_)
+    # The rule for the bandwidth measures distances in the precision of the points.
+    assert single.residual_trace_ == pytest.approx(double.residual_trace_, rel=1e-5)
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+def test_same_landmarks_with_any_number_of_threads(columns):
+    X = np.random.default_rng(10).normal(size=(3000, columns))
+    found = []
+    for n_jobs, blas_threads in ((1, 1), (2, 1), (1, 2), (3, 2)):
+        with threadpool_limits(blas_threads):
+            sampler = RPCholesky(700, bandwidth=0.4 * columns**0.5, n_jobs=n_jobs, random_state=0)
+            found.append(sampler.fit(X))
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].indices_, other.indices_)
+        np.testing.assert_array_equal(found[0].residual_traces_, other.residual_traces_)
+
+
+def test_fewer_landmarks_are_the_first_of_more():
+    X = np.random.default_rng(11).normal(size=(1000, 3))
+    many, few = (RPCholesky(k, bandwidth=0.5, random_state=0).fit(X) for k in (300, 20))
+    np.testing.assert_array_equal(few.indices_, many.indices_[:20])
+    np.testing.assert_allclose(few.residual_traces_, many.residual_traces_[:20], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_landmarks": 7}, ValueError, "n_landmarks=7 is too large"),
+        ({"bandwidth": -1.0}, ValueError, "bandwidth=-1"),
+        ({"bandwidth": "wide"}, TypeError, "bandwidth must be a number"),
+        ({"block_size": 0}, ValueError, "block_size=0 is too small"),
+        ({"block_size": 2.5}, TypeError, "block_size must be a whole number"),
+        ({"n_jobs": 0}, ValueError, "n_jobs=0"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, error, message):
+    with pytest.raises(error, match=message):
+        RPCholesky(**{"n_landmarks": 2, **parameters}).fit(POINTS)
