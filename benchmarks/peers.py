@@ -79,7 +79,7 @@ def settings(table: dict[str, Method]) -> list[str]:
 
 @selector("trigpoint EfficientDPP", "#1f77b4", **COMPILED)
 def efficient_dpp(X: np.ndarray, k: int, seed: int, **options: Any) -> np.ndarray:
-    """Defaults, neighbourhoods of m = 3 n/k points unless another m is stated."""
+    """Defaults, neighbourhoods of m = 4 n/k points unless another m is stated."""
     return tp.EfficientDPP(k, random_state=seed, **options).fit(X).landmarks_
 
 

@@ -12,8 +12,8 @@ from trigpoint.datasets import make_swiss_roll
 def test_distance_rows_do_not_grow_with_the_number_of_points(n):
     X, _ = make_swiss_roll(n, random_state=0)
     sampler = tp.EfficientDPP(200, random_state=0).fit(X)
-    # One neighbourhood for each landmark, 64 for the bandwidth, and few in vain.
-    assert 264 <= sampler.n_distance_rows_ < 1.3 * 264
+    # One neighbourhood for each landmark, 16 for the bandwidth, and few in vain.
+    assert 216 <= sampler.n_distance_rows_ < 1.3 * 216
     assert sampler.search_ == "tree"
 
 

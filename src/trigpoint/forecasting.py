@@ -90,7 +90,7 @@ def forecast(
     n_components : int, default=2
         Coordinates.
     n_neighbors : int or None, default=None
-        Size of the sampler's neighbourhoods, m; ``None`` for ``3 n / k``.
+        Size of the sampler's neighbourhoods, m; ``None`` for ``4 n / k``.
     dtype : {float32, float64}, default=float32
         Of the points.
     keep : bool, default=True

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trigpoint.compiled.jit import compiled
-from trigpoint.compiled.tree import Tree, _box_square
+from trigpoint.compiled.tree import Tree, box_square
 
 # An error s of a distance r adds at most this share to its square, and a multiple of s^2 alone:
 # ``(r + s)^2 <= (1 + share) r^2 + (1 + 1 / share) s^2``.
@@ -80,7 +80,7 @@ def reached(
         if child:
             listed += 1
             for side in range(child, child + 2):
-                if _box_square(tree, side, image) < _bound(cover.farthest[side], cover.margin):
+                if box_square(tree, side, image) < _bound(cover.farthest[side], cover.margin):
                     nodes[waiting] = side
                     waiting += 1
         else:

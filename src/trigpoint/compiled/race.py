@@ -11,7 +11,7 @@ def race(
     tree: Tree,
     proposed: np.ndarray,
     thresholds: np.ndarray,
-    queries: np.ndarray,
+    points: np.ndarray,
     log_weights: np.ndarray,
     bandwidth: float,
     is_sine: bool,
@@ -28,8 +28,8 @@ def race(
     proposed : int64 ndarray of shape (p,)
         Rows of the proposals.
     thresholds : ndarray of shape (p,)
-    queries : float64 ndarray of shape (p, d)
-        Their points.
+    points : ndarray of shape (n, d)
+        All points, in the order of their rows.
     log_weights : ndarray of shape (n,)
         Brought up to date.
     bandwidth : float
@@ -58,7 +58,7 @@ def race(
             return i, count
         if thresholds[i] > log_weights[proposed[i]]:
             continue
-        nearest(tree, queries[i], m, squares, places, heap_squares, heap_nodes)
+        nearest(tree, points[proposed[i]], m, squares, places, heap_squares, heap_nodes)
         farthest = 0.0
         for t in range(m):
             row = tree.rows[places[t]]

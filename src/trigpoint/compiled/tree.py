@@ -184,7 +184,7 @@ def nearest(
 ) -> None:
     """Put the `m` nearest points in front of `squares` and `found`, which have room for more."""
     points, rows = tree.points, tree.rows
-    heap_squares[0], heap_nodes[0] = _box_square(tree, 0, query), 0
+    heap_squares[0], heap_nodes[0] = box_square(tree, 0, query), 0
     waiting, count = 1, 0
     bound = np.inf
     while waiting and heap_squares[0] <= bound:
@@ -193,7 +193,7 @@ def nearest(
         child = tree.children[node]
         if child:
             for side in range(child, child + 2):
-                square = _box_square(tree, side, query)
+                square = box_square(tree, side, query)
                 if square <= bound:
                     waiting = _push(heap_squares, heap_nodes, waiting, square, side)
             continue
@@ -217,7 +217,7 @@ def nearest(
 
 
 @compiled
-def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
+def box_square(tree: Tree, node: int, query: np.ndarray) -> float:
     """Squared distance from a query to the box of a node, and not a rounding error more."""
     square = 0.0
     for c in range(len(query)):

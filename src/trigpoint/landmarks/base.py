@@ -61,3 +61,11 @@ def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
     return check_count(
         "n_landmarks", n_landmarks, high=n_points, why=f"the data has {n_points} points"
     )
+
+
+def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ValueError:
+    """Error of more landmarks than there are distinct points."""
+    return ValueError(
+        f"n_landmarks={k} is too large: only {n_distinct} of the {n_points} points are distinct; "
+        f"choose n_landmarks <= {n_distinct} or remove duplicated points"
+    )

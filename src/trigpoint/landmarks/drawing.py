@@ -74,7 +74,9 @@ def draw_landmarks(
         queries_at_once = max(1, min(index.together, k // 8, NEIGHBORS_HELD // m))
     foreseen = min(_FORESEEN, 8 * queries_at_once)
 
-    n_proposals, rejected, size = 0, 0, foreseen
+    is_compiled = _is_compiled(index, log_repulsion)
+
+    n_proposals, rejected, size = 0, 0, _FORESEEN if is_compiled else foreseen
     # Each proposal takes two numbers from the stream; what is left over serves the next.
     numbers = np.empty((0, 2))
     while len(drawn.rows) < k:
@@ -86,7 +88,7 @@ def draw_landmarks(
         rows = proposals.rows(numbers[:, 0])
         thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
         # They change after the n-th rejection, whatever the number of proposals drawn at once.
-        if _is_compiled(index, log_repulsion):
+        if is_compiled:
             used, accepted = _run_compiled(drawn, m, rows, thresholds, k, n - rejected)
             few = accepted < used / 8
         else:
@@ -94,7 +96,7 @@ def draw_landmarks(
             few = len(race.waiting) < foreseen
             used, accepted = race.run(k, queries_at_once, n - rejected)
         if few:
-            size = min(4 * size, _PROPOSALS)
+            size = max(size, min(4 * size, _PROPOSALS, n))
         if report is not None:
             report("landmarks", len(drawn.rows), k)
         numbers = numbers[used:]
@@ -291,7 +293,7 @@ def _run_compiled(
         index.tree,
         rows,
         thresholds,
-        index.points[rows].astype(np.float64),
+        index.points,
         drawn.log_weights,
         repulsion.bandwidth,
         repulsion.name == "sin2",

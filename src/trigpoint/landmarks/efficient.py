@@ -19,7 +19,7 @@ from trigpoint.threads import thread_count
 logger = logging.getLogger(__name__)
 
 # Neighbourhoods that the bandwidth is measured from.
-_PILOT_QUERIES = 32
+_PILOT_QUERIES = 16
 
 
 class EfficientDPP(Sampler):
@@ -146,16 +146,14 @@ class EfficientDPP(Sampler):
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         # Separate streams: whether one thing is given must not change the draw of another.
-        draw_rng, pilot_rng, refine_rng, count_rng = map(
-            np.random.default_rng, rng.integers(2**63, size=4)
-        )
+        draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
         check_choice("covariance", self.covariance, (None, "full", "diag"))
         kernel_bandwidth = self.kernel_bandwidth
         if isinstance(self.n_landmarks, str):
             check_choice("n_landmarks", self.n_landmarks, ("auto",))
             k, kernel_bandwidth = count_landmarks(
-                X, self, kernel_bandwidth, self.tolerance, count_rng
+                X, self, kernel_bandwidth, self.tolerance, np.random.default_rng(count_seed)
             )
         else:
             k = check_n_landmarks(self.n_landmarks, len(X))
@@ -165,7 +163,7 @@ class EfficientDPP(Sampler):
         index = neighbor_index(X, m, k, thread_count(self.n_jobs))
         logger.info("neighbours of %d points by %s", len(X), index.name)
         if self.bandwidth is None:
-            self.bandwidth_ = neighborhood_radius(index, m, pilot_rng)
+            self.bandwidth_ = neighborhood_radius(index, m, np.random.default_rng(pilot_seed))
         else:
             self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
         chosen, self.n_proposals_ = draw_landmarks(
@@ -173,7 +171,7 @@ class EfficientDPP(Sampler):
             k,
             m,
             Repulsion(self.repulsion, self.bandwidth_),
-            draw_rng,
+            np.random.default_rng(draw_seed),
             # Those of landmarks that may still move would be measured in vain.
             covariance=self.covariance if refinement is None else None,
             report=report,
@@ -185,7 +183,7 @@ class EfficientDPP(Sampler):
                 X,
                 chosen.indices,
                 bandwidth=kernel_bandwidth,
-                random_state=refine_rng,
+                random_state=int(refine_seed),
                 n_threads=thread_count(self.n_jobs),
                 report=report,
             )

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint.landmarks.base import Sampler, check_n_landmarks
-from trigpoint.landmarks.kmeans import _too_few_distinct
+from trigpoint.landmarks.base import Sampler, check_n_landmarks, too_few_distinct
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import Landmarks
 from trigpoint.threads import one_blas_thread, thread_count, thread_map
@@ -13,13 +12,13 @@ from trigpoint.threads import one_blas_thread, thread_count, thread_map
 # Points in a bucket of the tree. Looking at its box costs as much as looking at a few points.
 _BUCKET = 128
 
-# Above this dimension the tree is one of images in fewer dimensions, and points that tell which.
+# Above this dimension the tree holds images in fewer dimensions, told by a sample of the points.
 _TREE_MAX_DIMENSION = 64
 _IMAGE_DIMENSION = 32
 _IMAGE_SAMPLE = 256
 
 # Coordinates that are looked at by one thread; fewer are done before another has started.
-_COORDINATES = 2**20
+_COORDINATES = 2**22
 
 
 class FarthestPoint(Sampler):
@@ -99,7 +98,7 @@ class FarthestPoint(Sampler):
         farthest = int(rng.integers(len(X)))
         for step in range(k):
             if step and radii[step - 1] == 0:
-                raise _too_few_distinct(k, step, len(X))
+                raise too_few_distinct(k, step, len(X))
             rows[step] = farthest
             farthest, radii[step] = traversal.add(farthest)
         self.covering_radii_ = radii

@@ -18,12 +18,12 @@ from trigpoint.threads import one_blas_thread, thread_count, thread_map
 _POOL = 10_000
 _POOL_PER_LANDMARK = 20
 
-# Candidates that are drawn together, and how many of them there are for each that is taken before
-# others are drawn. Of more to choose from, the best are hardly better.
+# Candidates that are drawn together, and how many of them for each one that is taken before others
+# are drawn. With more of either, the landmarks hardly get better.
 _CANDIDATES = 128
 _CANDIDATES_PER_LANDMARK = 8
 
-# The farthest points that are looked at together, for the next ones are often among them.
+# The farthest points, looked at together because the next landmarks are often among them.
 _FARTHEST = 32
 
 # A point whose variance given the landmarks is this small a part of its own is a combination of
@@ -81,8 +81,8 @@ class GreedyNystrom(Sampler):
         Bandwidth of the kernel.
     residual_trace_ : float
         Trace of the residual over the pool, relative to that of the kernel: from 0 (exact) to 1
-        (nothing explained). Of all points it is slightly larger, since the landmarks were chosen
-        for the pool.
+        (nothing explained). Over points outside the pool it is slightly larger, since the
+        landmarks were chosen for the pool.
     pool_ : int64 ndarray of shape (p,)
         Rows of the pool, in increasing order.
     n_features_in_ : int
@@ -99,8 +99,10 @@ class GreedyNystrom(Sampler):
     Ouimet and Bengio [2]_ see the points one after the other and keep those farther from the span
     than a threshold; here, where the number of landmarks is given, the farthest is kept.
 
-    Candidates drawn by their residual are the proposals of randomly pivoted Cholesky [3]_. They
-    leave less unexplained than as many drawn uniformly, as in [1]_.
+    For all points as candidates, Farahat, Ghodsi and Kamel [1]_ update their gains by recursive
+    formulas, which take products with the whole kernel matrix. Here the rows of the residual are
+    kept for a few candidates only. These are drawn by their residual, as the landmarks of randomly
+    pivoted Cholesky [3]_ are, and leave less unexplained than as many drawn uniformly.
 
     References
     ----------

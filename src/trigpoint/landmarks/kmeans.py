@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from trigpoint.checks import check_choice, check_count
-from trigpoint.landmarks.base import Sampler, check_n_landmarks
+from trigpoint.landmarks.base import Sampler, check_n_landmarks, too_few_distinct
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import Landmarks
 
@@ -158,7 +158,7 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
                 np.minimum(nearest[block], squares, out=nearest[block])
             cumulative = np.cumsum(nearest)
         if cumulative[-1] == 0:
-            raise _too_few_distinct(k, step, len(X))
+            raise too_few_distinct(k, step, len(X))
         if not np.isfinite(cumulative[-1]):
             raise ValueError("squared distances between the points overflow: rescale X")
         drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
@@ -175,7 +175,7 @@ def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarra
         _, first = np.unique(X[candidates], axis=0, return_index=True)
         if len(first) >= k:
             return candidates[np.sort(first)[:k]]
-    raise _too_few_distinct(k, len(first), len(X))
+    raise too_few_distinct(k, len(first), len(X))
 
 
 def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
@@ -200,13 +200,6 @@ def _check_separate(clusters: np.ndarray, k: int) -> None:
             f"n_landmarks={k} clusters were asked for, but k-means left only {len(clusters)} that "
             "are separate: choose a smaller n_landmarks or remove duplicated points"
         )
-
-
-def _too_few_distinct(k: int, n_distinct: int, n_points: int) -> ValueError:
-    return ValueError(
-        f"n_landmarks={k} is too large: only {n_distinct} of the {n_points} points are distinct; "
-        f"choose n_landmarks <= {n_distinct} or remove duplicated points"
-    )
 
 
 def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
