@@ -58,12 +58,11 @@ def test_auto_keeps_the_tolerance_with_few(roll, tolerance):
 
 
 def test_refined_landmarks_need_to_be_fewer(roll):
-    counts = [
-        tp.EfficientDPP("auto", kernel_bandwidth=4.0, refine=refine, random_state=0)
-        .fit(roll)
-        .n_landmarks_
-        for refine in (False, 2)
-    ]
+    counts = []
+    for refine in (False, 2):
+        sampler = tp.EfficientDPP("auto", kernel_bandwidth=4.0, refine=refine, random_state=0)
+        counts.append(sampler.fit(roll).n_landmarks_)
+        assert sampler.kernel_bandwidth_ == 4.0
     assert counts[1] < 0.95 * counts[0]
 
 

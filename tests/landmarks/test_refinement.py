@@ -11,7 +11,7 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint.compiled.exchange import descend
 from trigpoint.kernels import gaussian_kernel
-from trigpoint.landmarks import refine as refine_module
+from trigpoint.landmarks import exchanges
 from trigpoint.landmarks.field import ResidualField
 from trigpoint.landmarks.moving import trace_error
 from trigpoint.metrics import nystrom_error, optimal_error
@@ -139,8 +139,8 @@ def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
     start = tp.EfficientDPP(600, random_state=0).fit(X).indices_
     errors = {}
     for name, share in (("local", 3), ("global", 10**9)):
-        monkeypatch.setattr(refine_module, "_LOCAL_FROM", share)
-        refined = tp.Refinement(2).refine(X, start, random_state=0, n_threads=2)
+        monkeypatch.setattr(exchanges, "_LOCAL_FROM", share)
+        refined = tp.Refinement(2).refine(X, start, random_state=0, n_jobs=2)
         assert refined.is_local == (name == "local")
         errors[name] = nystrom_error(X[::8], X[refined.indices], refined.bandwidth)
         # What the local fields said of it.
@@ -232,6 +232,28 @@ def test_covariances_belong_to_the_refined_landmarks(X):
 def test_bad_parameters(X, refine, error, message):
     with pytest.raises(error, match=message):
         tp.EfficientDPP(10, refine=refine).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("indices", "message"),
+    [
+        ([0, 1, 300], "rows from 0 to 300: choose rows from 0 to 299"),
+        ([-1, 4], "rows from -1 to 4"),
+        ([0.5, 1.0], "pass the row numbers"),
+        ([[0, 1]], r"shape \(1, 2\)"),
+        ([], "pass the row numbers"),
+        ([3, 3], "coincide"),
+    ],
+)
+def test_bad_rows(X, indices, message):
+    with pytest.raises(ValueError, match=message):
+        tp.Refinement().refine(X, indices)
+
+
+def test_progress_is_told(X):
+    told = []
+    tp.Refinement(3).refine(X, np.arange(20), random_state=0, verbose=lambda *t: told.append(t))
+    assert told == [("refinement", done, 3) for done in (1, 2, 3)]
 
 
 def test_singular_kernel_is_refused(X):

@@ -10,7 +10,8 @@ from trigpoint.geometry import neighborhood_covariances
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
 from trigpoint.landmarks.count import count_landmarks
 from trigpoint.landmarks.drawing import Repulsion, draw_landmarks
-from trigpoint.landmarks.refine import Refined, resolve_refinement
+from trigpoint.landmarks.exchanges import Refined
+from trigpoint.landmarks.refine import resolve_refinement
 from trigpoint.neighbors import NeighborIndex, neighbor_index
 from trigpoint.progress import reporter
 from trigpoint.records import Landmarks
@@ -77,6 +78,8 @@ class EfficientDPP(Sampler):
         The bandwidth of the repulsion that was used.
     n_landmarks_ : int
         The number of landmarks.
+    kernel_bandwidth_ : float or None
+        Bandwidth of the kernel that `refine` or ``n_landmarks="auto"`` measured the error of.
     refinement_ : Refined or None
         What the refinement came to: its errors, bandwidth and number of exchanges.
     search_ : {"tree", "products"}
@@ -176,17 +179,18 @@ class EfficientDPP(Sampler):
             covariance=self.covariance if refinement is None else None,
             report=report,
         )
-        self.refinement_ = None
+        self.refinement_, self.kernel_bandwidth_ = None, kernel_bandwidth
         if refinement is not None:
             assert chosen.indices is not None
-            self.refinement_ = refinement.refine(
+            self.refinement_ = refinement.run(
                 X,
                 chosen.indices,
-                bandwidth=kernel_bandwidth,
-                random_state=int(refine_seed),
-                n_threads=thread_count(self.n_jobs),
-                report=report,
+                kernel_bandwidth,
+                np.random.default_rng(refine_seed),
+                thread_count(self.n_jobs),
+                report,
             )
+            self.kernel_bandwidth_ = self.refinement_.bandwidth
             chosen = _measured(index, self.refinement_, m, self.covariance)
         self.n_landmarks_ = k
         self.search_ = index.name

@@ -16,10 +16,11 @@ class LaplacianEigenmaps(GraphEmbedding):
     ----------
     n_components : int, default=2
         Number of coordinates, l.
-    landmarks : None, int, sampler, index array or point array, default=None
-        A number of landmarks to draw with `EfficientDPP`; a sampler to draw them with; the rows
-        to take; or the landmark points themselves. ``None`` draws 1,000, or takes every distinct
-        point when there are no more than that.
+    landmarks : None, int, "auto", sampler, index array or point array, default=None
+        A number of landmarks to draw with `EfficientDPP`, or ``"auto"`` for as many as keep its
+        trace error within one per cent; a sampler to draw them with; the rows to take; or the
+        landmark points themselves. ``None`` draws 1,000, or takes every distinct point when there
+        are no more than that.
     graph : {"bhattacharyya", "euclidean"}, graph object or matrix, default="bhattacharyya"
         Neighbourhood graph of the landmarks: nearest ones in the named metric; a `KNNGraph` or
         `RadiusGraph`; or a symmetric (k, k) matrix of weights.
