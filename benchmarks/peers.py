@@ -83,6 +83,12 @@ def efficient_dpp(X: np.ndarray, k: int, seed: int, **options: Any) -> np.ndarra
     return tp.EfficientDPP(k, random_state=seed, **options).fit(X).landmarks_
 
 
+@selector("trigpoint EfficientDPP, refined", "#17becf", **COMPILED)
+def refined_dpp(X: np.ndarray, k: int, seed: int) -> np.ndarray:
+    """`refine=True`, otherwise defaults: it is not told the bandwidth of the error."""
+    return tp.EfficientDPP(k, refine=True, random_state=seed).fit(X).landmarks_
+
+
 @selector("uniform", "#7f7f7f")
 def uniform(X: np.ndarray, k: int, seed: int) -> np.ndarray:
     """`trigpoint.Uniform`, without replacement."""

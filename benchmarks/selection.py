@@ -21,7 +21,6 @@ from benchmarks.report import (
 from trigpoint.metrics import coverage_radius, nystrom_error
 
 TITLE = "Choosing landmarks"
-OURS = "trigpoint EfficientDPP"
 ERROR_SAMPLE = 20_000
 SEEDS_UP_TO = 100_000
 COLUMNS = {"method": None, "seconds": min, "memory": min}
@@ -40,8 +39,6 @@ def specs(quick: bool) -> Iterator[dict]:
         bandwidth = 6.0 if kind == "mnist" else round(1.5 * (1000 / k) ** 0.5, 2)
         for name in SELECTORS:
             options = {}
-            if name == OURS and kind == "mnist":
-                options["n_neighbors"] = n // 12
             if name == "DPPy exact k-DPP":
                 options["bandwidth"] = bandwidth
             for seed in range(1 if quick or n > SEEDS_UP_TO else 3):
@@ -80,10 +77,7 @@ def render(records: list[dict], report: Report) -> None:
             COLUMNS,
             [[_label(name), *_cells(runs)] for (name,), runs in by_case(rows, "method").items()],
         )
-        chosen = next(r["spec"] for r in rows if r["spec"]["method"] == OURS)
-        m = chosen["options"].get("n_neighbors")
-        remark = f"Bandwidth of the trace error {chosen['bandwidth']:g}."
-        report.text(remark + (f" EfficientDPP with m = {m:,}." if m else ""))
+        report.text(f"Bandwidth of the trace error {rows[0]['spec']['bandwidth']:g}.")
     if not any(r["spec"]["data"] == "mnist" for r in records):
         report.text(f"*{data.NO_MNIST}*")
     report.text("Settings:")
