@@ -1,15 +1,24 @@
 """Gaussian kernels, bandwidth rules, and the repulsion functions of Algorithm 2."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 
 from trigpoint.checks import check_choice, check_positive
-from trigpoint.points import row_blocks
+from trigpoint.points import block_rows, row_blocks
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
+
+# The kernel matrix between the rows of two float64 arrays of points.
+Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+# Up to so many columns, distances by differences are as fast as by a matrix product, and exact. In
+# more they are slow, and products will do for points within so many bandwidths of their mean.
+_FEW_COLUMNS = 32
+_NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
 
@@ -17,6 +26,7 @@ _MEDIAN_SAMPLE = 1000
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128
+_SPACING_BYTES = 2**26
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -35,6 +45,30 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
     """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
     return np.exp(squares / (-2.0 * bandwidth**2))
+
+
+def gaussian_of(X: np.ndarray, bandwidth: float) -> Kernel:
+    """Gaussian kernel between rows of two float64 arrays of points of `X`.
+
+    Its entries are right to some 1e-13, also for points that coincide.
+    """
+    products = X.shape[1] > _FEW_COLUMNS and _radius(X) <= _NEAR * bandwidth
+    squares = squared_distances if products else partial(cdist, metric="sqeuclidean")
+
+    def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return gaussian(squares(A, B), bandwidth)
+
+    return kernel
+
+
+def _radius(X: np.ndarray) -> float:
+    """Largest distance of a point from the mean."""
+    centre = X.mean(axis=0, dtype=np.float64)
+    largest = 0.0
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        difference = X[block] - centre
+        largest = max(largest, float(np.einsum("ij,ij->i", difference, difference).max()))
+    return float(np.sqrt(largest))
 
 
 def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
@@ -59,7 +93,9 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
     return float(np.median(distances))
 
 
-def landmark_spacing(X: np.ndarray, k: int, rng: np.random.Generator) -> float:
+def landmark_spacing(
+    X: np.ndarray, k: int, rng: np.random.Generator, name: str = "bandwidth"
+) -> float:
     """Radius of the ball that holds a landmark's share of the points, n / k of them.
 
     The median over a few points drawn at random, among as many as tell the share well. Where
@@ -69,18 +105,19 @@ def landmark_spacing(X: np.ndarray, k: int, rng: np.random.Generator) -> float:
     if n < len(X):
         X = X[np.sort(rng.choice(len(X), n, replace=False))]
     queries = X[rng.choice(n, min(n, _SPACING_QUERIES), replace=False)]
-    share = n // k
-    while share < 2 * n:
-        share = min(max(share, 1), n - 1)
-        blocks = row_blocks(len(queries), 8)
+    # At most some hundred megabytes of distances at once.
+    blocks = list(row_blocks(len(queries), block_rows(8 * n, _SPACING_BYTES)))
+    share = min(max(1, n // k), n - 1)
+    while True:
         radii = np.concatenate([_nth_distance(queries[part], X, share) for part in blocks])
         if np.median(radii) > 0:
             return float(np.median(radii))
-        share = 2 * share if share < n - 1 else 2 * n
-    raise ValueError(
-        "bandwidth=None needs distinct points to measure their spacing, and nearly all of them "
-        "are identical: pass bandwidth as a number"
-    )
+        if share == n - 1:
+            raise ValueError(
+                f"{name}=None needs distinct points to measure their spacing, and nearly all of "
+                f"them are identical: pass {name} as a number"
+            )
+        share = min(2 * share, n - 1)
 
 
 def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
@@ -93,16 +130,17 @@ def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
 
 
 def resolve_kernel_bandwidth(
-    bandwidth: Any, X: np.ndarray, k: int, rng: np.random.Generator
+    bandwidth: Any, X: np.ndarray, k: int, rng: np.random.Generator, name: str = "bandwidth"
 ) -> float:
     """Bandwidth of a kernel that `k` landmarks should approximate.
 
     ``None`` stands for twice the spacing of so many landmarks: a few per cent of the trace are
-    then left to explain, and the kernel matrix of the landmarks is far from singular.
+    then left to explain, and the kernel matrix of the landmarks is far from singular. `name` is
+    that of the parameter.
     """
     if bandwidth is None:
-        return 2.0 * landmark_spacing(X, k, rng)
-    return check_positive("bandwidth", bandwidth)
+        return 2.0 * landmark_spacing(X, k, rng, name)
+    return check_positive(name, bandwidth)
 
 
 def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:

@@ -103,3 +103,34 @@ def test_bad_curves(roll):
         tp.landmark_curve(roll, [])
     with pytest.raises(ValueError, match="n_landmarks=4000 is too large"):
         tp.landmark_curve(roll, [4000])
+
+
+def test_auto_may_be_one():
+    X = 1e-3 * np.random.default_rng(0).normal(size=(200, 2))
+    sampler = tp.EfficientDPP("auto", tolerance=0.5, kernel_bandwidth=1.0, random_state=0)
+    assert sampler.fit(X).n_landmarks_ == 1
+
+
+def test_auto_and_curve_of_few_distinct_points():
+    X = np.repeat(np.arange(10.0)[:, None], 100, axis=0)
+    sampler = tp.EfficientDPP("auto", kernel_bandwidth=0.1, random_state=0).fit(X)
+    assert sampler.n_landmarks_ == 10
+    curve = tp.landmark_curve(X, bandwidth=0.1, random_state=0)
+    assert curve.n_landmarks[-1] == 10
+    assert curve.errors[-1] < 1e-12
+
+
+def test_auto_from_a_sample_keeps_the_radius_of_neighbourhoods(monkeypatch):
+    X, _ = tp.datasets.make_swiss_roll(20_000, random_state=0)
+    monkeypatch.setattr(count, "_DRAWN_FROM", 2000)
+    sampler = tp.EfficientDPP(
+        "auto", n_neighbors=5000, kernel_bandwidth=5.0, tolerance=0.1, random_state=0
+    ).fit(X)
+    error = nystrom_error(X[::5], X[sampler.indices_], 5.0, relative=True)
+    assert 0.05 < error < 0.15
+
+
+def test_bad_bandwidths_are_called_by_their_name(roll):
+    for options in ({"refine": True}, {"n_landmarks": "auto"}, {}):
+        with pytest.raises(ValueError, match=r"kernel_bandwidth=-1.0 is out of range"):
+            tp.EfficientDPP(kernel_bandwidth=-1, **options).fit(roll)

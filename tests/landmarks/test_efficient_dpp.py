@@ -315,9 +315,9 @@ def test_compiled_draw_has_the_exact_probabilities(name):
 
 
 @pytest.mark.parametrize("name", REPULSIONS)
-@pytest.mark.parametrize("covariance", [None, "full"])
-def test_compiled_and_threaded_draws_agree(name, covariance, monkeypatch):
-    X, _ = make_fish_bowl(3000, random_state=0)
+@pytest.mark.parametrize(("covariance", "dtype"), [(None, np.float32), ("full", np.float64)])
+def test_compiled_and_threaded_draws_agree(name, covariance, dtype, monkeypatch):
+    X, _ = make_fish_bowl(3000, dtype=dtype, random_state=0)
     X = np.concatenate([X, X[:300]])
     sampler = EfficientDPP(150, repulsion=name, covariance=covariance, random_state=3)
     compiled = sampler.fit(X)

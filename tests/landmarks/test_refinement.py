@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import trigpoint as tp
 from trigpoint.compiled.exchange import descend
-from trigpoint.kernels import gaussian_kernel
+from trigpoint.kernels import gaussian_kernel, gaussian_of
 from trigpoint.landmarks import exchanges
 from trigpoint.landmarks.field import ResidualField
 from trigpoint.landmarks.moving import trace_error
@@ -45,7 +45,7 @@ def test_tables_are_those_of_the_definition(X, bandwidth):
     rng = np.random.default_rng(1)
     J, C = np.split(rng.permutation(300)[:70], [30])
     slots = np.array([3, 0, 17, 29])
-    field = ResidualField(X, X[J], bandwidth, 1)
+    field = ResidualField(X, X[J], gaussian_of(X, bandwidth), 1)
     A, H = dense_tables(gaussian_kernel(X, bandwidth), J, J[slots], C)
     tables = field.tables(slots, X[C])
     np.testing.assert_allclose(tables.A, A, rtol=1e-6, atol=1e-8 * abs(A).max())
@@ -80,7 +80,7 @@ def test_descent_takes_the_best_pair_each_time(X):
     rng = np.random.default_rng(2)
     T = rng.permutation(80)[:32]
     J, b = T[:8], 6
-    field = ResidualField(X, X[J], 1.0, 1)
+    field = ResidualField(X, X[J], gaussian_of(X, 1.0), 1)
     slots = np.arange(b)
     tables = field.tables(slots, X[T[8:]])
     chosen, free = np.arange(b), np.arange(b, b + 24)
@@ -95,19 +95,32 @@ def test_descent_takes_the_best_pair_each_time(X):
 def test_exchanged_field_is_that_of_the_new_landmarks(X):
     rng = np.random.default_rng(3)
     J, C = np.split(rng.permutation(300)[:60], [40])
-    field = ResidualField(X, X[J], 0.8, 2)
+    field = ResidualField(X, X[J], gaussian_of(X, 0.8), 2)
     slots = np.arange(5, 30)
     pairs = np.array([[0, 3], [7, 19], [20, 4]])
-    field.exchange(field.tables(slots, X[C]), slots, X[C], pairs)
+    field.exchange(field.tables(slots, X[C], keep=True), slots, X[C], pairs)
     J = J.copy()
     J[slots[pairs[:, 0]]] = C[pairs[:, 1]]
-    fresh = ResidualField(X, X[J], 0.8, 1)
+    fresh = ResidualField(X, X[J], gaussian_of(X, 0.8), 1)
     np.testing.assert_array_equal(field.landmarks, fresh.landmarks)
     others = np.setdiff1d(np.arange(300), J)[:30]
-    for ours, theirs in zip(
-        field.tables(slots, X[others]), fresh.tables(slots, X[others]), strict=True
-    ):
+    tables = [some.tables(slots, X[others], keep=True) for some in (field, fresh)]
+    for ours, theirs in zip(*tables, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9 * abs(theirs).max())
+
+
+def test_a_landmark_may_come_back_in_the_place_of_another(X, monkeypatch):
+    """The first leaves for a candidate, then takes the place of the second."""
+
+    def exchange_two(A, H, chosen, free, *_):
+        chosen[0], chosen[1], free[0] = free[0], chosen[0], chosen[1]
+        return 2
+
+    monkeypatch.setattr("trigpoint.compiled.exchange.descend", exchange_two)
+    refined = tp.Refinement(1).refine(X, np.arange(10), bandwidth=1.0, random_state=0)
+    (new,) = set(refined.indices) - set(range(10))
+    assert set(refined.indices) == set(range(10)) - {1} | {new}
+    assert len(refined.indices) == 10
 
 
 @pytest.mark.parametrize("make", [tp.datasets.make_swiss_roll, tp.datasets.make_fish_bowl])
@@ -173,6 +186,27 @@ def test_determinant_chain_has_its_distribution(exponent):
     assert chisquare(observed, runs * other / other.sum()).pvalue < SIGNIFICANCE
 
 
+def test_chain_of_many_patches_has_the_same_distribution(monkeypatch):
+    """Patches of a few landmarks each, larger ones cut at random, few candidates."""
+    for name, value in (("_MOST_TOGETHER", 2), ("_TOGETHER", 2), ("_CANDIDATES", 1)):
+        monkeypatch.setattr(exchanges, name, value)
+    X = np.random.default_rng(2).normal(size=(8, 2))
+    K = gaussian_kernel(X, 1.0)
+    sets = list(combinations(range(8), 4))
+    weights = np.array([np.linalg.det(K[np.ix_(J, J)]) for J in sets])
+    rng = np.random.default_rng(0)
+    refinement = tp.Refinement(25, criterion="determinant")
+    rows, runs, found = np.arange(4), 2000, Counter()
+    for _ in range(runs):
+        # Each from where the last ended: far enough apart to count as separate draws.
+        rows = refinement.refine(X, rows, bandwidth=1.0, random_state=rng, n_jobs=1).indices
+        found[tuple(sorted(rows))] += 1
+    observed = [found[J] for J in sets]
+    assert chisquare(observed, runs * weights / weights.sum()).pvalue > SIGNIFICANCE
+    other = weights**0.5
+    assert chisquare(observed, runs * other / other.sum()).pvalue < SIGNIFICANCE
+
+
 def test_determinant_chain_in_patches_raises_the_determinant():
     X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
     start = np.random.default_rng(0).choice(3000, 300, replace=False)
@@ -197,10 +231,73 @@ def test_same_landmarks_with_any_number_of_threads(k):
     np.testing.assert_array_equal(rows[0], rows[2])
 
 
-def test_copies_never_become_landmarks_twice():
-    X = np.repeat(np.random.default_rng(0).normal(size=(60, 2)), 20, axis=0)
-    sampler = tp.EfficientDPP(40, refine=3, random_state=0).fit(X)
+@pytest.mark.parametrize(("d", "offset"), [(2, 0.0), (20, 0.0), (20, 1e5), (40, 1e5)])
+@pytest.mark.parametrize("criterion", ["trace", "determinant"])
+def test_copies_never_become_landmarks_twice(d, offset, criterion):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, d)), 20, axis=0)
+    X[::2] += offset
+    refine = tp.Refinement(3, criterion=criterion, exponent=0.2)
+    sampler = tp.EfficientDPP(40, refine=refine, kernel_bandwidth=1.0, random_state=0).fit(X)
     assert len(np.unique(sampler.landmarks_, axis=0)) == 40
+
+
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize("criterion", ["trace", "determinant"])
+def test_local_work_with_copies_and_outliers(d, criterion):
+    """Patches without landmarks, without candidates, and with nothing but copies."""
+    rng = np.random.default_rng(0)
+    # On a curved strip, so that in every dimension the kernel reaches few of the landmarks.
+    s, h = rng.uniform(0, 60, size=8000), rng.uniform(0, 1, size=8000)
+    X = np.zeros((8000, d))
+    X[:, 0], X[:, 1] = s, h + np.sin(s)
+    X[:2000] = X[0]
+    X[-20:] += 500 * rng.standard_t(1, size=(20, d))
+    refinement = tp.Refinement(2, criterion=criterion)
+    refined = refinement.refine(
+        X, rng.permutation(np.arange(2000, 7900))[:400], bandwidth=0.3, random_state=0
+    )
+    assert refined.is_local
+    assert len(np.unique(X[refined.indices], axis=0)) == 400
+    if criterion == "trace":
+        measured = nystrom_error(X, refined.indices, 0.3, relative=True)
+        np.testing.assert_allclose(refined.errors[-1], measured, rtol=0.2)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_moved_landmarks_do_not_depend_on_units(X, factor):
+    rows = np.arange(0, 300, 10)
+    refinement = tp.Refinement(1, snap=False)
+    ours = refinement.refine(X, rows, bandwidth=1.0, random_state=0).points
+    shifted = factor * (X + 3.0)
+    theirs = refinement.refine(shifted, rows, bandwidth=factor, random_state=0).points
+    np.testing.assert_allclose(theirs / factor - 3.0, ours, atol=1e-4)
+
+
+def test_nearly_singular_kernel_is_refused():
+    """Cholesky still goes through, but what follows would be noise."""
+    X, _ = tp.datasets.make_swiss_roll(1500, scale=0.115, random_state=0)
+    with pytest.raises(ValueError, match="singular to rounding"):
+        tp.EfficientDPP(200, refine=True, kernel_bandwidth=1.5, random_state=0).fit(X)
+
+
+def test_work_of_a_sweep_grows_with_the_landmarks(monkeypatch):
+    """Numbers in all the fields of a sweep, for each landmark."""
+    X, _ = tp.datasets.make_swiss_roll(60_000, random_state=0)
+    per_landmark = []
+    for k in (500, 2000):
+        sizes = []
+
+        class Counted(ResidualField):
+            def __init__(self, points, landmarks, *rest, sizes=sizes):
+                sizes.append(len(points) * len(landmarks))
+                super().__init__(points, landmarks, *rest)
+
+        monkeypatch.setattr(exchanges, "ResidualField", Counted)
+        start = tp.EfficientDPP(k, random_state=0).fit(X).indices_
+        assert tp.Refinement(1).refine(X, start, random_state=0).is_local
+        per_landmark.append(sum(sizes) / k)
+    assert per_landmark[1] < 1.5 * per_landmark[0]
 
 
 def test_all_points_as_landmarks(X):
@@ -264,11 +361,12 @@ def test_singular_kernel_is_refused(X):
 def test_gradient_of_the_trace_error(X):
     rng = np.random.default_rng(4)
     Z = X[:20] + 0.1 * rng.normal(size=(20, 3))
-    error, gradient = trace_error(X, Z, 0.9, 2)
+    kernel = gaussian_of(X, 0.9)
+    error, gradient = trace_error(X, Z, kernel, 0.9, 2)
     np.testing.assert_allclose(error, nystrom_error(X, Z, 0.9), rtol=1e-9)
     for _ in range(3):
         step = 1e-5 * rng.normal(size=Z.shape)
-        there, back = (trace_error(X, Z + sign * step, 0.9, 1)[0] for sign in (1, -1))
+        there, back = (trace_error(X, Z + sign * step, kernel, 0.9, 1)[0] for sign in (1, -1))
         np.testing.assert_allclose((there - back) / 2, (gradient * step).sum(), rtol=1e-5)
 
 

@@ -95,7 +95,8 @@ def anneal(
         j, c = chosen[i], free[at]
         precision = -A[j, j]
         variance = A[c, c] + A[j, c] * A[j, c] / precision
-        if variance > floor and variance * precision > thresholds[proposal]:
+        # Symmetric in old and new, so that the chain stays reversible.
+        if min(variance, 1 / precision) > floor and variance * precision > thresholds[proposal]:
             for p in (j, c):
                 _pivot(A, A[p].copy(), p)
             chosen[i], free[at] = c, j

@@ -58,7 +58,8 @@ def race(
             return i, count
         if thresholds[i] > log_weights[proposed[i]]:
             continue
-        nearest(tree, points[proposed[i]], m, squares, places, heap_squares, heap_nodes)
+        query = points[proposed[i]].astype(np.float64)
+        nearest(tree, query, m, squares, places, heap_squares, heap_nodes)
         farthest = 0.0
         for t in range(m):
             row = tree.rows[places[t]]

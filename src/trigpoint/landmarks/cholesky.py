@@ -1,31 +1,22 @@
 """Randomly pivoted Cholesky: landmarks drawn by what the ones before leave unexplained."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
-from scipy.spatial.distance import cdist
 
 from trigpoint.checks import check_count
-from trigpoint.kernels import gaussian, resolve_kernel_bandwidth, squared_distances
+from trigpoint.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
 from trigpoint.memory import check_dense
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import Landmarks
 from trigpoint.threads import one_blas_thread, thread_count, thread_map
 
-Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
 # A residual this small is rounding. The kernel of a point with itself is 1, entries are right to
 # some 1e-13, and the residuals that nearly singular factors leave were found right to 1e-13 too.
 _ROUNDING = 1e-12
-
-# Up to so many columns, distances by differences are as fast as by a matrix product, and exact. In
-# more they are slow, and products will do for points within so many bandwidths of their mean.
-_FEW_COLUMNS = 32
-_NEAR = 10.0
 
 # Rows of the factor that are solved for at once.
 _PANEL = 128
@@ -379,30 +370,6 @@ class TriangularFactor:
         for panel, inverse in zip(row_blocks(len(B), _PANEL), self._inverses, strict=True):
             B[panel] = inverse @ (B[panel] - self.matrix[panel, : panel.start] @ B[: panel.start])
         return B
-
-
-def gaussian_of(X: np.ndarray, bandwidth: float) -> Kernel:
-    """Gaussian kernel between rows of two float64 arrays of points of `X`.
-
-    Its entries are right to some 1e-13, also for points that coincide.
-    """
-    products = X.shape[1] > _FEW_COLUMNS and _radius(X) <= _NEAR * bandwidth
-    squares = squared_distances if products else partial(cdist, metric="sqeuclidean")
-
-    def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return gaussian(squares(A, B), bandwidth)
-
-    return kernel
-
-
-def _radius(X: np.ndarray) -> float:
-    """Largest distance of a point from the mean."""
-    centre = X.mean(axis=0, dtype=np.float64)
-    largest = 0.0
-    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
-        difference = X[block] - centre
-        largest = max(largest, float(np.einsum("ij,ij->i", difference, difference).max()))
-    return float(np.sqrt(largest))
 
 
 def _residual_traces(residual: Residual, rng: np.random.Generator) -> np.ndarray:

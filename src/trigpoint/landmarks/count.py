@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from trigpoint.checks import check_positive
-from trigpoint.kernels import landmark_spacing
+from trigpoint.checks import check_count, check_positive
+from trigpoint.kernels import resolve_kernel_bandwidth
 from trigpoint.landmarks.base import Sampler
 from trigpoint.nystrom import unexplained_variances
 
@@ -18,8 +18,7 @@ _TYPICAL_LANDMARKS = 400
 _DRAWN_FROM = 200_000
 _MEASURED = 4000
 
-# Numbers that are tried: the first, the last, and how close to the fewest is close enough.
-_FIRST = 8
+# The most landmarks that are tried, and how close to the fewest is close enough.
 _LAST = 4000
 _CLOSE = 0.05
 
@@ -30,22 +29,31 @@ class ErrorEstimate:
     Attributes
     ----------
     bandwidth : float
+    X : ndarray of shape (n, d)
+        The points, or as many of them as landmarks are drawn from.
     """
 
     def __init__(
-        self, X: np.ndarray, sampler: Sampler, bandwidth: Any, rng: np.random.Generator
+        self,
+        X: np.ndarray,
+        sampler: Sampler,
+        bandwidth: Any,
+        rng: np.random.Generator,
+        name: str = "bandwidth",
     ) -> None:
-        if bandwidth is None:
-            self.bandwidth = 2.0 * landmark_spacing(X, min(_TYPICAL_LANDMARKS, len(X)), rng)
-        else:
-            self.bandwidth = check_positive("bandwidth", bandwidth)
+        typical = min(_TYPICAL_LANDMARKS, len(X))
+        self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
         self._seed = int(rng.integers(2**63))
-        self._sampler = clone(sampler)
-        if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
-            self._sampler.set_params(kernel_bandwidth=self.bandwidth)
         self._everywhere = len(X) <= _MEASURED
         self._points = X if self._everywhere else _some_rows(X, _MEASURED, rng)
         self.X = X if len(X) <= _DRAWN_FROM else _some_rows(X, _DRAWN_FROM, rng)
+        self._sampler = clone(sampler)
+        if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
+            self._sampler.set_params(kernel_bandwidth=self.bandwidth)
+        if "repulsion" in self._sampler.get_params() and self._sampler.n_neighbors is not None:
+            # Neighbourhoods of the same radius hold fewer of fewer points.
+            m = check_count("n_neighbors", self._sampler.n_neighbors, high=len(X))
+            self._sampler.set_params(n_neighbors=-(-m * len(self.X) // len(X)))
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Relative trace error with so many landmarks, and its standard error."""
@@ -62,6 +70,15 @@ def _some_rows(X: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray
     return X[np.sort(rng.choice(len(X), size, replace=False))]
 
 
+def distinct_points(X: np.ndarray, most: int) -> int:
+    """Number of distinct points, if it is less than `most`, else `most`."""
+    # A few tell at once for nearly all data; only for the rest is everything sorted.
+    some = X[:: max(1, len(X) // (4 * most))]
+    if len(np.unique(some, axis=0)) >= most:
+        return most
+    return min(most, len(np.unique(X, axis=0)))
+
+
 def count_landmarks(
     X: np.ndarray, sampler: Sampler, bandwidth: Any, tolerance: Any, rng: np.random.Generator
 ) -> tuple[int, float]:
@@ -72,9 +89,9 @@ def count_landmarks(
     """
     tolerance = check_positive("tolerance", tolerance)
     sampler = clone(sampler).set_params(covariance=None, verbose=False)
-    measure = ErrorEstimate(X, sampler, bandwidth, rng)
-    last = min(_LAST, max(1, len(measure.X) // 2))
-    most = min(_FIRST, last)
+    measure = ErrorEstimate(X, sampler, bandwidth, rng, "kernel_bandwidth")
+    last = distinct_points(measure.X, min(_LAST, max(1, len(measure.X) // 2)))
+    most = 1
     while (error := measure(most)[0]) > tolerance:
         if most == last:
             raise ValueError(

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from trigpoint.checks import as_generator, check_count, check_positive
 from trigpoint.inputs import points_to_fit
 from trigpoint.landmarks.base import Sampler
-from trigpoint.landmarks.count import ErrorEstimate
+from trigpoint.landmarks.count import ErrorEstimate, distinct_points
 from trigpoint.landmarks.efficient import EfficientDPP
 from trigpoint.progress import reporter
 
@@ -81,10 +81,12 @@ def landmark_curve(
         The points, as for `fit` of a sampler. Of more than 200,000, landmarks are drawn from as
         many, and the error is measured at 4,000, both chosen at random.
     n_landmarks : sequence of int or None, default=None
-        Numbers to try. ``None`` takes eight from 10 to 2,000, or half the points.
+        Numbers to try. ``None`` takes eight from 10 to 2,000, or half the points, or all that are
+        distinct.
     sampler : sampler or None, default=None
         What draws them; ``None`` takes an `EfficientDPP`. Its own `n_landmarks` is left out of
-        account, and a `kernel_bandwidth` that is None becomes that of the curve.
+        account, as is its `random_state`; a `kernel_bandwidth` that is None becomes that of the
+        curve.
     bandwidth : float or None, default=None
         Bandwidth of the Gaussian kernel whose approximation is measured. ``None`` takes twice the
         radius of the ball that holds a 400th of the points.
@@ -118,7 +120,7 @@ def landmark_curve(
         )
     report = reporter(verbose)
     X = points_to_fit(clone(sampler), X, report)
-    counts = _grid(n_landmarks, len(X))
+    counts = _grid(n_landmarks, X)
     measure = ErrorEstimate(X, sampler, bandwidth, as_generator(random_state))
     measured = []
     for done, count in enumerate(counts):
@@ -128,9 +130,10 @@ def landmark_curve(
     return LandmarkCurve(np.array(counts), errors, standard_errors, measure.bandwidth)
 
 
-def _grid(n_landmarks: Any, n_points: int) -> list[int]:
+def _grid(n_landmarks: Any, X: np.ndarray) -> list[int]:
+    n_points = len(X)
     if n_landmarks is None:
-        last = max(1, min(_LAST, n_points // 2))
+        last = distinct_points(X, max(1, min(_LAST, n_points // 2)))
         first = min(_FIRST, last)
         return np.unique(np.geomspace(first, last, _NUMBERS).round().astype(int)).tolist()
     counts = [

@@ -35,7 +35,7 @@ class EfficientDPP(Sampler):
     ----------
     n_landmarks : int or "auto", default=100
         Number of landmarks, k. ``"auto"`` takes the fewest, to 5 %, that keep the relative trace
-        error within `tolerance`.
+        error within `tolerance`, of up to 4,000 and half the points.
     n_neighbors : int or None, default=None
         Size m of the neighbourhood that a landmark repels (itself included), also used for its
         covariance. ``None`` takes four times the points per landmark, ``4 n / k``, and at
@@ -152,12 +152,16 @@ class EfficientDPP(Sampler):
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
         check_choice("covariance", self.covariance, (None, "full", "diag"))
-        kernel_bandwidth = self.kernel_bandwidth
+        kernel_bandwidth, self.kernel_bandwidth_ = self.kernel_bandwidth, None
+        if kernel_bandwidth is not None:
+            check_positive("kernel_bandwidth", kernel_bandwidth)
+        check_positive("tolerance", self.tolerance)
         if isinstance(self.n_landmarks, str):
             check_choice("n_landmarks", self.n_landmarks, ("auto",))
             k, kernel_bandwidth = count_landmarks(
                 X, self, kernel_bandwidth, self.tolerance, np.random.default_rng(count_seed)
             )
+            self.kernel_bandwidth_ = kernel_bandwidth
         else:
             k = check_n_landmarks(self.n_landmarks, len(X))
         m = resolve_n_neighbors(self.n_neighbors, len(X), k)
@@ -179,7 +183,7 @@ class EfficientDPP(Sampler):
             covariance=self.covariance if refinement is None else None,
             report=report,
         )
-        self.refinement_, self.kernel_bandwidth_ = None, kernel_bandwidth
+        self.refinement_ = None
         if refinement is not None:
             assert chosen.indices is not None
             self.refinement_ = refinement.run(

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.spatial import cKDTree
 
-from trigpoint.kernels import squared_distances
-from trigpoint.landmarks.field import ResidualField
+from trigpoint.kernels import gaussian_of, squared_distances
+from trigpoint.landmarks.field import SINGULAR, ResidualField
 from trigpoint.landmarks.moving import move_landmarks
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.points import block_rows, row_blocks
@@ -43,12 +43,11 @@ _LOCAL_FROM = 3
 _POINTS_WITHIN = 1.0
 _LANDMARKS_WITHIN = 3.0
 
+# The same where the ratio of determinants is to be right, and not only a comparison of errors.
+_LANDMARKS_WITHIN_EXACTLY = 6.0
+
 # An exchange must be worth this part of a landmark's share of the error.
 _WORTHWHILE = 1e-2
-
-# A landmark's variance given the others, of 1, must be above this: it is rounded in the 16th digit,
-# and sets with less are singular.
-_FLOOR = 1e-11
 
 # Without a number of sweeps, they end when two lower the error by less than this part of it; of few
 # landmarks, whose sweeps cost little, when they do so by less than this.
@@ -132,35 +131,45 @@ class ExchangeSearch:
     ) -> None:
         self._X = X
         self._rows = rows
-        self._landmarks = X[rows].astype(np.float64)
+        self._landmarks = self._coordinates(rows)
         self._bandwidth = bandwidth
+        self._kernel = gaussian_of(X, bandwidth)
         self._exponent = exponent
+        self._reach = _LANDMARKS_WITHIN if exponent is None else _LANDMARKS_WITHIN_EXACTLY
         self._rng = rng
         self._n_threads = n_threads
         self._n_exchanges = 0
         # Measured points are chosen last, because there are more of them where work is local.
         self._points = np.empty((0, X.shape[1]))
+        self._points_tree: cKDTree | None = None
         self._reserved = np.empty(0, dtype=np.int64)
         self._is_local = self._looks_local()
         if exponent is None:
             measured = self._measured_rows()
-            self._points = X[measured].astype(np.float64)
+            self._points = self._coordinates(measured)
+            if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
+                self._points_tree = cKDTree(self._points)
             # Not at candidates, unless it is everywhere: none should gain from explaining itself.
             if len(measured) < len(X):
                 self._reserved = measured
+
+    def _coordinates(self, rows: np.ndarray) -> np.ndarray:
+        return self._X[rows].astype(np.float64)
 
     def _looks_local(self) -> bool:
         """Whether the kernel reaches only a few of the landmarks from any one patch."""
         patches = self._patches()
         if len(patches) < _LOCAL_FROM:
             return False
-        near = [len(self._within(patch, self._landmarks, _LANDMARKS_WITHIN)) for patch in patches]
+        near = [len(self._near_landmarks(self._members(patch))) for patch in patches]
         return float(np.mean(near)) < len(self._rows) / _LOCAL_FROM
 
     def _measured_rows(self) -> np.ndarray:
         n, k = len(self._X), len(self._rows)
         wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
-        width = self._X.shape[1] if self._is_local else max(k, self._X.shape[1])
+        # Of every landmark, or of every candidate where one table holds them all.
+        columns = max(k, _ENOUGH_CANDIDATES)
+        width = self._X.shape[1] if self._is_local else max(columns, self._X.shape[1])
         most = _NUMBERS_HELD // width
         if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
             raise ValueError(
@@ -191,7 +200,8 @@ class ExchangeSearch:
         least = _CONVERGED_OF_FEW if len(self._rows) <= _MOST_TOGETHER else _CONVERGED
         for sweep in range(n_sweeps):
             errors.append(self._sweep())
-            logger.info("refinement: trace error %.4g before sweep %d", errors[-1], sweep + 1)
+            if self._exponent is None:
+                logger.info("refinement: trace error %.4g before sweep %d", errors[-1], sweep + 1)
             enough = not patient and sweep > 1 and errors[-1] > (1 - least) * errors[-3]
             report("refinement", n_sweeps if enough else sweep + 1, n_sweeps)
             if enough:
@@ -199,7 +209,7 @@ class ExchangeSearch:
         points = self._X[self._rows]
         if not snap:
             self._landmarks = move_landmarks(
-                self._points, self._landmarks, self._bandwidth, self._n_threads
+                self._points, self._landmarks, self._kernel, self._bandwidth, self._n_threads
             )
             points = self._landmarks.astype(self._X.dtype)
         if self._exponent is None:
@@ -225,7 +235,15 @@ class ExchangeSearch:
             if everywhere is not None:
                 field, slots = everywhere, patch.slots
             else:
-                field, slots, own = self._surroundings(patch)
+                members = self._members(patch)
+                near = self._near_landmarks(members)
+                if not len(near):
+                    error += len(patch.points)
+                    continue
+                points = np.union1d(patch.points, self._near_points(members))
+                field = self._field(self._points[points], self._landmarks[near])
+                slots = np.searchsorted(near, patch.slots)
+                own = np.searchsorted(points, patch.points)
                 error += float(field.unexplained[own].sum())
             if exchange and len(patch.slots) and len(patch.candidates):
                 self._refine(patch, field, slots, keep=len(patches) > 1 and not self._is_local)
@@ -233,38 +251,44 @@ class ExchangeSearch:
 
     def _field(self, points: np.ndarray, landmarks: np.ndarray) -> ResidualField:
         try:
-            return ResidualField(points, landmarks, self._bandwidth, self._n_threads)
+            return ResidualField(points, landmarks, self._kernel, self._n_threads)
         except LinAlgError:
             raise ValueError(
                 f"refine: the kernel matrix of {len(self._rows)} landmarks is singular to rounding "
                 f"with bandwidth {self._bandwidth:.3g}: choose a smaller bandwidth or fewer "
-                "landmarks"
+                "landmarks, none of which nearly coincide"
             ) from None
 
-    def _surroundings(self, patch: _Patch) -> tuple[ResidualField, np.ndarray, np.ndarray]:
-        """Field of what is near a patch, places of its landmarks there, and of its points."""
-        near = np.union1d(patch.slots, self._within(patch, self._landmarks, _LANDMARKS_WITHIN))
-        points = np.union1d(patch.points, self._within(patch, self._points, _POINTS_WITHIN))
-        field = self._field(self._points[points], self._landmarks[near])
-        return field, np.searchsorted(near, patch.slots), np.searchsorted(points, patch.points)
+    def _members(self, patch: _Patch) -> np.ndarray:
+        """All points of a patch that are looked at."""
+        parts = self._landmarks[patch.slots], self._coordinates(patch.candidates)
+        return np.concatenate([*parts, self._points[patch.points]])
 
-    def _within(self, patch: _Patch, places: np.ndarray, reach: float) -> np.ndarray:
-        """Numbers of the `places` within so many bandwidths of a patch."""
-        members = np.concatenate(
-            [self._landmarks[patch.slots], self._X[patch.candidates].astype(np.float64)]
-        )
+    def _near_landmarks(self, members: np.ndarray) -> np.ndarray:
+        """Numbers of the landmarks within reach of a patch, its own included."""
+        return self._within(members, self._landmarks, self._reach)
+
+    def _near_points(self, members: np.ndarray) -> np.ndarray:
+        """Numbers of the measured points whose error the patch may change."""
+        return self._within(members, self._points, _POINTS_WITHIN, self._points_tree)
+
+    def _within(
+        self, members: np.ndarray, places: np.ndarray, reach: float, tree: cKDTree | None = None
+    ) -> np.ndarray:
+        """Numbers of the `places` within so many bandwidths of the members of a patch."""
         if not len(members) or not len(places):
             return np.empty(0, dtype=np.int64)
         reach *= self._bandwidth
         centre = members.mean(axis=0)
-        radius = float(np.sqrt(squared_distances(members, centre[None]).max()))
-        # Most places are ruled out by one distance.
-        rows = np.flatnonzero(
-            squared_distances(places, centre[None])[:, 0] <= (radius + reach) ** 2
-        )
+        ball = reach + float(np.sqrt(squared_distances(members, centre[None]).max()))
+        # Most places are ruled out by one distance, or by none; the rest are as many as the patch.
+        if tree is not None:
+            rows = np.sort(np.array(tree.query_ball_point(centre, ball), dtype=np.int64))
+        else:
+            rows = np.flatnonzero(squared_distances(places, centre[None])[:, 0] <= ball**2)
         if places.shape[1] <= TREE_MAX_DIMENSION:
-            tree = cKDTree(members)
-            return rows[np.isfinite(tree.query(places[rows], distance_upper_bound=reach)[0])]
+            found = cKDTree(members).query(places[rows], distance_upper_bound=reach)[0]
+            return rows[np.isfinite(found)]
         nearest = np.empty(len(rows))
         for part in row_blocks(len(rows), block_rows(8 * len(members))):
             nearest[part] = squared_distances(places[rows[part]], members).min(axis=1)
@@ -273,8 +297,9 @@ class ExchangeSearch:
     def _patches(self) -> list[_Patch]:
         """Parts of space around random points, with the landmarks in each and new candidates.
 
-        Neither depends on where the landmarks are, so that exchanges within a patch can go
-        back and forth: a Markov chain of them keeps its distribution.
+        The parts do not depend on where the landmarks are, and among the other points all
+        candidates are equally likely. So exchanges within a patch can go back and forth, and a
+        Markov chain of them keeps its distribution.
         """
         k = len(self._rows)
         excluded = np.union1d(self._rows, self._reserved)
@@ -309,31 +334,33 @@ class ExchangeSearch:
         """Exchange landmarks of a patch, and `keep` the field true to them."""
         from trigpoint.compiled.exchange import anneal, descend
 
-        candidates = self._X[patch.candidates].astype(np.float64)
-        tables = field.tables(slots, candidates)
+        candidates = self._coordinates(patch.candidates)
+        tables = field.tables(slots, candidates, keep=keep)
         b, c = len(slots), len(candidates)
         chosen, free = np.arange(b), np.arange(b, b + c)
         A, H = tables.A.copy(), tables.H.copy()
         if self._exponent is None:
             least = _WORTHWHILE * field.unexplained.sum() / len(field.landmarks)
-            self._n_exchanges += descend(A, H, chosen, free, least, _FLOOR, b + c)
+            self._n_exchanges += descend(A, H, chosen, free, least, SINGULAR, b + c)
         else:
             proposed = self._rng.integers(b, size=c), self._rng.integers(c, size=c)
             # A uniform number is below ratio^s when minus an exponential one is below s log ratio.
             thresholds = np.exp(-self._rng.standard_exponential(c) / self._exponent)
-            self._n_exchanges += anneal(A, chosen, free, *proposed, thresholds, _FLOOR)
-        changed = np.flatnonzero(chosen >= b)
-        if not len(changed):
-            return
-        pairs = np.column_stack([changed, chosen[changed] - b])
-        if keep:
+            self._n_exchanges += anneal(A, chosen, free, *proposed, thresholds, SINGULAR)
+        # Of those that left, some may have come back in the place of others: only the set counts.
+        leaving = np.setdiff1d(np.arange(b), chosen)
+        entering = chosen[chosen >= b] - b
+        if keep and len(entering):
+            pairs = np.column_stack([leaving, entering])
             field.exchange(tables, slots, candidates, pairs)
-        self._rows[patch.slots[changed]] = patch.candidates[pairs[:, 1]]
-        self._landmarks[patch.slots[changed]] = candidates[pairs[:, 1]]
+        self._rows[patch.slots[leaving]] = patch.candidates[entering]
+        self._landmarks[patch.slots[leaving]] = candidates[entering]
 
 
 def _nearest(places: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Number of the nearest centre of each place."""
+    if places.shape[1] <= TREE_MAX_DIMENSION:
+        return np.asarray(cKDTree(centres).query(places)[1], dtype=np.int64)
     labels = np.empty(len(places), dtype=np.int64)
     for part in row_blocks(len(places), block_rows(8 * len(centres))):
         labels[part] = squared_distances(places[part], centres).argmin(axis=1)

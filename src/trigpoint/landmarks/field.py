@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.spatial.distance import cdist
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from trigpoint.kernels import gaussian, squared_distances
-from trigpoint.neighbors import TREE_MAX_DIMENSION
+from trigpoint.kernels import Kernel
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.threads import thread_map
 
@@ -17,9 +15,12 @@ Result = TypeVar("Result")
 # Points whose rows are worked on at once. Fixed, so that sums do not depend on the threads.
 _BLOCK_BYTES = 4 * 2**20
 
-# Where a landmark's variance given the others is less than this, predictions computed with the
-# inverse are corrected once: their error is about eps divided by it.
+# Where a landmark's variance given the others, of 1, is less than this, predictions computed with
+# the inverse are corrected once: their error is about eps divided by it.
 _DELICATE = 1e-4
+
+# Where it is less than this, they are noise.
+SINGULAR = 1e-11
 
 
 class Tables(NamedTuple):
@@ -31,8 +32,8 @@ class Tables(NamedTuple):
     H : ndarray of shape (b + c, b + c)
     weights : ndarray of shape (k, c)
         How each landmark predicts the candidates.
-    residuals : ndarray of shape (s, c)
-        What is left of the candidates' kernel functions at the points.
+    residuals : ndarray of shape (s, c) or (0, c)
+        What is left of the candidates' kernel functions at the points, if that is kept.
     """
 
     A: np.ndarray
@@ -49,7 +50,8 @@ class ResidualField:
     points : float64 ndarray of shape (s, d)
         Where the error is measured; may be empty.
     landmarks : float64 ndarray of shape (k, d)
-    bandwidth : float
+    kernel : callable
+        The kernel matrix between two arrays of points.
     n_threads : int
 
     Attributes
@@ -65,31 +67,31 @@ class ResidualField:
     """
 
     def __init__(
-        self, points: np.ndarray, landmarks: np.ndarray, bandwidth: float, n_threads: int
+        self, points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, n_threads: int
     ) -> None:
         self.points = points
         self.landmarks = landmarks.copy()
-        self._bandwidth = bandwidth
+        self._kernel = kernel
         self._n_threads = n_threads
         self._matrix = self._kernel(landmarks, landmarks)
         factor = cho_factor(self._matrix, check_finite=False)
         inverse = cho_solve(factor, np.eye(len(landmarks)), check_finite=False)
-        self._inverse = (inverse + inverse.T) / 2
-        self._delicate = bool(self._inverse.diagonal().max() > 1 / _DELICATE)
+        self._set_inverse(inverse)
+        if self._inverse.diagonal().max() > 1 / SINGULAR:
+            raise LinAlgError("the kernel matrix of the landmarks is singular to rounding")
         self._weights = np.empty((len(points), len(landmarks)))
         self.unexplained = np.empty(len(points))
         for _ in self._by_rows(self._predict_points):
             pass
 
-    def _kernel(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        # From differences, where that is cheap: what matters is left when most digits have gone.
-        low = a.shape[1] <= TREE_MAX_DIMENSION
-        squares = cdist(a, b, "sqeuclidean") if low else squared_distances(a, b)
-        return gaussian(squares, self._bandwidth)
+    def _set_inverse(self, inverse: np.ndarray) -> None:
+        self._inverse = (inverse + inverse.T) / 2
+        self._delicate = bool(self._inverse.diagonal().max() > 1 / _DELICATE)
 
     def _by_rows(self, function: Callable[[slice], Result]) -> Iterator[Result]:
         rows = block_rows(8 * len(self.landmarks), _BLOCK_BYTES)
-        yield from thread_map(function, row_blocks(len(self.points), rows), self._n_threads)
+        parts = list(row_blocks(len(self.points), rows))
+        yield from thread_map(function, parts, min(self._n_threads, max(1, len(parts))))
 
     def _predict(self, kernel: np.ndarray) -> np.ndarray:
         """Weights (s, k) of the landmarks for points whose kernel with them is given."""
@@ -104,8 +106,12 @@ class ResidualField:
         explained = np.einsum("ij,ij->i", self._weights[part], kernel)
         self.unexplained[part] = np.maximum(1 - explained, 0)
 
-    def tables(self, slots: np.ndarray, candidates: np.ndarray) -> Tables:
-        """Tables of the landmarks in `slots` and of candidate points (c, d)."""
+    def tables(self, slots: np.ndarray, candidates: np.ndarray, *, keep: bool = False) -> Tables:
+        """Tables of the landmarks in `slots` and of candidate points (c, d).
+
+        With `keep` they can be given to `exchange`, which takes a number for each point and
+        candidate.
+        """
         b, c = len(slots), len(candidates)
         kernel = self._kernel(candidates, self.landmarks)
         weights = self._predict(kernel).T
@@ -115,12 +121,14 @@ class ResidualField:
         A[b:, :b] = weights[slots].T
         residual = self._kernel(candidates, candidates) - kernel @ weights
         A[b:, b:] = (residual + residual.T) / 2
-        residuals = np.empty((len(self.points), c))
+        residuals = np.empty((len(self.points) if keep else 0, c))
 
         def products(part: slice) -> np.ndarray:
             known = self._weights[part] @ kernel.T
-            residuals[part] = self._kernel(self.points[part], candidates) - known
-            functions = np.hstack([self._weights[part, slots], residuals[part]])
+            residual = self._kernel(self.points[part], candidates) - known
+            if keep:
+                residuals[part] = residual
+            functions = np.hstack([self._weights[part, slots], residual])
             return functions.T @ functions
 
         H = np.zeros_like(A)
@@ -133,7 +141,7 @@ class ResidualField:
     ) -> None:
         """Put candidates in the place of landmarks.
 
-        `tables` are those of `slots` and `candidates` before anything was exchanged, and each of
+        `tables` are those kept of `slots` and `candidates` before anything was exchanged; each of
         the `pairs` (p, 2) is a place in `slots` and one in `candidates`.
         """
         out, into = slots[pairs[:, 0]], pairs[:, 1]
@@ -154,7 +162,7 @@ class ResidualField:
         inverse[:, out] = -change[:, entering]
         inverse[out] = -change[:, entering].T
         inverse[np.ix_(out, out)] = block[entering, entering]
-        self._inverse = (inverse + inverse.T) / 2
+        self._set_inverse(inverse)
         self.landmarks[out] = candidates[into]
         self._matrix[out] = self._kernel(self.landmarks[out], self.landmarks)
         self._matrix[:, out] = self._matrix[out].T

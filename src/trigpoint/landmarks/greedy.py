@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint.checks import check_choice, check_count
-from trigpoint.kernels import resolve_kernel_bandwidth
+from trigpoint.kernels import gaussian_of, resolve_kernel_bandwidth
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
-from trigpoint.landmarks.cholesky import gaussian_of
 from trigpoint.memory import physical_memory
 from trigpoint.points import row_blocks
 from trigpoint.records import Landmarks

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from trigpoint.checks import check_positive
-from trigpoint.kernels import resolve_kernel_bandwidth
+from trigpoint.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
-from trigpoint.landmarks.cholesky import Kernel, Residual, gaussian_of
+from trigpoint.landmarks.cholesky import Residual
 from trigpoint.memory import check_dense
 from trigpoint.records import Landmarks
 from trigpoint.threads import one_blas_thread, thread_count

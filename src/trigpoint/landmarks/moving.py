@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from trigpoint.kernels import gaussian, gaussian_kernel, squared_distances
+from trigpoint.kernels import Kernel
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.threads import thread_map
 
@@ -16,49 +16,70 @@ _STEPS = 20
 
 
 def move_landmarks(
-    points: np.ndarray, landmarks: np.ndarray, bandwidth: float, n_threads: int
+    points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> np.ndarray:
     """Landmarks (k, d) from which the trace error at `points` is lower, by L-BFGS [1]_.
 
-    A step costs O(s k (k + d)) for s points.
+    Parameters
+    ----------
+    points : float64 ndarray of shape (s, d)
+        Where the error is measured.
+    landmarks : float64 ndarray of shape (k, d)
+        Where to start.
+    kernel : callable
+        The Gaussian kernel matrix between two arrays of points.
+    bandwidth : float
+        Its bandwidth.
+    n_threads : int
+
+    Notes
+    -----
+    A step costs O(s k (k + d)).
 
     References
     ----------
     .. [1] D. C. Liu, J. Nocedal, "On the limited memory BFGS method for large scale optimization",
        Mathematical Programming 45, 1989.
     """
+    start, _ = trace_error(points, landmarks, kernel, bandwidth, n_threads)
+    if start == 0:
+        return landmarks
 
+    # In bandwidths from the start, and relative to its error: whatever the units, the same steps.
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        places = landmarks + bandwidth * flat.reshape(landmarks.shape)
         try:
-            error, gradient = trace_error(
-                points, flat.reshape(landmarks.shape), bandwidth, n_threads
-            )
+            error, gradient = trace_error(points, places, kernel, bandwidth, n_threads)
         except LinAlgError:
             # Landmarks that coincide, at the end of too long a step: worse than none.
-            return float(len(points)), np.zeros_like(flat)
-        return error, gradient.ravel()
+            return len(points) / start, np.zeros_like(flat)
+        return error / start, bandwidth / start * gradient.ravel()
 
     found = minimize(
-        objective, landmarks.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}
+        objective,
+        np.zeros(landmarks.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _STEPS, "gtol": 0.0},
     )
-    return found.x.reshape(landmarks.shape)
+    return landmarks + bandwidth * found.x.reshape(landmarks.shape)
 
 
 def trace_error(
-    points: np.ndarray, landmarks: np.ndarray, bandwidth: float, n_threads: int
+    points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> tuple[float, np.ndarray]:
     """Trace error at `points`, and its gradient (k, d) by the places of the landmarks.
 
     With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the error changes as
     ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.
     """
-    K = gaussian_kernel(landmarks, bandwidth)
+    K = kernel(landmarks, landmarks)
     inverse = cho_solve(cho_factor(K, check_finite=False), np.eye(len(K)), check_finite=False)
 
     def part_of(part: slice) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        kernel = gaussian(squared_distances(points[part], landmarks), bandwidth)
-        weights = kernel @ inverse
-        pull = weights * kernel
+        columns = kernel(points[part], landmarks)
+        weights = columns @ inverse
+        pull = weights * columns
         return float(pull.sum()), pull.T @ points[part], pull.sum(axis=0), weights.T @ weights
 
     explained = 0.0

@@ -13,6 +13,7 @@ from trigpoint.checks import (
     check_count,
     check_magnitude,
     check_positive,
+    refuse_masked,
 )
 from trigpoint.kernels import resolve_kernel_bandwidth
 from trigpoint.landmarks.exchanges import ExchangeSearch, Refined
@@ -53,12 +54,15 @@ class Refinement(BaseEstimator):
 
     Notes
     -----
-    Everything a sweep needs is kept in tables of a few dozen neighbouring landmarks and their
-    candidates, and every exchange turns the tables of one set into those of the next: O(t^2) work
-    for a table of t points, none that grows with the number of points, and no matrix is inverted.
-    Where the kernel reaches only some of the landmarks, tables come from these alone, so that a
-    sweep costs in proportion to k. Where it reaches most of them, one matrix of k columns is
-    maintained instead. `fit` chooses what takes fewer multiplications.
+    Everything an exchange needs is kept in tables of neighbouring landmarks, some thirty of them
+    or all if they are no more than 160, and their candidates; and every exchange turns the tables
+    of one set into those of the next: O(t^2) work for a table of t, none that grows with the
+    number of points, no matrix to invert. Where the kernel reaches only some of the landmarks,
+    tables come from what is near alone, and a sweep costs little more than in proportion to k.
+    What is judged there is an approximation: landmarks beyond three bandwidths (six for
+    ``"determinant"``) and points beyond one are left out of account. Where the kernel reaches a
+    third of the landmarks or more, a matrix of k columns is maintained instead, and nothing is
+    left out.
 
     With many points the error is measured at some, drawn at random: 24 for each landmark, or more
     if landmarks are few. Candidates then are other points, so that none is preferred for explaining
@@ -126,11 +130,26 @@ class Refinement(BaseEstimator):
         -------
         Refined
         """
+        self.check()
+        if bandwidth is not None:
+            check_positive("bandwidth", bandwidth)
+        refuse_masked(X)
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         check_magnitude(X)
         rows = _check_rows(indices, X)
         rng, n_threads = as_generator(random_state), thread_count(n_jobs)
         return self.run(X, rows, bandwidth, rng, n_threads, reporter(verbose))
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range."""
+        if self.n_sweeps is not None:
+            check_count("n_sweeps", self.n_sweeps)
+        check_choice("criterion", self.criterion, ("trace", "determinant"))
+        check_positive("exponent", self.exponent)
+        if not isinstance(self.snap, (bool, np.bool_)):
+            raise TypeError(f"snap must be True or False, got {self.snap!r}")
+        if self.criterion == "determinant" and not self.snap:
+            raise ValueError("snap=False goes with criterion='trace': a sample consists of points")
 
     def run(
         self,
@@ -141,23 +160,18 @@ class Refinement(BaseEstimator):
         n_threads: int,
         report: Report,
     ) -> Refined:
-        """Refine landmarks among points that have been validated."""
-        n_sweeps = _MOST_SWEEPS
-        if self.n_sweeps is not None:
-            n_sweeps = check_count("n_sweeps", self.n_sweeps)
-        check_choice("criterion", self.criterion, ("trace", "determinant"))
-        exponent = check_positive("exponent", self.exponent)
-        if not isinstance(self.snap, (bool, np.bool_)):
-            raise TypeError(f"snap must be True or False, got {self.snap!r}")
-        if self.criterion == "determinant" and not self.snap:
-            raise ValueError("snap=False goes with criterion='trace': a sample consists of points")
+        """Refine landmarks among points that have been validated.
+
+        For samplers, whose parameter for the bandwidth is called `kernel_bandwidth`.
+        """
+        n_sweeps = _MOST_SWEEPS if self.n_sweeps is None else self.n_sweeps
         # Rounding of products must not depend on how many threads share them.
         with one_blas_thread():
             search = ExchangeSearch(
                 X,
                 rows.copy(),
-                resolve_kernel_bandwidth(bandwidth, X, len(rows), rng),
-                exponent if self.criterion == "determinant" else None,
+                resolve_kernel_bandwidth(bandwidth, X, len(rows), rng, "kernel_bandwidth"),
+                self.exponent if self.criterion == "determinant" else None,
                 rng,
                 n_threads,
             )
@@ -185,6 +199,7 @@ def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
 def resolve_refinement(refine: Any) -> Refinement | None:
     """What a sampler's `refine` asks for."""
     if isinstance(refine, Refinement):
+        refine.check()
         return refine
     if isinstance(refine, (bool, np.bool_)):
         return Refinement() if refine else None
