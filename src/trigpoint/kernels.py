@@ -122,7 +122,8 @@ def landmark_spacing(
 
 def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
     """Distance from each query, itself one of the points, to its `n`-th neighbour."""
-    squares = squared_distances(queries, X)
+    few = X.shape[1] <= _FEW_COLUMNS
+    squares = cdist(queries, X, "sqeuclidean") if few else squared_distances(queries, X)
     nth = np.argpartition(squares, n, axis=1)[:, n]
     # From differences: in products, copies of a point would seem to lie at some distance.
     difference = queries.astype(np.float64) - X[nth]

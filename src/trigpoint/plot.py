@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint.checks import check_positive
+
 # Below this, points are drawn one by one; above it, as an image of the mean colour per pixel.
 _MAX_MARKERS = 20_000
 _PIXELS = 300
@@ -115,6 +117,7 @@ def landmark_curve(
     bounds = [np.maximum(seen + sign * 2 * curve.standard_errors, _LEAST_ERROR) for sign in (-1, 1)]
     ax.fill_between(curve.n_landmarks, *bounds, color=line.get_color(), alpha=0.2, linewidth=0)
     if tolerance is not None:
+        tolerance = check_positive("tolerance", tolerance)
         ax.axhline(tolerance, color="black", linewidth=0.8, linestyle="--")
         if (curve.errors <= tolerance).any():
             needed = curve.needed(tolerance)

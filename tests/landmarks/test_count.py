@@ -44,6 +44,9 @@ def test_needed_lies_between_its_neighbours():
     assert curve.needed(0.05 / np.sqrt(10)) == 317
     with pytest.raises(ValueError, match="not reached with 1000 landmarks"):
         curve.needed(0.001)
+    # A fall to nothing says little about where it was.
+    steep = tp.LandmarkCurve(np.array([100, 300]), np.array([0.2, 1e-15]), np.zeros(2), 1.0)
+    assert 150 < steep.needed(0.01) < 250
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 0.01])
@@ -71,10 +74,14 @@ def test_auto_in_an_estimator(roll):
     assert 100 < len(emb.landmarks_) < 1000
 
 
-def test_tolerance_out_of_reach_says_so():
+def test_tolerance_out_of_reach_says_so(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 30))
+    # With every point a landmark, any tolerance is kept.
+    sampler = tp.EfficientDPP("auto", kernel_bandwidth=1.0, random_state=0).fit(X)
+    assert sampler.n_landmarks_ > 290
+    monkeypatch.setattr(count, "_LAST", 150)
     with pytest.raises(ValueError, match=r"tolerance=0.01 is not reached with 150 landmarks"):
-        tp.EfficientDPP("auto", kernel_bandwidth=1.0, random_state=0).fit(X)
+        sampler.fit(X)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20])
@@ -99,6 +106,8 @@ def test_bad_parameters(roll, options, error, message):
 def test_bad_curves(roll):
     with pytest.raises(TypeError, match="cannot be told the number of landmarks"):
         tp.landmark_curve(roll, sampler=tp.ExactDPP())
+    with pytest.raises(TypeError, match="n_landmarks=50 is not understood: pass a list"):
+        tp.landmark_curve(roll, 50)
     with pytest.raises(ValueError, match="n_landmarks is empty"):
         tp.landmark_curve(roll, [])
     with pytest.raises(ValueError, match="n_landmarks=4000 is too large"):

@@ -117,7 +117,7 @@ class RPCholesky(Sampler):
     Each of three far groups has a landmark, however few points it has.
 
     >>> import numpy as np
-    >>> from trigpoint.landmarks.cholesky import RPCholesky
+    >>> from trigpoint import RPCholesky
     >>> X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [99.0]])
     >>> sampler = RPCholesky(3, bandwidth=5.0, random_state=0).fit(X)
     >>> sorted(sampler.landmarks_.ravel().round().tolist())
@@ -145,7 +145,7 @@ class RPCholesky(Sampler):
         k = check_n_landmarks(self.n_landmarks, len(X))
         block_size = _PROPOSALS
         if self.block_size is not None:
-            block_size = check_count("block_size", self.block_size)
+            block_size = min(len(X), check_count("block_size", self.block_size))
         n_threads = thread_count(self.n_jobs)
         check_dense(k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         # Parts of the points are what runs side by side: products keep to their thread.

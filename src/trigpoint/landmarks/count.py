@@ -90,14 +90,15 @@ def count_landmarks(
     tolerance = check_positive("tolerance", tolerance)
     sampler = clone(sampler).set_params(covariance=None, verbose=False)
     measure = ErrorEstimate(X, sampler, bandwidth, rng, "kernel_bandwidth")
-    last = distinct_points(measure.X, min(_LAST, max(1, len(measure.X) // 2)))
+    last = distinct_points(measure.X, min(_LAST, len(measure.X)))
     most = 1
     while (error := measure(most)[0]) > tolerance:
         if most == last:
             raise ValueError(
                 f"tolerance={tolerance:g} is not reached with {last} landmarks, whose relative "
                 f"trace error is {error:.2g} for a kernel of bandwidth {measure.bandwidth:.3g}: "
-                "choose a larger tolerance or kernel_bandwidth, or a number of landmarks"
+                "choose a larger tolerance or kernel_bandwidth, as in EfficientDPP('auto', "
+                "tolerance=0.1), or a number of landmarks"
             )
         most = min(2 * most, last)
     return _fewest(lambda count: measure(count)[0] <= tolerance, most), measure.bandwidth

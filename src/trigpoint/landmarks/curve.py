@@ -45,7 +45,8 @@ class LandmarkCurve:
     def needed(self, tolerance: float) -> int:
         """Fewest landmarks that keep the error within `tolerance`, between those measured.
 
-        Interpolated on logarithmic scales.
+        Interpolated on logarithmic scales; errors below a tenth of the tolerance count as that,
+        because where a curve falls so far between two numbers, nobody knows where.
         """
         tolerance = check_positive("tolerance", tolerance)
         within = np.flatnonzero(self.errors <= tolerance)
@@ -55,10 +56,11 @@ class LandmarkCurve:
                 f"whose error is {self.errors[-1]:.2g}: measure the curve further"
             )
         last = within[0]
-        if last == 0 or self.errors[last] == 0:
-            return int(self.n_landmarks[last])
+        if last == 0:
+            return int(self.n_landmarks[0])
         ends = slice(last - 1, last + 1)
-        logs = np.log(self.errors[ends]), np.log(self.n_landmarks[ends])
+        errors = np.maximum(self.errors[ends], tolerance / 10)
+        logs = np.log(errors), np.log(self.n_landmarks[ends])
         # `interp` wants ascending places.
         between = np.interp(np.log(tolerance), logs[0][::-1], logs[1][::-1])
         return int(np.ceil(np.exp(between) * (1 - 1e-12)))
@@ -136,6 +138,8 @@ def _grid(n_landmarks: Any, X: np.ndarray) -> list[int]:
         last = distinct_points(X, max(1, min(_LAST, n_points // 2)))
         first = min(_FIRST, last)
         return np.unique(np.geomspace(first, last, _NUMBERS).round().astype(int)).tolist()
+    if np.ndim(n_landmarks) != 1:
+        raise TypeError(f"n_landmarks={n_landmarks!r} is not understood: pass a list of numbers")
     counts = [
         check_count("n_landmarks", count, high=n_points, why=f"the data has {n_points} points")
         for count in n_landmarks

@@ -19,8 +19,10 @@ from trigpoint.threads import thread_count
 
 logger = logging.getLogger(__name__)
 
-# Neighbourhoods that the bandwidth is measured from.
-_PILOT_QUERIES = 16
+# Neighbourhoods that the bandwidth is measured from, at least and at most; in between, one for so
+# many landmarks, so that it costs little beside the draw.
+_PILOT_QUERIES = (16, 256)
+_LANDMARKS_PER_PILOT = 8
 
 
 class EfficientDPP(Sampler):
@@ -35,13 +37,14 @@ class EfficientDPP(Sampler):
     ----------
     n_landmarks : int or "auto", default=100
         Number of landmarks, k. ``"auto"`` takes the fewest, to 5 %, that keep the relative trace
-        error within `tolerance`, of up to 4,000 and half the points.
+        error within `tolerance`, as far as 4,000 points tell, of at most 4,000.
     n_neighbors : int or None, default=None
         Size m of the neighbourhood that a landmark repels (itself included), also used for its
         covariance. ``None`` takes four times the points per landmark, ``4 n / k``, and at
         least 10.
     bandwidth : float or None, default=None
-        Bandwidth sigma of the repulsion. ``None`` takes the median radius of the neighbourhoods.
+        Bandwidth sigma of the repulsion. ``None`` takes the median radius of the neighbourhoods,
+        of some drawn at random: one for eight landmarks, at least 16 and at most 256.
     repulsion : {"welsch", "sin2"} or callable, default="welsch"
         The function f: ``1 - exp(-distance^2 / 2 sigma^2)`` or ``sin^2(distance / sqrt(2) sigma)``;
         a callable takes distances and the bandwidth and returns values from 0 to 1.
@@ -67,7 +70,8 @@ class EfficientDPP(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn.
+        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn. Where
+        the refinement has moved the landmarks off the points, the rows they were moved from.
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates.
     radii_ : ndarray of shape (n_landmarks,)
@@ -157,7 +161,10 @@ class EfficientDPP(Sampler):
             check_positive("kernel_bandwidth", kernel_bandwidth)
         check_positive("tolerance", self.tolerance)
         if isinstance(self.n_landmarks, str):
-            check_choice("n_landmarks", self.n_landmarks, ("auto",))
+            if self.n_landmarks != "auto":
+                raise ValueError(
+                    f"n_landmarks={self.n_landmarks!r} is not known: choose a number or 'auto'"
+                )
             k, kernel_bandwidth = count_landmarks(
                 X, self, kernel_bandwidth, self.tolerance, np.random.default_rng(count_seed)
             )
@@ -170,7 +177,13 @@ class EfficientDPP(Sampler):
         index = neighbor_index(X, m, k, thread_count(self.n_jobs))
         logger.info("neighbours of %d points by %s", len(X), index.name)
         if self.bandwidth is None:
-            self.bandwidth_ = neighborhood_radius(index, m, np.random.default_rng(pilot_seed))
+            low, high = _PILOT_QUERIES
+            self.bandwidth_ = neighborhood_radius(
+                index,
+                m,
+                min(high, max(low, k // _LANDMARKS_PER_PILOT)),
+                np.random.default_rng(pilot_seed),
+            )
         else:
             self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
         chosen, self.n_proposals_ = draw_landmarks(
@@ -226,13 +239,15 @@ def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> in
     )
 
 
-def neighborhood_radius(index: NeighborIndex, m: int, rng: np.random.Generator) -> float:
+def neighborhood_radius(
+    index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
+) -> float:
     """Median distance from a point to its `m`-th neighbour, over a few points drawn at random.
 
     Where all of them are copies of the point, more neighbours are looked at.
     """
     n = len(index.points)
-    rows = rng.choice(n, min(n, _PILOT_QUERIES), replace=False)
+    rows = rng.choice(n, min(n, n_queries), replace=False)
     found = index.neighborhoods(index.points[rows], m)
     radii = np.concatenate([some.distances.max(axis=1) for some in found])
     if not radii.any():
@@ -241,5 +256,5 @@ def neighborhood_radius(index: NeighborIndex, m: int, rng: np.random.Generator) 
                 f"n_landmarks is too large: all {n} points coincide, so that only one landmark can "
                 "be drawn, and no bandwidth be set"
             )
-        return neighborhood_radius(index, min(2 * m, n), rng)
+        return neighborhood_radius(index, min(2 * m, n), n_queries, rng)
     return float(np.median(radii[radii > 0]))

@@ -255,8 +255,8 @@ class ExchangeSearch:
         except LinAlgError:
             raise ValueError(
                 f"refine: the kernel matrix of {len(self._rows)} landmarks is singular to rounding "
-                f"with bandwidth {self._bandwidth:.3g}: choose a smaller bandwidth or fewer "
-                "landmarks, none of which nearly coincide"
+                f"for a kernel of bandwidth {self._bandwidth:.3g}: choose a smaller bandwidth of "
+                "the kernel or fewer landmarks, none of which nearly coincide"
             ) from None
 
     def _members(self, patch: _Patch) -> np.ndarray:

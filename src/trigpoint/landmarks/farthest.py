@@ -77,7 +77,7 @@ class FarthestPoint(Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from trigpoint.landmarks.farthest import FarthestPoint
+    >>> from trigpoint import FarthestPoint
     >>> X = np.array([[0.0], [1.0], [4.0], [10.0]])
     >>> sampler = FarthestPoint(3, random_state=0).fit(X)
     >>> sampler.indices_.tolist(), sampler.covering_radii_.tolist()

@@ -117,7 +117,7 @@ class GreedyNystrom(Sampler):
     The one in the middle of a group explains most of it; the point apart comes next.
 
     >>> import numpy as np
-    >>> from trigpoint.landmarks.greedy import GreedyNystrom
+    >>> from trigpoint import GreedyNystrom
     >>> X = np.array([[-1.0], [-0.5], [0.0], [0.5], [1.0], [9.0]])
     >>> sampler = GreedyNystrom(2, bandwidth=2.0, n_candidates=6, random_state=0).fit(X)
     >>> sampler.landmarks_.ravel().tolist()

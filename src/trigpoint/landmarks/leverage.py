@@ -96,7 +96,7 @@ class LeverageScores(Sampler):
     A point on its own has a score of nearly 1; copies share what one of them would have.
 
     >>> import numpy as np
-    >>> from trigpoint.landmarks.leverage import LeverageScores
+    >>> from trigpoint import LeverageScores
     >>> X = np.array([[0.0], [0.0], [0.0], [0.0], [100.0]])
     >>> LeverageScores(2, bandwidth=1.0, ridge=0.1, random_state=0).fit(X).scores_.round(2)
     array([0.24, 0.24, 0.24, 0.24, 0.91])
