@@ -177,7 +177,11 @@ def render(records: list[dict], report: Report) -> None:
         kernel are told its bandwidth; the others, and the plain EfficientDPP, are not. Seconds are
         the median at the largest k."""
     )
-    cases = [_Case(kind, rows) for (kind,), rows in by_case(records, "data").items()]
+    cases = [
+        _Case(kind, rows)
+        for (kind,), rows in by_case(records, "data").items()
+        if any("optimum" in record["result"] for record in rows)
+    ]
     for case in cases:
         report.heading(TITLES[case.kind])
         _table(case, report)
@@ -240,6 +244,8 @@ def _comparison(cases: list[_Case], report: Report) -> None:
     )
     rows = []
     for case in cases:
+        if not {REFINED, FREE, OURS, SEEDING, UNIFORM} <= set(case.results):
+            continue
         for place, k in enumerate(case.counts):
             here = {name: case.error(name, place) for name in case.results}
             refined, moved, plain = (here.pop(name) for name in (REFINED, FREE, OURS))
