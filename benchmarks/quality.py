@@ -177,11 +177,7 @@ def render(records: list[dict], report: Report) -> None:
         kernel are told its bandwidth; the others, and the plain EfficientDPP, are not. Seconds are
         the median at the largest k."""
     )
-    cases = [
-        _Case(kind, rows)
-        for (kind,), rows in by_case(records, "data").items()
-        if any("optimum" in record["result"] for record in rows)
-    ]
+    cases = [_Case(kind, rows) for (kind,), rows in by_case(records, "data").items()]
     for case in cases:
         report.heading(TITLES[case.kind])
         _table(case, report)
@@ -198,7 +194,9 @@ class _Case:
         self.kind = kind
         by_name = {r["spec"]["method"]: r["result"] for r in records}
         self.counts = records[0]["spec"]["k"]
-        self.optimum = np.mean(by_name.pop(OPTIMUM)["optimum"], axis=0)
+        optimum = by_name.pop(OPTIMUM, {}).get("optimum")
+        unknown = np.full(len(self.counts), np.nan)
+        self.optimum = unknown if optimum is None else np.mean(optimum, axis=0)
         self.failed = {name: r["error"] for name, r in by_name.items() if "error" in r}
         self.results = {name: r for name, r in by_name.items() if name not in self.failed}
 
@@ -214,8 +212,10 @@ class _Case:
 def _table(case: _Case, report: Report) -> None:
     columns: dict[str, Callable | None] = {"sampler": None}
     columns |= {f"k = {k:,}": min for k in case.counts} | {"seconds": None, "runs": None}
-    optima = (f"*{number(100 * share).text}*" for share in case.optimum)
-    lines: list[list] = [[f"*{OPTIMUM}*", *optima, "", ""]]
+    lines: list[list] = []
+    if np.isfinite(case.optimum).all():
+        optima = (f"*{number(100 * share).text}*" for share in case.optimum)
+        lines.append([f"*{OPTIMUM}*", *optima, "", ""])
     for name, result in case.results.items():
         cells = [_error_cell(errors) for errors in result["errors"]]
         seconds = duration(case.seconds(name, -1)).text
@@ -251,7 +251,8 @@ def _comparison(cases: list[_Case], report: Report) -> None:
             refined, moved, plain = (here.pop(name) for name in (REFINED, FREE, OURS))
             peer = min(here, key=here.__getitem__)
             on_data = min(mean for name, mean in here.items() if not name.endswith("*"))
-            row = [f"{case.kind}, k = {k:,}", f"{refined / case.optimum[place]:.2f}"]
+            best = case.optimum[place]
+            row = [f"{case.kind}, k = {k:,}", f"{refined / best:.2f}" if best == best else "-"]
             row += [f"{refined / here[peer]:.2f} ({peer})".replace("*", "\\*")]
             row += [f"{refined / on_data:.2f}", f"{moved / here[peer]:.2f}"]
             row += [f"{plain / here[name]:.2f}" for name in (SEEDING, UNIFORM)]
@@ -271,8 +272,9 @@ def _plot(cases: list[_Case], report: Report) -> None:
                 place = case.seconds(name, -1), 100 * case.error(name, -1)
                 entry = SAMPLERS[name]
                 axes.plot(*place, entry.marker, color=entry.colour, label=name)
-            best = 100 * case.optimum[-1]
-            axes.axhline(best, color="#666666", linestyle="--", linewidth=1, label=OPTIMUM)
+            if np.isfinite(case.optimum[-1]):
+                best = 100 * case.optimum[-1]
+                axes.axhline(best, color="#666666", linestyle="--", linewidth=1, label=OPTIMUM)
             title = f"{TITLES[case.kind].split(',')[0]}, k = {case.counts[-1]:,}"
             axes.set(xlabel="seconds", title=title)
             logarithmic(axes, "xy")

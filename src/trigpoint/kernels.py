@@ -22,11 +22,12 @@ _NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
 
-# Points that the spacing of landmarks is measured from, at least and per landmark; and how often.
+# Points that the spacing of landmarks is measured from, at least and per landmark; how often; and
+# the distances that are held at once.
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128
-_SPACING_BYTES = 2**26
+_SPACING_BYTES = 2**23
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -105,7 +106,6 @@ def landmark_spacing(
     if n < len(X):
         X = X[np.sort(rng.choice(len(X), n, replace=False))]
     queries = X[rng.choice(n, min(n, _SPACING_QUERIES), replace=False)]
-    # At most some hundred megabytes of distances at once.
     blocks = list(row_blocks(len(queries), block_rows(8 * n, _SPACING_BYTES)))
     share = min(max(1, n // k), n - 1)
     while True:

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.linalg import LinAlgError
 from scipy.stats import chisquare
 from sklearn.base import clone
 
@@ -274,6 +275,18 @@ def test_moved_landmarks_do_not_depend_on_units(X, factor):
     np.testing.assert_allclose(theirs / factor - 3.0, ours, atol=1e-4)
 
 
+def test_landmarks_that_others_explain_are_exchanged_first():
+    """A uniform draw from a dense rim, where no table could be made."""
+    X, _ = tp.datasets.make_fish_bowl(1000, random_state=0)
+    start = tp.Uniform(50, random_state=0).fit(X).indices_
+    kernel = gaussian_of(X, 0.7)
+    with pytest.raises(LinAlgError):
+        ResidualField(X, X[start], kernel, 1)
+    refined = tp.Refinement().refine(X, start, bandwidth=0.7, random_state=0)
+    drawn = tp.EfficientDPP(50, random_state=0).fit(X).indices_
+    assert nystrom_error(X, refined.indices, 0.7) < nystrom_error(X, drawn, 0.7) / 2
+
+
 def test_nearly_singular_kernel_is_refused():
     """Cholesky still goes through, but what follows would be noise."""
     X, _ = tp.datasets.make_swiss_roll(1500, scale=0.115, random_state=0)
@@ -354,7 +367,7 @@ def test_progress_is_told(X):
 
 
 def test_singular_kernel_is_refused(X):
-    with pytest.raises(ValueError, match=r"singular to rounding with bandwidth 1e\+04"):
+    with pytest.raises(ValueError, match=r"singular to rounding for a kernel of bandwidth 1e\+04"):
         tp.EfficientDPP(50, refine=True, kernel_bandwidth=1e4).fit(X)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpstrf
 from scipy.spatial import cKDTree
 
 from trigpoint.kernels import gaussian_of, squared_distances
@@ -33,6 +34,11 @@ _MEASURED = 24
 _NUMBERS_HELD = 2**27
 _NUMBERS_CHEAP = 2**22
 _MEASURED_FEWEST = 4
+
+# Landmarks with less variance given the others are exchanged before the first sweep, and how often
+# that is tried.
+_REDUNDANT = 1e-9
+_REPLACEMENTS = 10
 
 # Work is local where the kernel reaches less than one landmark in so many from a patch.
 _LOCAL_FROM = 3
@@ -196,6 +202,7 @@ class ExchangeSearch:
 
         Unless they are to `snap` to data points, the landmarks are moved in the end.
         """
+        self._replace_redundant()
         errors: list[float] = []
         least = _CONVERGED_OF_FEW if len(self._rows) <= _MOST_TOGETHER else _CONVERGED
         for sweep in range(n_sweeps):
@@ -222,6 +229,26 @@ class ExchangeSearch:
             self._n_exchanges,
             self._is_local,
         )
+
+    def _replace_redundant(self) -> None:
+        """Exchange landmarks that others all but explain for points drawn at random.
+
+        A draw that does not look at distances, from dense data, has some of them, and no table
+        could be made.
+        """
+        if self._is_local:
+            return
+        for _ in range(_REPLACEMENTS):
+            kernel = self._kernel(self._landmarks, self._landmarks)
+            _, order, rank, _ = dpstrf(kernel, tol=_REDUNDANT)
+            redundant = order[rank:] - 1
+            rows = self._draw(len(redundant), np.union1d(self._rows, self._reserved))
+            if not len(rows):
+                return
+            redundant = redundant[: len(rows)]
+            self._rows[redundant] = rows
+            self._landmarks[redundant] = self._coordinates(rows)
+            self._n_exchanges += len(rows)
 
     def _sweep(self, *, exchange: bool = True) -> float:
         """Exchange landmarks of all patches; return the relative error there was before.

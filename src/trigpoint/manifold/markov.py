@@ -48,8 +48,8 @@ class LaplacianEigenmaps(GraphEmbedding):
     Attributes
     ----------
     landmark_indices_ : int64 ndarray of shape (k,) or None
-        Rows of the landmarks, also where a sampler has put them elsewhere (`Refinement(snap=False)`,
-        `KMeansLandmarks(snap=False)`); ``None`` if points were given.
+        Rows of the landmarks, also where a sampler has moved these off the points
+        (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`); ``None`` if points were given.
     landmarks_ : ndarray of shape (k, d)
     embedding_ : ndarray of shape (k, n_components)
         Coordinates of the landmarks.
