@@ -10,7 +10,7 @@ import numpy as np
 import trigpoint as tp
 from benchmarks import data
 from benchmarks.harness import timed
-from benchmarks.report import Cell, Report, by_case, duration, logarithmic, number
+from benchmarks.report import Cell, Report, by_case, duration, logarithmic
 from trigpoint.metrics import nystrom_error, optimal_error
 
 TITLE = "Quality of landmarks"
@@ -172,7 +172,7 @@ def render(records: list[dict], report: Report) -> None:
         (multiply by 10 for its units), drawn anew for every run. LiDAR is every fifth point of the
         scan; its error is measured at {MEASURED:,} of them, and its optimum, like that of MNIST, is
         a close upper bound on it. A star marks landmarks that are not points of the data. On made
-        data {SEEDS} runs each; on real data as many as could be begun within {BUDGET:g} s for each
+        data {SEEDS} runs each; on real data as many as could be begun within a few seconds for each
         k, and the last column says how many that were at the largest k. Samplers that approximate a
         kernel are told its bandwidth; the others, and the plain EfficientDPP, are not. Seconds are
         the median at the largest k."""
@@ -214,21 +214,21 @@ def _table(case: _Case, report: Report) -> None:
     columns |= {f"k = {k:,}": min for k in case.counts} | {"seconds": None, "runs": None}
     lines: list[list] = []
     if np.isfinite(case.optimum).all():
-        optima = (f"*{number(100 * share).text}*" for share in case.optimum)
+        optima = (f"*{100 * share:.3g}*" for share in case.optimum)
         lines.append([f"*{OPTIMUM}*", *optima, "", ""])
     for name, result in case.results.items():
         cells = [_error_cell(errors) for errors in result["errors"]]
         seconds = duration(case.seconds(name, -1)).text
         lines.append([name.replace("*", "\\*"), *cells, seconds, str(len(result["errors"][-1]))])
-    lines += [[name, reason] for name, reason in case.failed.items()]
+    lines += [[name.replace("*", "\\*"), reason] for name, reason in case.failed.items()]
     report.table(columns, lines)
 
 
 def _error_cell(errors: list[float]) -> Cell:
     mean = float(np.mean(errors))
-    text = number(100 * mean).text
+    text = f"{100 * mean:.3g}"
     if len(errors) > 1:
-        text += f" ± {number(100 * np.std(errors, ddof=1) / np.sqrt(len(errors))).text}"
+        text += f" ± {100 * np.std(errors, ddof=1) / np.sqrt(len(errors)):.1g}"
     return Cell(text, mean)
 
 
@@ -244,23 +244,27 @@ def _comparison(cases: list[_Case], report: Report) -> None:
     )
     rows = []
     for case in cases:
-        if not {REFINED, FREE, OURS, SEEDING, UNIFORM} <= set(case.results):
+        if not {REFINED, OURS, SEEDING, UNIFORM} <= set(case.results):
             continue
         for place, k in enumerate(case.counts):
             here = {name: case.error(name, place) for name in case.results}
-            refined, moved, plain = (here.pop(name) for name in (REFINED, FREE, OURS))
+            refined, plain = here.pop(REFINED), here.pop(OURS)
+            moved = here.pop(FREE, np.nan)
             peer = min(here, key=here.__getitem__)
             on_data = min(mean for name, mean in here.items() if not name.endswith("*"))
-            best = case.optimum[place]
-            row = [f"{case.kind}, k = {k:,}", f"{refined / best:.2f}" if best == best else "-"]
+            row = [f"{case.kind}, k = {k:,}", _ratio(refined, case.optimum[place])]
             row += [f"{refined / here[peer]:.2f} ({peer})".replace("*", "\\*")]
-            row += [f"{refined / on_data:.2f}", f"{moved / here[peer]:.2f}"]
+            row += [f"{refined / on_data:.2f}", _ratio(moved, here[peer])]
             row += [f"{plain / here[name]:.2f}" for name in (SEEDING, UNIFORM)]
             row += [f"{case.seconds(OURS, place) / case.seconds(SEEDING, place):.2f}"]
             rows.append(row)
     columns = ("case", "refined / optimum", "refined / best other", "refined / best of points")
     columns += ("moved / best other", "plain / seeding", "plain / uniform")
     report.table(dict.fromkeys((*columns, "seconds: plain / seeding")), rows)
+
+
+def _ratio(one: float, other: float) -> str:
+    return f"{one / other:.2f}" if np.isfinite(one / other) else "-"
 
 
 def _plot(cases: list[_Case], report: Report) -> None:

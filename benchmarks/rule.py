@@ -50,8 +50,8 @@ def specs(quick: bool) -> Iterator[dict]:
     for kind in ("roll", "bowl") if quick else SHAPES:
         if kind in ("lidar", "coil", "mnist") and data.missing(kind):
             continue
-        for k in (50,) if quick else (25, 100, 300):
-            yield {"data": kind, "k": k, "seeds": 1 if quick else 8}
+        for k in (50,) if quick else (25, 100):
+            yield {"data": kind, "k": k, "seeds": 1 if quick else 4}
 
 
 def work(spec: dict) -> dict:
