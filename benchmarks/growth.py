@@ -67,7 +67,7 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, f
 def render(records: list[dict], report: Report) -> None:
     """Times and counters, fitted exponents, and the lines."""
     report.text(
-        """Swiss roll in float32, default m = 4 n/k. The whole pipeline is
+        """Swiss roll in float32, default m. The whole pipeline is
         `LaplacianEigenmaps(landmarks=k).fit_transform`. `n_distance_rows_` counts the
         neighbourhoods that the selection computed (the paper's algorithm needs k), `n_proposals_`
         the points it drew to find its landmarks. The exponent b is that of time = a n^b or a k^b,
