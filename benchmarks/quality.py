@@ -171,8 +171,8 @@ def render(records: list[dict], report: Report) -> None:
         the sum of the remaining eigenvalues. Roll and bowl are those of the paper's Table 1
         (multiply by 10 for its units), drawn anew for every run. LiDAR is every fifth point of the
         scan; its error is measured at {MEASURED:,} of them, and its optimum, like that of MNIST,
-        where it is shown, is a close upper bound on it. A star marks landmarks that are not points of the data. On made
-        data {SEEDS} runs each; on real data as many as could be begun within a few seconds for each
+        where it is shown, is a close upper bound on it. A star marks landmarks that are not points
+        of the data. On made data {SEEDS} runs each; on real data as many as could be begun within a few seconds for each
         k, and the last column says how many that were at the largest k. Samplers that approximate a
         kernel are told its bandwidth; the others, and the plain EfficientDPP, are not. Seconds are
         the median at the largest k."""
