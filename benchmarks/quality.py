@@ -172,10 +172,10 @@ def render(records: list[dict], report: Report) -> None:
         (multiply by 10 for its units), drawn anew for every run. LiDAR is every fifth point of the
         scan; its error is measured at {MEASURED:,} of them, and its optimum, like that of MNIST,
         where it is shown, is a close upper bound on it. A star marks landmarks that are not points
-        of the data. On made data {SEEDS} runs each; on real data as many as could be begun within a few seconds for each
-        k, and the last column says how many that were at the largest k. Samplers that approximate a
-        kernel are told its bandwidth; the others, and the plain EfficientDPP, are not. Seconds are
-        the median at the largest k."""
+        of the data. On made data {SEEDS} runs each; on real data as many as could be begun within a
+        few seconds for each k, and the last column says how many that were at the largest k.
+        Samplers that approximate a kernel are told its bandwidth; the others, and the
+        plain EfficientDPP, are not. Seconds are the median at the largest k."""
     )
     cases = [_Case(kind, rows) for (kind,), rows in by_case(records, "data").items()]
     for case in cases:
