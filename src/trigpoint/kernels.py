@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 from trigpoint.checks import check_choice, check_positive
-from trigpoint.points import block_rows, row_blocks
+from trigpoint.points import block_rows, row_blocks, sample_points
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
@@ -82,9 +82,8 @@ def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
 
 def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
     """Median distance between points (of at most 1,000 drawn at random): the usual first guess."""
-    if len(X) > _MEDIAN_SAMPLE:
-        X = X[np.sort(rng.choice(len(X), _MEDIAN_SAMPLE, replace=False))]
-    distances = pdist(np.asarray(X, dtype=np.float64))
+    some = sample_points(X, _MEDIAN_SAMPLE, rng)
+    distances = pdist(np.asarray(some, dtype=np.float64))
     distances = distances[distances > 0]
     if distances.size == 0:
         raise ValueError(
@@ -102,9 +101,8 @@ def landmark_spacing(
     The median over a few points drawn at random, among as many as tell the share well. Where
     nearly all neighbours are copies, more of them are looked at.
     """
-    n = min(len(X), max(_SPACING_POINTS, _SPACING_SHARE * k))
-    if n < len(X):
-        X = X[np.sort(rng.choice(len(X), n, replace=False))]
+    X = sample_points(X, max(_SPACING_POINTS, _SPACING_SHARE * k), rng)
+    n = len(X)
     queries = X[rng.choice(n, min(n, _SPACING_QUERIES), replace=False)]
     blocks = list(row_blocks(len(queries), block_rows(8 * n, _SPACING_BYTES)))
     share = min(max(1, n // k), n - 1)

@@ -12,6 +12,7 @@ from trigpoint.geometry import covariance_mode, neighborhood_covariances
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
 from trigpoint.landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint.neighbors import neighbor_index
+from trigpoint.points import distinct_rows
 from trigpoint.records import Landmarks
 from trigpoint.warn import warn_user
 
@@ -48,7 +49,7 @@ def choose_landmarks(
         As for the estimators.
     """
     mode = covariance_mode("auto", X.shape[1]) if covariances else None
-    few = _few_distinct_rows(X) if landmarks is None else None
+    few = distinct_rows(X, _DEFAULT_LANDMARKS) if landmarks is None else None
     if few is not None:
         chosen = _rows(X, few)
     elif _is_count(landmarks):
@@ -82,16 +83,6 @@ def _is_count(landmarks: Any) -> bool:
     if landmarks is None or isinstance(landmarks, str):
         return landmarks in (None, "auto")
     return isinstance(landmarks, Integral) and not isinstance(landmarks, bool)
-
-
-def _few_distinct_rows(X: np.ndarray) -> np.ndarray | None:
-    """First rows of all distinct points, if there are no more than the default of landmarks."""
-    # A sample tells at once for nearly all data; only for the rest is everything sorted.
-    sample = X[:: max(1, len(X) // (4 * _DEFAULT_LANDMARKS))]
-    if len(np.unique(sample, axis=0)) > _DEFAULT_LANDMARKS:
-        return None
-    rows = np.sort(np.unique(X, axis=0, return_index=True)[1])
-    return rows if len(rows) <= _DEFAULT_LANDMARKS else None
 
 
 def _distinct(chosen: Landmarks) -> Landmarks:

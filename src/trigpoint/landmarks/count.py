@@ -10,6 +10,7 @@ from trigpoint.checks import check_count, check_positive
 from trigpoint.kernels import resolve_kernel_bandwidth
 from trigpoint.landmarks.base import Sampler
 from trigpoint.nystrom import unexplained_variances
+from trigpoint.points import distinct_rows, sample_points
 
 # Where neither landmarks nor bandwidth are given, the kernel is the one of so many landmarks.
 _TYPICAL_LANDMARKS = 400
@@ -45,8 +46,8 @@ class ErrorEstimate:
         self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
         self._seed = int(rng.integers(2**63))
         self._everywhere = len(X) <= _MEASURED
-        self._points = X if self._everywhere else _some_rows(X, _MEASURED, rng)
-        self.X = X if len(X) <= _DRAWN_FROM else _some_rows(X, _DRAWN_FROM, rng)
+        self._points = sample_points(X, _MEASURED, rng)
+        self.X = sample_points(X, _DRAWN_FROM, rng)
         self._sampler = clone(sampler)
         if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
             self._sampler.set_params(kernel_bandwidth=self.bandwidth)
@@ -66,17 +67,10 @@ class ErrorEstimate:
         return float(variances.mean()), deviation
 
 
-def _some_rows(X: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    return X[np.sort(rng.choice(len(X), size, replace=False))]
-
-
 def distinct_points(X: np.ndarray, most: int) -> int:
-    """Number of distinct points, if it is less than `most`, else `most`."""
-    # A few tell at once for nearly all data; only for the rest is everything sorted.
-    some = X[:: max(1, len(X) // (4 * most))]
-    if len(np.unique(some, axis=0)) >= most:
-        return most
-    return min(most, len(np.unique(X, axis=0)))
+    """Number of distinct points, or `most` if there are more."""
+    rows = distinct_rows(X, most)
+    return most if rows is None else len(rows)
 
 
 def count_landmarks(

@@ -156,36 +156,16 @@ class EfficientDPP(Sampler):
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
         check_choice("covariance", self.covariance, (None, "full", "diag"))
-        kernel_bandwidth, self.kernel_bandwidth_ = self.kernel_bandwidth, None
-        if kernel_bandwidth is not None:
-            check_positive("kernel_bandwidth", kernel_bandwidth)
+        if self.kernel_bandwidth is not None:
+            check_positive("kernel_bandwidth", self.kernel_bandwidth)
         check_positive("tolerance", self.tolerance)
-        if isinstance(self.n_landmarks, str):
-            if self.n_landmarks != "auto":
-                raise ValueError(
-                    f"n_landmarks={self.n_landmarks!r} is not known: choose a number or 'auto'"
-                )
-            k, kernel_bandwidth = count_landmarks(
-                X, self, kernel_bandwidth, self.tolerance, np.random.default_rng(count_seed)
-            )
-            self.kernel_bandwidth_ = kernel_bandwidth
-        else:
-            k = check_n_landmarks(self.n_landmarks, len(X))
+        k = self._count(X, np.random.default_rng(count_seed))
         m = resolve_n_neighbors(self.n_neighbors, len(X), k)
         report = reporter(self.verbose)
 
         index = neighbor_index(X, m, k, thread_count(self.n_jobs))
         logger.info("neighbours of %d points by %s", len(X), index.name)
-        if self.bandwidth is None:
-            low, high = _PILOT_QUERIES
-            self.bandwidth_ = neighborhood_radius(
-                index,
-                m,
-                min(high, max(low, k // _LANDMARKS_PER_PILOT)),
-                np.random.default_rng(pilot_seed),
-            )
-        else:
-            self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
+        self.bandwidth_ = self._repulsion_bandwidth(index, k, m, np.random.default_rng(pilot_seed))
         chosen, self.n_proposals_ = draw_landmarks(
             index,
             k,
@@ -202,7 +182,7 @@ class EfficientDPP(Sampler):
             self.refinement_ = refinement.run(
                 X,
                 chosen.indices,
-                kernel_bandwidth,
+                self.kernel_bandwidth_ or self.kernel_bandwidth,
                 np.random.default_rng(refine_seed),
                 thread_count(self.n_jobs),
                 report,
@@ -215,6 +195,29 @@ class EfficientDPP(Sampler):
         self.radii_ = chosen.radii
         self.covariances_ = chosen.covariances
         return chosen
+
+    def _count(self, X: np.ndarray, rng: np.random.Generator) -> int:
+        """Return the number of landmarks; note the bandwidth of the kernel if that decides."""
+        self.kernel_bandwidth_: float | None = None
+        if not isinstance(self.n_landmarks, str):
+            return check_n_landmarks(self.n_landmarks, len(X))
+        if self.n_landmarks != "auto":
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks!r} is not known: choose a number or 'auto'"
+            )
+        k, self.kernel_bandwidth_ = count_landmarks(
+            X, self, self.kernel_bandwidth, self.tolerance, rng
+        )
+        return k
+
+    def _repulsion_bandwidth(
+        self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator
+    ) -> float:
+        if self.bandwidth is not None:
+            return check_positive("bandwidth", self.bandwidth)
+        low, high = _PILOT_QUERIES
+        n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
+        return neighborhood_radius(index, m, n_queries, rng)
 
 
 def _measured(index: NeighborIndex, refined: Refined, m: int, covariance: str | None) -> Landmarks:

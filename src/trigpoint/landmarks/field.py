@@ -13,7 +13,7 @@ from trigpoint.threads import thread_map
 Result = TypeVar("Result")
 
 # Points whose rows are worked on at once. Fixed, so that sums do not depend on the threads.
-_BLOCK_BYTES = 4 * 2**20
+FIELD_BYTES = 4 * 2**20
 
 # Where a landmark's variance given the others, of 1, is less than this, predictions computed with
 # the inverse are corrected once: their error is about eps divided by it.
@@ -89,7 +89,7 @@ class ResidualField:
         self._delicate = bool(self._inverse.diagonal().max() > 1 / _DELICATE)
 
     def _by_rows(self, function: Callable[[slice], Result]) -> Iterator[Result]:
-        rows = block_rows(8 * len(self.landmarks), _BLOCK_BYTES)
+        rows = block_rows(8 * len(self.landmarks), FIELD_BYTES)
         parts = list(row_blocks(len(self.points), rows))
         yield from thread_map(function, parts, min(self._n_threads, max(1, len(parts))))
 

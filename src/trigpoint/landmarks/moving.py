@@ -5,11 +5,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from trigpoint.kernels import Kernel
+from trigpoint.landmarks.field import FIELD_BYTES
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.threads import thread_map
-
-# Rows of the kernel worked on at once. Fixed, so that sums do not depend on the threads.
-_BLOCK_BYTES = 4 * 2**20
 
 # Steps after which more gained less than one per cent on images and on surfaces.
 _STEPS = 20
@@ -85,7 +83,7 @@ def trace_error(
     explained = 0.0
     pulled, pulls = np.zeros(landmarks.shape), np.zeros(len(landmarks))
     products = np.zeros_like(K)
-    blocks = row_blocks(len(points), block_rows(8 * len(landmarks), _BLOCK_BYTES))
+    blocks = row_blocks(len(points), block_rows(8 * len(landmarks), FIELD_BYTES))
     for share, towards, strength, inner in thread_map(part_of, blocks, n_threads):
         explained += share
         pulled += towards
