@@ -159,7 +159,7 @@ class EfficientDPP(Sampler):
         if self.kernel_bandwidth is not None:
             check_positive("kernel_bandwidth", self.kernel_bandwidth)
         check_positive("tolerance", self.tolerance)
-        k = self._count(X, np.random.default_rng(count_seed))
+        k, kernel_bandwidth = self._count(X, np.random.default_rng(count_seed))
         m = resolve_n_neighbors(self.n_neighbors, len(X), k)
         report = reporter(self.verbose)
 
@@ -182,33 +182,29 @@ class EfficientDPP(Sampler):
             self.refinement_ = refinement.run(
                 X,
                 chosen.indices,
-                self.kernel_bandwidth_ or self.kernel_bandwidth,
+                kernel_bandwidth or self.kernel_bandwidth,
                 np.random.default_rng(refine_seed),
                 thread_count(self.n_jobs),
                 report,
             )
-            self.kernel_bandwidth_ = self.refinement_.bandwidth
+            kernel_bandwidth = self.refinement_.bandwidth
             chosen = _measured(index, self.refinement_, m, self.covariance)
-        self.n_landmarks_ = k
+        self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
         self.search_ = index.name
         self.n_distance_rows_ = index.rows_computed
         self.radii_ = chosen.radii
         self.covariances_ = chosen.covariances
         return chosen
 
-    def _count(self, X: np.ndarray, rng: np.random.Generator) -> int:
-        """Return the number of landmarks; note the bandwidth of the kernel if that decides."""
-        self.kernel_bandwidth_: float | None = None
+    def _count(self, X: np.ndarray, rng: np.random.Generator) -> tuple[int, float | None]:
+        """Return the number of landmarks, and the bandwidth of the kernel if that decided."""
         if not isinstance(self.n_landmarks, str):
-            return check_n_landmarks(self.n_landmarks, len(X))
+            return check_n_landmarks(self.n_landmarks, len(X)), None
         if self.n_landmarks != "auto":
             raise ValueError(
                 f"n_landmarks={self.n_landmarks!r} is not known: choose a number or 'auto'"
             )
-        k, self.kernel_bandwidth_ = count_landmarks(
-            X, self, self.kernel_bandwidth, self.tolerance, rng
-        )
-        return k
+        return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
 
     def _repulsion_bandwidth(
         self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator
