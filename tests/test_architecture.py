@@ -13,7 +13,9 @@ SOURCE = Path(trigpoint.__file__).parent
 
 # From the top: a module may import from layers below its own, never from its own or above.
 LAYERS = [
-    {"demo", "forecasting"},
+    {"__main__"},
+    {"cli"},
+    {"demo", "forecasting", "paper"},
     {"manifold", "metrics", "datasets", "plot"},
     {"landmarks", "graph", "spectrum", "extension"},
     {"geometry", "geodesic", "nystrom", "support"},

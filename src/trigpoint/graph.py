@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from trigpoint.checks import check_choice, check_count, check_positive
 from trigpoint.connectivity import DisconnectedGraphWarning, bridge_components
-from trigpoint.geometry import bhattacharyya, bhattacharyya_matrix, regularize
+from trigpoint.geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
 from trigpoint.kernels import gaussian, squared_distances
 from trigpoint.neighbors import neighbor_index
 from trigpoint.points import block_rows, row_blocks
@@ -42,6 +42,7 @@ class _Graph(BaseEstimator):
 
     metric: str
     bandwidth: float | None
+    ridge: float
 
     @property
     def needs_covariances(self) -> bool:
@@ -63,6 +64,7 @@ class _Graph(BaseEstimator):
         """
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
+        check_positive("ridge", self.ridge)
         left, right = self._edges(landmarks, n_threads)
         return weighted_graph(landmarks.points, left, right, self.bandwidth)
 
@@ -88,6 +90,10 @@ class KNNGraph(_Graph):
     bandwidth : float or None, default=None
         Gaussian bandwidth of the weights. ``None`` gives each landmark its own, in proportion
         to the length of its edges and such that edges weigh 0.2 on average.
+    ridge : float, default=0.01
+        What makes covariances invertible for ``metric="bhattacharyya"``: the share of a landmark's
+        mean variance that is added to its variance in every direction. The larger it is, the less
+        the local geometry counts.
 
     Notes
     -----
@@ -110,10 +116,12 @@ class KNNGraph(_Graph):
         *,
         metric: str = "bhattacharyya",
         bandwidth: float | None = None,
+        ridge: float = RIDGE,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.bandwidth = bandwidth
+        self.ridge = ridge
 
     def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         k = len(landmarks.points)
@@ -124,7 +132,7 @@ class KNNGraph(_Graph):
                 "n_neighbors", self.n_neighbors, high=k - 1, why=f"there are {k} landmarks"
             )
         if self.needs_covariances:
-            neighbors = _bhattacharyya_neighbors(landmarks, count, n_threads)
+            neighbors = _bhattacharyya_neighbors(landmarks, count, self.ridge, n_threads)
         else:
             neighbors = _euclidean_neighbors(landmarks.points, count, n_threads)
         return _agreed(neighbors)
@@ -139,7 +147,7 @@ class RadiusGraph(_Graph):
         Largest distance, in the chosen metric, of two linked landmarks.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
         As for `KNNGraph`.
-    bandwidth : float or None, default=None
+    bandwidth, ridge
         As for `KNNGraph`.
     """
 
@@ -149,16 +157,18 @@ class RadiusGraph(_Graph):
         *,
         metric: str = "bhattacharyya",
         bandwidth: float | None = None,
+        ridge: float = RIDGE,
     ) -> None:
         self.radius = radius
         self.metric = metric
         self.bandwidth = bandwidth
+        self.ridge = ridge
 
     def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         radius = check_positive("radius", self.radius)
         points = landmarks.points.astype(np.float64)
         k = len(points)
-        covariances = _regular_covariances(landmarks) if self.needs_covariances else None
+        covariances = _regular_covariances(landmarks, self.ridge) if self.needs_covariances else None
         lefts, rights = [], []
         for part in row_blocks(k, block_rows(8 * k)):
             rows = np.arange(part.start, part.stop)
@@ -181,13 +191,13 @@ class RadiusGraph(_Graph):
         return left, right
 
 
-def _regular_covariances(landmarks: Landmarks) -> np.ndarray:
+def _regular_covariances(landmarks: Landmarks, ridge: float) -> np.ndarray:
     if landmarks.covariances is None:
         raise ValueError(
             'metric="bhattacharyya" compares local covariances and the landmarks have none: '
             'choose a sampler with covariance="full" or metric="euclidean"'
         )
-    return regularize(landmarks.covariances)
+    return regularize(landmarks.covariances, float(ridge))
 
 
 def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int) -> np.ndarray:
@@ -196,9 +206,11 @@ def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int) -> np.n
     return rows[:, 1:]
 
 
-def _bhattacharyya_neighbors(landmarks: Landmarks, count: int, n_threads: int) -> np.ndarray:
+def _bhattacharyya_neighbors(
+    landmarks: Landmarks, count: int, ridge: float, n_threads: int
+) -> np.ndarray:
     points = landmarks.points.astype(np.float64)
-    covariances = _regular_covariances(landmarks)
+    covariances = _regular_covariances(landmarks, ridge)
     k = len(points)
     budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
     affordable = min(budget // covariances[0].size, _CANDIDATES_HELD) // k

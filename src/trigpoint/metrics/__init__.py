@@ -2,13 +2,19 @@
 
 from trigpoint.metrics.approximation import nystrom_error, optimal_error
 from trigpoint.metrics.coverage import coverage_radius
-from trigpoint.metrics.embedding import coordinate_recovery, knn_accuracy, rank_correlation
+from trigpoint.metrics.embedding import (
+    coordinate_recovery,
+    knn_accuracy,
+    knn_labels,
+    rank_correlation,
+)
 from trigpoint.metrics.neighborhoods import neighbor_recall, shortcut_rate
 
 __all__ = [
     "coordinate_recovery",
     "coverage_radius",
     "knn_accuracy",
+    "knn_labels",
     "neighbor_recall",
     "nystrom_error",
     "optimal_error",

@@ -40,19 +40,42 @@ def knn_accuracy(
     0.6666666666666666
     """
     train, test = as_matrix("train", train), as_matrix("test", test)
-    if train.shape[1] != test.shape[1]:
-        raise ValueError(
-            f"train has {train.shape[1]} columns and test has {test.shape[1]}: pass points of the "
-            "same space"
-        )
-    train_labels = as_labels("train_labels", train_labels, "train", len(train))
     test_labels = as_labels("test_labels", test_labels, "test", len(test))
+    train_labels = as_labels("train_labels", train_labels, "train", len(train))
     kinds = {train_labels.dtype.kind, test_labels.dtype.kind}
     if kinds & set("SU") and kinds & set("biuf"):
         raise TypeError(
             f"train_labels are {train_labels.dtype} and test_labels {test_labels.dtype}, which "
             "never match: pass names for both or numbers for both"
         )
+    predicted = knn_labels(train, train_labels, test, n_neighbors=n_neighbors)
+    return float(np.mean(predicted == test_labels))
+
+
+def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1) -> np.ndarray:
+    """Labels by the nearest neighbours.
+
+    Parameters
+    ----------
+    train, train_labels, test, n_neighbors
+        As for `knn_accuracy`.
+
+    Returns
+    -------
+    labels : ndarray of shape (t,)
+
+    Examples
+    --------
+    >>> knn_labels([[0.0], [1.0], [5.0]], [7, 7, 9], [[0.2], [4.0]]).tolist()
+    [7, 9]
+    """
+    train, test = as_matrix("train", train), as_matrix("test", test)
+    if train.shape[1] != test.shape[1]:
+        raise ValueError(
+            f"train has {train.shape[1]} columns and test has {test.shape[1]}: pass points of the "
+            "same space"
+        )
+    train_labels = as_labels("train_labels", train_labels, "train", len(train))
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=len(train), why=f"train has {len(train)} points"
     )
@@ -64,7 +87,7 @@ def knn_accuracy(
         ballots += len(classes) * np.arange(len(ballots))[:, None]
         votes = np.bincount(ballots.ravel(), minlength=len(ballots) * len(classes))
         predicted[block] = votes.reshape(len(ballots), len(classes)).argmax(axis=1)
-    return float(np.mean(classes[predicted] == test_labels))
+    return np.asarray(classes[predicted])
 
 
 def coordinate_recovery(

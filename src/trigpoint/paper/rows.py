@@ -1,0 +1,76 @@
+"""The table of all runs, a CSV file that grows by a row as each run ends."""
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from trigpoint.paper.experiment import Row, Value
+
+
+class RowFile:
+    """Rows of an experiment on the disk; whatever was written there before is kept.
+
+    A half-written last line, of a run that was killed, is dropped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        self._columns: list[str] = []
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        text = self.path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            self.path.write_text(whole, encoding="utf-8")
+        reader = csv.DictReader(whole.splitlines())
+        self._columns = list(reader.fieldnames or [])
+        self.rows = [{name: _parsed(cell) for name, cell in row.items()} for row in reader]
+
+    def find(self, case: Row) -> Row | None:
+        """Return the latest row of a case, if it was run."""
+        wanted = {name: _written(value) for name, value in case.items()}
+        for row in reversed(self.rows):
+            if all(_written(row.get(name)) == cell for name, cell in wanted.items()):
+                return row
+        return None
+
+    def add(self, row: Row) -> None:
+        """Append a row, and see to it that it stays on the disk."""
+        if not self._columns:
+            self._columns = list(row)
+            self._append(self._columns)
+        if list(row) != self._columns:
+            raise ValueError(
+                f"{self.path} has the columns {', '.join(self._columns)} and the new row has "
+                f"{', '.join(row)}: it is from another version; move it away, or name another "
+                "folder"
+            )
+        self.rows.append(row)
+        self._append([_written(value) for value in row.values()])
+
+    def _append(self, cells: Sequence[str]) -> None:
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerow(cells)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _written(value: Value) -> str:
+    if value is None:
+        return ""
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _parsed(cell: str | None) -> Value:
+    if not cell:
+        return None
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            pass
+    return cell
