@@ -168,7 +168,9 @@ class RadiusGraph(_Graph):
         radius = check_positive("radius", self.radius)
         points = landmarks.points.astype(np.float64)
         k = len(points)
-        covariances = _regular_covariances(landmarks, self.ridge) if self.needs_covariances else None
+        covariances = None
+        if self.needs_covariances:
+            covariances = _regular_covariances(landmarks, self.ridge)
         lefts, rights = [], []
         for part in row_blocks(k, block_rows(8 * k)):
             rows = np.arange(part.start, part.stop)

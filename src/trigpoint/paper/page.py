@@ -8,7 +8,7 @@ from typing import Any
 
 _WIDTH = 100
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
