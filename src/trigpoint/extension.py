@@ -82,14 +82,14 @@ class MarkovExtension:
 class KernelExtension:
     """Extension of kernel PCA: projection of a point's kernel row on the components."""
 
-    def __init__(self, support: Support, kernel: np.ndarray, spectrum: Spectrum) -> None:
+    def __init__(self, support: Support, kernel_means: np.ndarray, spectrum: Spectrum) -> None:
         self.n_components = spectrum.coordinates.shape[1]
         self.row_bytes = support.row_bytes
         self._support = support
         self._components = spectrum.coordinates / spectrum.eigenvalues
-        # Components sum to zero over the landmarks, so only the kernel's column means remain of
-        # the centring.
-        self._offset = kernel.mean(axis=0) @ self._components
+        # Components sum to zero over the landmarks, so only the means of the kernel's columns
+        # remain of the centring.
+        self._offset = kernel_means @ self._components
 
     def coordinates(self, X: np.ndarray) -> np.ndarray:
         """Coordinates (b, l) of a block of points."""

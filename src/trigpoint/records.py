@@ -64,3 +64,23 @@ class Spectrum:
 
     coordinates: np.ndarray
     eigenvalues: np.ndarray
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """All that an embedding of landmarks is extended from.
+
+    Attributes
+    ----------
+    landmarks : Landmarks
+    spectrum : Spectrum
+    graph : LandmarkGraph or None
+        ``None`` where the kernel of all landmarks takes its place.
+    bandwidth : float or None
+        Bandwidth of that kernel.
+    """
+
+    landmarks: Landmarks
+    spectrum: Spectrum
+    graph: LandmarkGraph | None = None
+    bandwidth: float | None = None

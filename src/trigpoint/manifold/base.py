@@ -21,7 +21,7 @@ from trigpoint.inputs import checked_blocks, is_file, points_to_fit, points_to_t
 from trigpoint.landmarks import choose_landmarks
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.progress import reporter
-from trigpoint.records import LandmarkGraph, Landmarks, Spectrum
+from trigpoint.records import Fitted, LandmarkGraph, Landmarks
 from trigpoint.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint.threads import thread_count
 
@@ -78,8 +78,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """Whether the landmarks' local covariances will be looked at; checks the graph."""
 
     @abstractmethod
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
-        """Embed the landmarks and prepare the extension to other points."""
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
+        """Embed the landmarks."""
+
+    @abstractmethod
+    def _extended(self, fitted: Fitted) -> Extension:
+        """Prepare the extension to other points, from what `_embed` came to and nothing else."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks among the rows of `X` and embed them.
@@ -114,14 +118,20 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             "n_components", self.n_components, high=k - 1, why=f"there are {k} landmarks"
         )
         run.done("landmarks")
-        spectrum, self._extension = self._embed(chosen, n_components, run)
-
-        self.landmark_indices_ = chosen.indices
-        self.landmarks_ = chosen.points
-        self.embedding_ = spectrum.coordinates.astype(X.dtype)
-        self.eigenvalues_ = spectrum.eigenvalues
+        fitted = self._embed(chosen, n_components, run)
+        self._take(fitted, X.dtype)
+        run.done("spectrum")
         self.stage_seconds_ = run.seconds
         return self
+
+    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
+        """Become what was fitted, to points of type `dtype`."""
+        self._extension = self._extended(fitted)
+        self._fitted = fitted
+        self.landmark_indices_ = fitted.landmarks.indices
+        self.landmarks_ = fitted.landmarks.points
+        self.embedding_ = fitted.spectrum.coordinates.astype(dtype)
+        self.eigenvalues_ = fitted.spectrum.eigenvalues
 
     def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
         """Coordinates of the rows of `X`, which need not have been seen in `fit`.
@@ -252,29 +262,28 @@ class GraphEmbedding(LandmarkEmbedding):
             graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
         else:
             graph = builder.build(chosen, run.n_threads)
-        self.graph_ = graph.weights
-        self.bridges_ = graph.bridges
-        self.bandwidths_ = graph.bandwidths
         run.done("graph")
         return graph
 
+    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
+        super()._take(fitted, dtype)
+        assert fitted.graph is not None
+        self.graph_ = fitted.graph.weights
+        self.bridges_ = fitted.graph.bridges
+        self.bandwidths_ = fitted.graph.bandwidths
+
     def _support(
-        self, chosen: Landmarks, graph: LandmarkGraph
+        self, points: np.ndarray, graph: LandmarkGraph
     ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
         extension = self.extension
         if isinstance(extension, str) and extension == "auto":
-            extension = "graph" if chosen.points.shape[1] <= TREE_MAX_DIMENSION else "all"
+            extension = "graph" if points.shape[1] <= TREE_MAX_DIMENSION else "all"
         if isinstance(extension, str) and extension == "graph":
-            return GraphNeighbors(chosen.points, graph)
-        return plain_support(extension, chosen.points, graph.bandwidths)
+            return GraphNeighbors(points, graph)
+        return plain_support(extension, points, graph.bandwidths)
 
     def _markov(
-        self,
-        chosen: Landmarks,
-        graph: LandmarkGraph,
-        coordinates: np.ndarray,
-        mu: np.ndarray,
-        scale: np.ndarray | None = None,
+        self, fitted: Fitted, mu: np.ndarray, scale: np.ndarray | None = None
     ) -> MarkovExtension:
         usable = int((mu > _MIN_EIGENVALUE).sum())
         if usable < len(mu):
@@ -283,8 +292,9 @@ class GraphEmbedding(LandmarkEmbedding):
                 f"graph are above {_MIN_EIGENVALUE:g}, and the extension divides by them; choose "
                 f"n_components <= {usable} or more landmarks"
             )
-        support = self._support(chosen, graph)
-        return MarkovExtension(support, coordinates, mu, scale)
+        assert fitted.graph is not None
+        support = self._support(fitted.landmarks.points, fitted.graph)
+        return MarkovExtension(support, fitted.spectrum.coordinates, mu, scale)
 
 
 def plain_support(

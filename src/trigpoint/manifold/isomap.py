@@ -6,7 +6,7 @@ from trigpoint.extension import Extension, GeodesicExtension
 from trigpoint.graph import ordinary_edges
 from trigpoint.manifold.base import GraphEmbedding, Run
 from trigpoint.memory import check_dense
-from trigpoint.records import Landmarks, Spectrum
+from trigpoint.records import Fitted, Landmarks
 from trigpoint.spectrum import classical_scaling, geodesics
 from trigpoint.support import AllLandmarks
 
@@ -73,12 +73,16 @@ class Isomap(GraphEmbedding):
     # A straight line to every landmark would start no geodesic.
     _extensions = ("graph",)
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
         check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
         graph = self._build_graph(chosen, run)
-        support = self._support(chosen, ordinary_edges(graph))
-        assert not isinstance(support, AllLandmarks), "refused with the parameters"
         self.geodesics_ = geodesics(graph.lengths)
-        spectrum = classical_scaling(self.geodesics_, n_components)
-        run.done("spectrum")
-        return spectrum, GeodesicExtension(support, self.geodesics_, spectrum)
+        return Fitted(chosen, classical_scaling(self.geodesics_, n_components), graph)
+
+    def _extended(self, fitted: Fitted) -> Extension:
+        assert fitted.graph is not None
+        support = self._support(fitted.landmarks.points, ordinary_edges(fitted.graph))
+        assert not isinstance(support, AllLandmarks), "refused with the parameters"
+        if not hasattr(self, "geodesics_"):
+            self.geodesics_ = geodesics(fitted.graph.lengths)
+        return GeodesicExtension(support, self.geodesics_, fitted.spectrum)

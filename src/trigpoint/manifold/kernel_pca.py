@@ -9,7 +9,7 @@ from trigpoint.extension import Extension, KernelExtension
 from trigpoint.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint.manifold.base import LandmarkEmbedding, Run, plain_support
 from trigpoint.memory import check_dense
-from trigpoint.records import Landmarks, Spectrum
+from trigpoint.records import Fitted, Landmarks
 from trigpoint.spectrum import kernel_pca
 
 # Kernels that differ from 0 or from 1 by less say nothing but rounding errors.
@@ -81,21 +81,29 @@ class KernelPCA(LandmarkEmbedding):
     def _needs_covariances(self) -> bool:
         return False
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
         check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
         points = chosen.points.astype(np.float64)
-        self.bandwidth_ = resolve_bandwidth(self.bandwidth, points, run.rng)
-        bandwidths = np.full(len(points), self.bandwidth_)
-        support = plain_support(self.extension, chosen.points, bandwidths)
-        kernel = gaussian_kernel(points, self.bandwidth_)
+        bandwidth = resolve_bandwidth(self.bandwidth, points, run.rng)
+        kernel = gaussian_kernel(points, bandwidth)
         off_diagonal = kernel[~np.eye(len(points), dtype=bool)]
         if off_diagonal.max() < _NEGLIGIBLE or off_diagonal.min() > 1 - _NEGLIGIBLE:
             side = "small" if off_diagonal.max() < _NEGLIGIBLE else "large"
             raise ValueError(
-                f"bandwidth={self.bandwidth_:g} is too {side}: all landmarks have the same kernel "
-                f"with each other; choose one near {median_bandwidth(points, run.rng):.3g}"
+                f"bandwidth={bandwidth:g} is too {side}: all landmarks have the same kernel with "
+                f"each other; choose one near {median_bandwidth(points, run.rng):.3g}"
             )
         run.done("kernel")
-        spectrum = kernel_pca(kernel, n_components)
-        run.done("spectrum")
-        return spectrum, KernelExtension(support, kernel, spectrum)
+        return Fitted(chosen, kernel_pca(kernel, n_components), bandwidth=bandwidth)
+
+    def _extended(self, fitted: Fitted) -> Extension:
+        assert fitted.bandwidth is not None
+        points = fitted.landmarks.points
+        bandwidths = np.full(len(points), fitted.bandwidth)
+        support = plain_support(self.extension, points, bandwidths)
+        means = gaussian_kernel(points.astype(np.float64), fitted.bandwidth).mean(axis=0)
+        return KernelExtension(support, means, fitted.spectrum)
+
+    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
+        super()._take(fitted, dtype)
+        self.bandwidth_ = fitted.bandwidth

@@ -5,7 +5,7 @@ from typing import Any
 from trigpoint.checks import check_choice, check_positive
 from trigpoint.extension import Extension
 from trigpoint.manifold.base import GraphEmbedding, Run
-from trigpoint.records import Landmarks, Spectrum
+from trigpoint.records import Fitted, Landmarks
 from trigpoint.spectrum import density_scale, diffusion_maps, laplacian_eigenmaps
 
 
@@ -109,13 +109,13 @@ class LaplacianEigenmaps(GraphEmbedding):
         super()._check_parameters()
         check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
         graph = self._build_graph(chosen, run)
         spectrum = laplacian_eigenmaps(graph.weights, n_components, self.eigenvectors)
-        mu = 1 - spectrum.eigenvalues
-        extension = self._markov(chosen, graph, spectrum.coordinates, mu)
-        run.done("spectrum")
-        return spectrum, extension
+        return Fitted(chosen, spectrum, graph)
+
+    def _extended(self, fitted: Fitted) -> Extension:
+        return self._markov(fitted, 1 - fitted.spectrum.eigenvalues)
 
 
 class DiffusionMaps(GraphEmbedding):
@@ -186,13 +186,18 @@ class DiffusionMaps(GraphEmbedding):
         check_positive("alpha", self.alpha, zero=True)
         check_positive("time", self.time, zero=True)
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> tuple[Spectrum, Extension]:
-        alpha = float(self.alpha)
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
         graph = self._build_graph(chosen, run)
         spectrum = diffusion_maps(
-            graph.weights, n_components, self.eigenvectors, alpha=alpha, time=float(self.time)
+            graph.weights,
+            n_components,
+            self.eigenvectors,
+            alpha=float(self.alpha),
+            time=float(self.time),
         )
-        scale = density_scale(graph.weights, alpha)
-        extension = self._markov(chosen, graph, spectrum.coordinates, spectrum.eigenvalues, scale)
-        run.done("spectrum")
-        return spectrum, extension
+        return Fitted(chosen, spectrum, graph)
+
+    def _extended(self, fitted: Fitted) -> Extension:
+        assert fitted.graph is not None
+        scale = density_scale(fitted.graph.weights, float(self.alpha))
+        return self._markov(fitted, fitted.spectrum.eigenvalues, scale)
