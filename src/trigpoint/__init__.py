@@ -2,7 +2,7 @@
 
 from trigpoint import datasets, metrics, plot
 from trigpoint.connectivity import DisconnectedGraphWarning
-from trigpoint.files import read_points
+from trigpoint.files import DamagedFileError, read_points
 from trigpoint.forecasting import Forecast, forecast
 from trigpoint.geometry import SingularCovarianceWarning
 from trigpoint.graph import KNNGraph, RadiusGraph
@@ -24,7 +24,7 @@ from trigpoint.landmarks import (
     Uniform,
     landmark_curve,
 )
-from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
 from trigpoint.spectrum import RedundantEigenvectorsWarning
 
 __version__ = "0.1.0"
@@ -33,6 +33,7 @@ __all__ = [
     "KDPP",
     "AnnealedDPP",
     "CoincidingLandmarksWarning",
+    "DamagedFileError",
     "DiffusionMaps",
     "DisconnectedGraphWarning",
     "EfficientDPP",
@@ -59,6 +60,7 @@ __all__ = [
     "datasets",
     "forecast",
     "landmark_curve",
+    "load",
     "metrics",
     "plot",
     "read_points",

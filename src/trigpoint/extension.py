@@ -86,7 +86,7 @@ class KernelExtension:
         self.n_components = spectrum.coordinates.shape[1]
         self.row_bytes = support.row_bytes
         self._support = support
-        self._components = spectrum.coordinates / spectrum.eigenvalues
+        self._components = _components(spectrum)
         # Components sum to zero over the landmarks, so only the means of the kernel's columns
         # remain of the centring.
         self._offset = kernel_means @ self._components
@@ -108,7 +108,7 @@ class GeodesicExtension:
         self.row_bytes = support.row_bytes + 12 * len(geodesics)
         self._support = support
         self._geodesics = {np.dtype(np.float64): geodesics}
-        self._components = spectrum.coordinates / spectrum.eigenvalues
+        self._components = _components(spectrum)
         squares = np.square(geodesics).mean(axis=0)
         self._centring = squares - squares.mean()
 
@@ -138,6 +138,11 @@ class GeodesicExtension:
         paths = np.empty((len(lengths), len(exact)), dtype=dtype)
         shortest_paths(lengths.astype(dtype), columns, self._geodesics[dtype], paths)
         return paths.astype(np.float64, copy=False)
+
+
+def _components(spectrum: Spectrum) -> np.ndarray:
+    """What kernel rows are multiplied by, row by row: products round by the order in memory."""
+    return np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
 
 
 def extend(

@@ -8,6 +8,15 @@ they come. Formats are one file each. Optional libraries are imported where a fi
 from trigpoint.files.loading import load
 from trigpoint.files.read import read_points
 from trigpoint.files.source import PointSource
+from trigpoint.files.tensors import DamagedFileError
 from trigpoint.files.writers import PointWriter, open_writer, refuse_same_file
 
-__all__ = ["PointSource", "PointWriter", "load", "open_writer", "read_points", "refuse_same_file"]
+__all__ = [
+    "DamagedFileError",
+    "PointSource",
+    "PointWriter",
+    "load",
+    "open_writer",
+    "read_points",
+    "refuse_same_file",
+]

@@ -6,5 +6,6 @@ Here alone the stages are strung together.
 from trigpoint.manifold.isomap import Isomap
 from trigpoint.manifold.kernel_pca import KernelPCA
 from trigpoint.manifold.markov import DiffusionMaps, LaplacianEigenmaps
+from trigpoint.manifold.saving import load
 
-__all__ = ["DiffusionMaps", "Isomap", "KernelPCA", "LaplacianEigenmaps"]
+__all__ = ["DiffusionMaps", "Isomap", "KernelPCA", "LaplacianEigenmaps", "load"]

@@ -178,6 +178,28 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             refuse_same_file(read_points(X), out)
         return self.fit(X, y).transform(X, out=out)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, to be read again by `trigpoint.load`.
+
+        Parameters
+        ----------
+        path : path
+            By custom with the ending ``.trig``. A file of that name is replaced, at the end and
+            as a whole.
+
+        Notes
+        -----
+        The file holds landmarks, their graph and coordinates, and the parameters; it does not grow
+        with the number of points that were fitted. It is in the safetensors layout, with no
+        pickle: what is loaded is numbers. Parameters that cannot be written down are kept as what
+        they came to (landmarks by a sampler of your own become their rows), or dropped (a random
+        generator, a function for `verbose`).
+        """
+        from trigpoint.manifold.saving import save_model
+
+        check_is_fitted(self)
+        save_model(self, path)
+
     def _check_out(self, out: str | os.PathLike[str] | None) -> None:
         """Refuse what cannot be written before any work is done."""
         if out is None:

@@ -1,0 +1,265 @@
+"""Saved estimators: the same numbers again, and nothing but an error from a damaged file."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import trigpoint as tp
+from trigpoint.files.tensors import DamagedFileError, read_tensors, write_tensors
+
+
+def wide(n=400, d=40, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)) * np.linspace(3, 0.1, d)
+
+
+ESTIMATORS = [
+    tp.LaplacianEigenmaps(landmarks=60, random_state=0),
+    tp.LaplacianEigenmaps(landmarks=60, graph="euclidean", extension=10, random_state=0),
+    tp.LaplacianEigenmaps(landmarks=tp.KMeansLandmarks(50, snap=False, random_state=1)),
+    tp.LaplacianEigenmaps(landmarks=np.arange(0, 300, 5), graph=tp.KNNGraph(12, ridge=0.1)),
+    tp.DiffusionMaps(landmarks=60, alpha=0.5, time=2.0, random_state=0),
+    tp.Isomap(landmarks=60, random_state=0),
+    tp.Isomap(landmarks=60, extension=5, random_state=0),
+    tp.KernelPCA(landmarks=tp.EfficientDPP(60, refine=tp.Refinement(n_sweeps=1)), n_components=3),
+]
+
+
+def name(estimator):
+    return type(estimator).__name__
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dimension", [3, 40])
+def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
+    X = (roll[0][:800] if dimension == 3 else wide()).astype(dtype)
+    fitted = estimator.fit(X)
+    fitted.save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    assert type(again) is type(fitted)
+    np.testing.assert_array_equal(again.transform(X), fitted.transform(X))
+    for attribute in ("landmarks_", "embedding_", "eigenvalues_", "landmark_indices_"):
+        expected, found = getattr(fitted, attribute), getattr(again, attribute)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
+    assert again.get_params()["n_components"] == fitted.n_components
+    assert list(again.get_feature_names_out()) == list(fitted.get_feature_names_out())
+
+
+def test_saved_twice_is_the_same_file(roll, tmp_path):
+    for number in range(2):
+        emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(roll[0][:500])
+        emb.stage_seconds_ = {}  # The only thing that differs from run to run.
+        emb.save(tmp_path / f"{number}.trig")
+    assert (tmp_path / "0.trig").read_bytes() == (tmp_path / "1.trig").read_bytes()
+
+
+def test_parameters_come_back(roll, tmp_path):
+    sampler = tp.EfficientDPP(40, n_neighbors=30, refine=tp.Refinement(n_sweeps=2))
+    emb = tp.DiffusionMaps(2, landmarks=sampler, graph=tp.KNNGraph(15), random_state=7)
+    emb.fit(roll[0][:500]).save(tmp_path / "model.trig")
+    assert str(tp.load(tmp_path / "model.trig")) == str(emb)
+
+
+class OwnSampler(tp.Uniform):
+    """Not one of the library's: nothing of it may be made from a file."""
+
+
+def test_what_cannot_be_written_is_kept_as_what_it_came_to(roll, tmp_path):
+    X = roll[0][:500]
+    emb = tp.LaplacianEigenmaps(
+        landmarks=OwnSampler(50), random_state=np.random.default_rng(0), verbose=lambda *_: None
+    ).fit(X)
+    emb.save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    np.testing.assert_array_equal(again.landmarks, emb.landmark_indices_)
+    assert again.random_state is None
+    assert again.verbose is False
+    np.testing.assert_array_equal(again.transform(X), emb.transform(X))
+
+
+def test_a_graph_given_as_a_matrix_comes_back(roll, tmp_path):
+    X = roll[0][:500]
+    rows = np.arange(0, 500, 10)
+    near = np.linalg.norm(X[rows][:, None] - X[rows], axis=2)
+    weights = np.exp(-((near / 8) ** 2)) * (near < 15)
+    emb = tp.LaplacianEigenmaps(landmarks=rows, graph=weights).fit(X)
+    emb.save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    np.testing.assert_array_equal(again.transform(X), emb.transform(X))
+    assert isinstance(again.graph, csr_array)
+
+
+def test_column_names_come_back(roll, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(roll[0][:400], columns=["east", "north", "up"])
+    tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(frame).save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    assert list(again.feature_names_in_) == ["east", "north", "up"]
+    with pytest.raises(ValueError, match="feature names"):
+        again.transform(frame[["north", "east", "up"]])
+
+
+def test_size_does_not_grow_with_the_points(tmp_path):
+    sizes = []
+    for n in (2_000, 100_000):
+        X, _ = tp.datasets.make_swiss_roll(n, dtype=np.float32, random_state=0)
+        tp.LaplacianEigenmaps(landmarks=300, random_state=0).fit(X).save(tmp_path / "model.trig")
+        sizes.append((tmp_path / "model.trig").stat().st_size)
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.05)
+
+
+def test_an_unfitted_estimator_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        tp.LaplacianEigenmaps().save(tmp_path / "model.trig")
+    assert not list(tmp_path.iterdir())
+
+
+def test_pickle_keeps_working(roll):
+    emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(roll[0][:400])
+    again = pickle.loads(pickle.dumps(emb))
+    np.testing.assert_array_equal(again.transform(roll[0]), emb.transform(roll[0]))
+
+
+def test_other_programs_can_read_it(roll, tmp_path):
+    safetensors = pytest.importorskip("safetensors")
+    emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(roll[0][:400])
+    emb.save(tmp_path / "model.trig")
+    with safetensors.safe_open(tmp_path / "model.trig", framework="numpy") as file:
+        np.testing.assert_array_equal(file.get_tensor("landmarks.points"), emb.landmarks_)
+        assert json.loads(file.metadata()["model"])["estimator"] == "LaplacianEigenmaps"
+
+
+# Files that are not what they should be -------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    X, _ = tp.datasets.make_swiss_roll(300, random_state=0)
+    path = tmp_path_factory.mktemp("model") / "model.trig"
+    tp.LaplacianEigenmaps(landmarks=30, n_neighbors=8, random_state=0).fit(X).save(path)
+    return path.read_bytes()
+
+
+def refused(path, data):
+    path.write_bytes(data)
+    with pytest.raises(DamagedFileError) as caught:
+        tp.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_cut_off_anywhere(model, tmp_path):
+    lengths = [*range(0, 64), *range(64, len(model), 97), len(model) - 1]
+    for length in lengths:
+        refused(tmp_path / "cut.trig", model[:length])
+
+
+def test_any_flipped_bit(model, tmp_path):
+    rng = np.random.default_rng(0)
+    for place in [*range(16), *rng.integers(0, len(model), 400)]:
+        data = bytearray(model)
+        data[place] ^= 1 << int(rng.integers(8))
+        refused(tmp_path / "flipped.trig", bytes(data))
+
+
+def test_noise_and_other_files(tmp_path):
+    rng = np.random.default_rng(0)
+    for size in (0, 1, 7, 8, 9, 100, 10_000):
+        refused(tmp_path / "noise.trig", rng.bytes(size))
+    refused(tmp_path / "text.trig", b"x,y\n1,2\n" * 100)
+    refused(tmp_path / "pickle.trig", pickle.dumps({"a": 1}))
+
+
+@pytest.mark.parametrize("length", [2**63, 2**40, 2**25])
+def test_a_huge_header_allocates_nothing(model, tmp_path, length):
+    refused(tmp_path / "huge.trig", length.to_bytes(8, "little") + model[8:])
+
+
+HEADERS = {
+    "deep": b'{"a":' * 5000 + b"1" + b"}" * 5000,
+    "list": b"[]",
+    "repeated": b'{"a":{"dtype":"F64","shape":[0],"data_offsets":[0,0]},"a":{}}',
+    "unknown type": b'{"a":{"dtype":"PY","shape":[1],"data_offsets":[0,8]}}',
+    "huge shape": b'{"a":{"dtype":"F64","shape":[99999999,99999999],"data_offsets":[0,8]}}',
+    "negative shape": b'{"a":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}}',
+    "overlap": b'{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},'
+    b'"b":{"dtype":"F64","shape":[1],"data_offsets":[4,12]}}',
+    "fraction": b'{"a":{"dtype":"F64","shape":[1.0],"data_offsets":[0,8]}}',
+    "numbers as metadata": b'{"__metadata__":{"format":1}}',
+    "not utf-8": b'{"\xff":1}',
+}
+
+
+@pytest.mark.parametrize("text", HEADERS.values(), ids=HEADERS.keys())
+def test_headers_that_cannot_be(text, tmp_path):
+    refused(tmp_path / "odd.trig", len(text).to_bytes(8, "little") + text + bytes(8))
+
+
+def rewritten(model, tmp_path, change):
+    """A file whose digest is right, and whose content is not."""
+    path = tmp_path / "model.trig"
+    path.write_bytes(model)
+    arrays, metadata = read_tensors(path)
+    described = json.loads(metadata["model"])
+    change(arrays, described, metadata)
+    if metadata.get("model") is not None:
+        metadata["model"] = json.dumps(described)
+    write_tensors(path, arrays, metadata)
+    return path.read_bytes()
+
+
+CHANGES = {
+    "no landmarks": lambda a, m, _: a.pop("landmarks.points"),
+    "fewer landmarks": lambda a, m, _: a.update({"landmarks.points": a["landmarks.points"][1:]}),
+    "wider landmarks": lambda a, m, _: a.update({"landmarks.points": np.ones((30, 4))}),
+    "edge to nowhere": lambda a, m, _: a["graph.lengths.indices"].__setitem__(0, 30),
+    "rows that run back": lambda a, m, _: a["graph.weights.indptr"].__setitem__(1, 10**9),
+    "not finite": lambda a, m, _: a["spectrum.coordinates"].__setitem__((0, 0), np.nan),
+    "bandwidth 0": lambda a, m, _: a["graph.bandwidths"].__setitem__(0, 0),
+    "bridge to nowhere": lambda a, m, _: a.update({"graph.bridges": np.array([[0, 99]])}),
+    "another class": lambda a, m, _: m.update(estimator="Popen"),
+    "another sampler": lambda a, m, _: m["parameters"].update(
+        landmarks={"class": "Popen", "parameters": {"args": "true"}}
+    ),
+    "another parameter": lambda a, m, _: m["parameters"].update(shell=True),
+    "odd parameter": lambda a, m, _: m["parameters"].update(extension="none"),
+    "no type": lambda a, m, _: m.update(dtype="object_"),
+    "no parameters": lambda a, m, _: m.pop("parameters"),
+    "no model": lambda a, m, meta: meta.pop("model"),
+    "another program": lambda a, m, meta: meta.update(format="pt"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_file_that_contradicts_itself(model, tmp_path, change):
+    refused(tmp_path / "odd.trig", rewritten(model, tmp_path, change))
+
+
+def test_a_newer_format_says_so(model, tmp_path):
+    data = rewritten(model, tmp_path, lambda a, m, meta: meta.update(version="2"))
+    (tmp_path / "new.trig").write_bytes(data)
+    with pytest.raises(DamagedFileError, match="newer trigpoint"):
+        tp.load(tmp_path / "new.trig")
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        tp.load(tmp_path / "none.trig")
+
+
+def test_a_failed_save_leaves_what_was_there(roll, tmp_path, monkeypatch):
+    path = tmp_path / "model.trig"
+    path.write_bytes(b"before")
+    emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(roll[0][:400])
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        emb.save(path)
+    assert path.read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["model.trig"]
