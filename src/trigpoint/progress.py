@@ -1,19 +1,26 @@
 """Telling how far long work has come."""
 
+import os
+import shutil
 import sys
-import time
 from collections.abc import Callable
 from numbers import Integral
+from time import monotonic
 from typing import Any, TextIO
 
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
 
-_SECONDS_BETWEEN = 0.1
+# At most this often: a bar is redrawn, a line is written where there is no terminal.
+_SECONDS_BETWEEN_BARS = 0.1
+_SECONDS_BETWEEN_LINES = 10.0
+
+# Columns of a bar; where there is no room for the shorter one, it is left out.
+_SHORTEST_BAR, _LONGEST_BAR = 8, 40
 
 
 def reporter(verbose: Any) -> Report:
-    """Return what `verbose` asks for: silence, lines on the terminal, or the user's callable."""
+    """Return what `verbose` asks for: silence, a bar on the terminal, or the user's callable."""
     if isinstance(verbose, Integral):
         return TerminalReport(sys.stderr) if verbose else _silent
     if callable(verbose):
@@ -30,27 +37,99 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 class TerminalReport:
-    """One line for each stage, brought up to date in place on a terminal."""
+    """A bar for each stage on a terminal, brought up to date in place; elsewhere plain lines.
+
+    A bar says what is done, how long that took, and how long the rest will take at the speed so
+    far. Where `stream` is no terminal, a stage gets one line at its end, and one every ten seconds
+    before it.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._in_place = stream.isatty()
+        self._filled, self._empty = _blocks(stream)
         self._stage = ""
         self._since = self._last = 0.0
+        self._done_before = 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how much of a stage is done."""
-        now = time.monotonic()
+        now = monotonic()
         if stage != self._stage:
-            self._stage, self._since, self._last = stage, now, 0.0
+            self._begin(stage, done, now)
         finished = done >= total
-        if not finished and (not self._in_place or now - self._last < _SECONDS_BETWEEN):
+        between = _SECONDS_BETWEEN_BARS if self._in_place else _SECONDS_BETWEEN_LINES
+        if not finished and now - self._last < between:
             return
         self._last = now
-        share, seconds = done / max(total, 1), now - self._since
-        start = "\r\x1b[K" if self._in_place else ""
-        line = f"{stage}: {done:,} of {total:,} ({share:.0%}), {seconds:.1f} s"
-        self._stream.write(start + line + ("\n" if finished else ""))
+        text = self._bar(done, total, now) if self._in_place else self._line(done, total, now)
+        self._stream.write(text + ("\n" if finished or not self._in_place else ""))
         self._stream.flush()
         if finished:
             self._stage = ""
+
+    def _begin(self, stage: str, done: int, now: float) -> None:
+        self._stage, self._since = stage, now
+        # What was done before the first report tells nothing of the speed.
+        self._done_before = done
+        # A bar appears at once, a line only when there is something to say.
+        self._last = float("-inf") if self._in_place else now
+
+    def _line(self, done: int, total: int, now: float) -> str:
+        return (
+            f"{self._stage}: {done:,} of {total:,} ({_share(done, total):.0%}), "
+            f"{self._times(done, total, now)}"
+        )
+
+    def _bar(self, done: int, total: int, now: float) -> str:
+        share = _share(done, total)
+        # Some terminals begin a new line as soon as the last column is written.
+        room = _columns(self._stream) - 1
+        counts = f" {done:,} of {total:,},"
+        times = f" {self._times(done, total, now)}"
+        for ending in (counts + times, times, ""):
+            ending = f" {share:4.0%}{ending}"
+            length = min(room - len(self._stage) - 1 - len(ending), _LONGEST_BAR)
+            if length >= _SHORTEST_BAR:
+                filled = int(share * length)
+                bar = self._filled * filled + self._empty * (length - filled)
+                return f"\r\x1b[K{self._stage} {bar}{ending}"
+        return f"\r\x1b[K{self._stage} {share:4.0%}"[: room + len("\r\x1b[K")]
+
+    def _times(self, done: int, total: int, now: float) -> str:
+        seconds = now - self._since
+        text = _duration(seconds)
+        progress = done - self._done_before
+        if done < total and progress > 0:
+            text += f", {_duration(seconds * (total - done) / progress)} left"
+        return text
+
+
+def _share(done: int, total: int) -> float:
+    return min(done / total, 1.0) if total > 0 else 1.0
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min {seconds % 60 // 1:02.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
+
+
+def _blocks(stream: TextIO) -> tuple[str, str]:
+    """Characters for the filled and the empty part of a bar that the stream can write."""
+    try:
+        "█░".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#", "."
+    return "█", "░"
+
+
+def _columns(stream: TextIO) -> int:
+    """Width of the terminal that the stream writes to, which may change at any time."""
+    try:
+        # A width of 0 means that the terminal does not know.
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):
+        return shutil.get_terminal_size().columns

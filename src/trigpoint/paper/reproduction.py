@@ -59,7 +59,7 @@ def reproduce(
         Folder for ``NAME.csv``, ``NAME.md``, ``NAME.png`` and ``NAME.json``.
     settings : Settings or None
     report : callable or None
-        Told ``(name, done, total)`` after every run.
+        Told ``(name, done, total)`` at the start and after every run.
 
     Returns
     -------
@@ -71,10 +71,14 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     file = RowFile(out / f"{name}.csv")
     source = source_digest()
+    found = [file.find(case) for case in cases]
+    n_found = len(cases) - found.count(None)
+    if report is not None:
+        # Before the first run, so that the speed is that of new runs alone.
+        report(name, n_found, len(cases))
     rows: list[Row] = []
     n_new = 0
-    for done, case in enumerate(cases, start=1):
-        row = file.find(case)
+    for case, row in zip(cases, found, strict=True):
         if row is None:
             start = time.perf_counter()
             measured = experiment.run(case, settings)
@@ -82,9 +86,9 @@ def reproduce(
             row = {**case, **measured, "run_seconds": seconds, "source": source, "when": _now()}
             file.add(row)
             n_new += 1
+            if report is not None:
+                report(name, n_found + n_new, len(cases))
         rows.append(row)
-        if report is not None:
-            report(name, done, len(cases))
     return _present(experiment, settings, file, rows, n_new)
 
 
@@ -144,7 +148,7 @@ def _record(experiment: Experiment, settings: Settings, rows: Sequence[Row]) -> 
         "quick": settings.quick,
         "complete": len(rows) == sum(1 for _ in experiment.cases(settings)),
         "runs": len(rows),
-        "seeds": sorted({row["seed"] for row in rows}, key=str),
+        "seeds": sorted({int(row["seed"] or 0) for row in rows}),
         "parameters": dict(experiment.parameters),
         "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
         "sources": sorted({str(row["source"]) for row in rows}),

@@ -1,6 +1,7 @@
 """The table of all runs, a CSV file that grows by a row as each run ends."""
 
 import csv
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ class RowFile:
         whole = text[: text.rfind("\n") + 1]
         if whole != text:
             self.path.write_text(whole, encoding="utf-8")
-        reader = csv.DictReader(whole.splitlines())
+        reader = csv.DictReader(io.StringIO(whole))
         self._columns = list(reader.fieldnames or [])
         self.rows = [{name: _parsed(cell) for name, cell in row.items()} for row in reader]
 
@@ -70,7 +71,10 @@ def _parsed(cell: str | None) -> Value:
         return None
     for kind in (int, float):
         try:
-            return kind(cell)
+            number = kind(cell)
         except ValueError:
-            pass
+            continue
+        # Text such as 007 or 1_000 only looks like a number, and would not be found again.
+        if _written(number) == cell:
+            return number
     return cell
