@@ -9,7 +9,7 @@ from pathlib import Path
 import trigpoint
 from trigpoint.checks import check_count
 from trigpoint.paper.catalogue import EXPERIMENTS
-from trigpoint.paper.experiment import MissingDataError, Settings
+from trigpoint.paper.experiment import Settings
 from trigpoint.progress import TerminalReport
 
 # Exit codes beside 0: what argparse has for wrong arguments, and the shell's for Ctrl-C.
@@ -93,7 +93,7 @@ def _reproduce(options: argparse.Namespace) -> int:
                 result = render(name, options.out, settings)
             else:
                 result = reproduce(name, options.out, settings, TerminalReport(sys.stderr))
-        except (MissingDataError, ModuleNotFoundError, ValueError) as error:
+        except (OSError, ModuleNotFoundError, ValueError) as error:
             print(f"trigpoint: {name}: {error}", file=sys.stderr)
             failures += 1
             continue
