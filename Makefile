@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
-.PHONY: setup demo test figures bench lint format clean
+.PHONY: setup demo reproduce test figures bench lint format clean
 
 setup: $(READY)
 
@@ -21,7 +21,11 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY)
-	$(BIN)/python -m trigpoint.demo
+	$(BIN)/trigpoint demo
+
+# The experiments of the paper: QUICK=1 for small sizes, OUT= for the folder, DATA= for real data.
+reproduce: $(READY)
+	$(BIN)/trigpoint reproduce all $(if $(QUICK),--quick) --out $(or $(OUT),reproduction) $(if $(DATA),--data $(DATA))
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
@@ -48,4 +52,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(BENCH) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) demo reproduction .pytest_cache .mypy_cache .ruff_cache

@@ -15,6 +15,7 @@ SOURCE = Path(trigpoint.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
+    {"commands"},
     {"demo", "forecasting", "paper"},
     {"manifold", "metrics", "datasets", "plot"},
     {"landmarks", "graph", "spectrum", "extension"},

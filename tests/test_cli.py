@@ -7,6 +7,7 @@ import pytest
 
 import trigpoint
 from trigpoint import cli
+from trigpoint.commands.common import FAILED, INTERRUPTED, USAGE
 from trigpoint.paper import EXPERIMENTS, MissingDataError, reproduction
 from trigpoint.paper.reproduction import Reproduction
 
@@ -53,7 +54,7 @@ def test_version_and_help_of_the_module():
     version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
     assert version.stdout == f"trigpoint {trigpoint.__version__}\n"
     nothing = subprocess.run(command, capture_output=True, text=True)
-    assert nothing.returncode == cli.USAGE
+    assert nothing.returncode == USAGE
     assert "usage: trigpoint" in nothing.stderr
 
 
@@ -80,7 +81,7 @@ def test_help_lists_the_commands_and_every_experiment(capsys):
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):
-    assert exit_code(*arguments) == cli.USAGE == 2
+    assert exit_code(*arguments) == USAGE == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert said in err
@@ -115,7 +116,7 @@ def test_all_is_every_experiment(calls):
 
 
 def test_missing_data_is_said_in_a_line(tmp_path, capsys):
-    assert cli.main(["reproduce", "mnist", "--quick", "--out", str(tmp_path)]) == cli.FAILED == 1
+    assert cli.main(["reproduce", "mnist", "--quick", "--out", str(tmp_path)]) == FAILED == 1
     out, err = capsys.readouterr()
     assert out == ""
     (said,) = [line for line in err.splitlines() if line.startswith("trigpoint:")]
@@ -127,7 +128,7 @@ def test_missing_data_is_said_in_a_line(tmp_path, capsys):
 def test_files_that_are_missing_in_the_folder_are_said_too(tmp_path, capsys):
     (tmp_path / "mnist").mkdir()
     arguments = ["--quick", "--data", str(tmp_path), "--out", str(tmp_path / "out")]
-    assert cli.main(["reproduce", "mnist", *arguments]) == cli.FAILED
+    assert cli.main(["reproduce", "mnist", *arguments]) == FAILED
     err = capsys.readouterr().err
     assert "trigpoint: mnist: train-images-idx3-ubyte" in err
     assert "not found in" in err
@@ -135,7 +136,7 @@ def test_files_that_are_missing_in_the_folder_are_said_too(tmp_path, capsys):
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path, capsys):
     (tmp_path / "out").write_text("a file")
-    assert cli.main(["reproduce", "table1", "--out", str(tmp_path / "out")]) == cli.FAILED
+    assert cli.main(["reproduce", "table1", "--out", str(tmp_path / "out")]) == FAILED
     assert "trigpoint: table1: " in capsys.readouterr().err
 
 
@@ -148,7 +149,7 @@ def test_one_failure_does_not_stop_the_others(calls, monkeypatch, capsys):
         return succeed(name, *arguments)
 
     monkeypatch.setattr(reproduction, "reproduce", some)
-    assert cli.main(["reproduce", "all"]) == cli.FAILED
+    assert cli.main(["reproduce", "all"]) == FAILED
     out, err = capsys.readouterr()
     assert err == "trigpoint: mnist: no digits\n"
     assert [line.partition(":")[0] for line in out.splitlines()] == [
@@ -157,14 +158,14 @@ def test_one_failure_does_not_stop_the_others(calls, monkeypatch, capsys):
 
 
 def test_nothing_to_render_is_said(tmp_path, capsys):
-    assert cli.main(["reproduce", "table1", "--render", "--out", str(tmp_path)]) == cli.FAILED
+    assert cli.main(["reproduce", "table1", "--render", "--out", str(tmp_path)]) == FAILED
     assert "has no run of this experiment with these settings" in capsys.readouterr().err
 
 
 def test_interrupt_says_how_to_go_on(monkeypatch, tmp_path, capsys):
     failing(monkeypatch, KeyboardInterrupt())
     arguments = ["reproduce", "table1", "--out", str(tmp_path)]
-    assert cli.main(arguments) == cli.INTERRUPTED == 130
+    assert cli.main(arguments) == INTERRUPTED == 130
     out, err = capsys.readouterr()
     assert out == ""
     assert f"interrupted: runs so far are in {tmp_path / 'table1.csv'}" in err
@@ -173,7 +174,7 @@ def test_interrupt_says_how_to_go_on(monkeypatch, tmp_path, capsys):
 
 def test_interrupt_stops_all_experiments(monkeypatch, capsys):
     failing(monkeypatch, KeyboardInterrupt())
-    assert cli.main(["reproduce", "all"]) == cli.INTERRUPTED
+    assert cli.main(["reproduce", "all"]) == INTERRUPTED
     assert capsys.readouterr().err.count("interrupted") == 1
 
 

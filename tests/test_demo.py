@@ -1,10 +1,10 @@
 """The demonstration, at a hundredth of its size."""
 
-from trigpoint import demo
+from trigpoint.cli import main
 
 
 def test_demo_prints_a_screen_and_draws_a_picture(tmp_path, capsys):
-    demo.main(["--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")])
+    main(["demo", "--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")])
     printed = capsys.readouterr().out
     for word in ("landmarks", "graph", "spectrum", "extension", "R2", "swiss_roll.png"):
         assert word in printed

@@ -1,111 +1,92 @@
 """The command ``trigpoint``: reads its arguments, calls the library, prints what came out."""
 
 import argparse
-import os
+import logging
+import re
 import sys
+import traceback
+import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 import trigpoint
-from trigpoint.checks import check_count
-from trigpoint.paper.catalogue import EXPERIMENTS
-from trigpoint.paper.experiment import Settings
-from trigpoint.progress import TerminalReport
+from trigpoint.commands import demo, embed, evaluate, info, reproduce, select, transform
+from trigpoint.commands.common import FAILED, INTERRUPTED, CommandError, Result
 
-# Exit codes beside 0: what argparse has for wrong arguments, and the shell's for Ctrl-C.
-USAGE, FAILED, INTERRUPTED = 2, 1, 130
+COMMANDS = (embed, select, transform, evaluate, info, demo, reproduce)
+
+# What wrong input, a full disk or a missing library raise; anything else is a mistake of ours.
+_EXPECTED = (CommandError, ValueError, TypeError, OSError, ImportError, MemoryError)
+
+_EXIT_CODES = """
+exit codes:
+  0    done
+  1    failed; the reason is on standard error, and no output was left half-written
+  2    wrong arguments
+  130  interrupted (Ctrl-C)
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parser().parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO if options.log else logging.WARNING, format="%(name)s: %(message)s"
+    )
     try:
-        return int(options.run(options))
+        with warnings.catch_warnings():
+            # A line instead of a place in the code, which is not the reader's.
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            result = options.run(options)
     except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
+        print("\ntrigpoint: interrupted; nothing was left half-written", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough.
+        sys.stderr.close()
+        return FAILED
+    except _EXPECTED as error:
+        if options.debug:
+            traceback.print_exc()
+        print(f"trigpoint: {_said(error)}", file=sys.stderr)
+        return FAILED
+    if isinstance(result, Result):
+        result.show(as_json=options.json)
+        return 0
+    return int(result)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="trigpoint", description="Embed millions of points from a few diverse landmarks."
+        prog="trigpoint",
+        description="Embed millions of points from a few diverse landmarks.",
+        epilog=f"'trigpoint COMMAND --help' shows options and examples.\n{_EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"trigpoint {trigpoint.__version__}")
+    parser.add_argument("--log", action="store_true", help="say what is done, on standard error")
+    parser.add_argument(
+        "--debug", action="store_true", help="show where in the code an error arose"
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add_reproduce(commands)
+    for command in COMMANDS:
+        command.add(commands)
     return parser
 
 
-def _add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    listed = "\n".join(f"  {name:<11} {about}" for name, about in EXPERIMENTS.items())
-    parser = commands.add_parser(
-        "reproduce",
-        help="run the experiments of the paper",
-        description="Run an experiment of the paper (Wachinger and Golland, 2015), beside its "
-        "own numbers.",
-        epilog=f"experiments:\n{listed}\n  {'all':<11} every one of them\n\nexamples:\n"
-        "  trigpoint reproduce table1 --runs 10\n"
-        "  trigpoint reproduce mnist --data ~/data --out reproduction\n\n"
-        "Every run is kept as it ends, and a second start goes on where the first one stopped.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "name", metavar="NAME", choices=[*EXPERIMENTS, "all"], help="experiment, or all"
-    )
-    parser.add_argument("--quick", action="store_true", help="small sizes and few runs, for a look")
-    parser.add_argument("--runs", type=_count, help="runs of every case (default: the paper's)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("TRIGPOINT_DATA"),
-        help="folder of the real data, with mnist/ and ct/ in it (default: TRIGPOINT_DATA)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("reproduction"),
-        help="folder for tables, pictures and runs (default: reproduction)",
-    )
-    parser.add_argument(
-        "--render", action="store_true", help="run nothing: write the pages of the runs so far"
-    )
-    parser.set_defaults(run=_reproduce)
+def _said(error: BaseException) -> str:
+    """Message of an error for a person."""
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error or 'choose fewer columns or landmarks'}"
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        name = f"{error.filename}: " if error.filename else ""
+        return f"{name}{error.strerror}"
+    # What is an argument in a program is an option here.
+    said = str(error).replace("read_points(columns=...)", "--columns")
+    return re.sub(r"\bcolumns=(?=$|[\s,;])", "--columns", said) or type(error).__name__
 
 
-def _count(text: str) -> int:
-    try:
-        return check_count("runs", int(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs, 1 or more") from error
-
-
-def _reproduce(options: argparse.Namespace) -> int:
-    from trigpoint.paper.reproduction import render, reproduce
-
-    data = None if options.data is None else Path(options.data).expanduser()
-    settings = Settings(options.quick, options.runs, options.seed, data)
-    names = list(EXPERIMENTS) if options.name == "all" else [options.name]
-    failures = 0
-    for name in names:
-        try:
-            if options.render:
-                result = render(name, options.out, settings)
-            else:
-                result = reproduce(name, options.out, settings, TerminalReport(sys.stderr))
-        except (OSError, ModuleNotFoundError, ValueError) as error:
-            print(f"trigpoint: {name}: {error}", file=sys.stderr)
-            failures += 1
-            continue
-        except KeyboardInterrupt:
-            print(
-                f"\ninterrupted: runs so far are in {options.out / f'{name}.csv'}, and the same "
-                "command goes on from there",
-                file=sys.stderr,
-            )
-            return INTERRUPTED
-        print(f"{name}: {result.page} ({result.n_runs:,} runs, {result.n_new:,} of them new)")
-    return FAILED if failures else 0
+def _show_warning(message: Warning | str, *_: object) -> None:
+    print(f"trigpoint: warning: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The main job, seen: a Swiss roll of a million points, unrolled from a thousand landmarks."""
 
 import argparse
-import logging
 import time
 from pathlib import Path
 
@@ -15,16 +14,16 @@ from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rat
 _DRAWN_IN_3D = 8_000
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the demonstration and print a one-screen summary."""
-    parser = argparse.ArgumentParser(prog="python -m trigpoint.demo", description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what can be varied."""
     parser.add_argument("--points", type=int, default=1_000_000, help="number of points")
     parser.add_argument("--landmarks", type=int, default=1_000, help="number of landmarks")
     parser.add_argument("--seed", type=int, default=0, help="seed of the data and the landmarks")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the picture")
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
 
+
+def run(options: argparse.Namespace) -> None:
+    """Run the demonstration and print a one-screen summary."""
     X, intrinsic = make_swiss_roll(options.points, random_state=options.seed)
     print(f"A Swiss roll of {options.points:,} points, to 2-D from {options.landmarks:,} landmarks")
     emb = LaplacianEigenmaps(
@@ -96,7 +95,3 @@ def _draw(
     plot.embedding(Y, color=arc, ax=axes, title="Laplacian eigenmaps of every point")
     figure.savefig(path, dpi=130)
     plt.close(figure)
-
-
-if __name__ == "__main__":
-    main()

@@ -109,22 +109,30 @@ def forecast(
     >>> expected.bytes < 1.5e9
     True
     """
-    n, d = check_count("n", n, low=2), check_count("d", d)
-    k = check_count("k", k, low=2, high=n, why=f"there are {n} points")
-    n_components = check_count("n_components", n_components, high=k - 1, why=f"of {k} landmarks")
+    n, d, k, n_components, dtype = _checked(n, d, k, n_components, dtype)
     m = resolve_n_neighbors(n_neighbors, n, k)
-    dtype = np.dtype(dtype)
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype={dtype} is not one of float32 and float64")
     stages = _seconds(n, d, k, m, n_components, dtype, n_jobs)
-    memory = _bytes(n, d, k, m, n_components, dtype.itemsize, keep, thread_count(n_jobs))
+    memory = forecast_bytes(
+        n, d, k, n_components=n_components, n_neighbors=m, dtype=dtype, keep=keep, n_jobs=n_jobs
+    )
     return Forecast(sum(stages.values()), memory, stages)
 
 
-def _bytes(
-    n: int, d: int, k: int, m: int, n_components: int, itemsize: int, keep: bool, n_threads: int
+def forecast_bytes(
+    n: int,
+    d: int,
+    k: int,
+    *,
+    n_components: int = 1,
+    n_neighbors: int | None = None,
+    dtype: DTypeLike = np.float32,
+    keep: bool = True,
+    n_jobs: int = -1,
 ) -> float:
-    """Peak memory beyond the points, counted."""
+    """Peak memory beyond the points, counted and not tried; the parameters are `forecast`'s."""
+    n, d, k, n_components, dtype = _checked(n, d, k, n_components, dtype)
+    m, itemsize = resolve_n_neighbors(n_neighbors, n, k), dtype.itemsize
+    n_threads = thread_count(n_jobs)
     # The sampler's weights; a tree with its copy of the points and their rows, or their norms and
     # a few blocks for each thread.
     selection = 8 * n
@@ -138,6 +146,18 @@ def _bytes(
     graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2
     coordinates = itemsize * n * n_components if keep else 0
     return float(_COMPILED_BYTES + max(selection, graph, coordinates))
+
+
+def _checked(
+    n: int, d: int, k: int, n_components: int, dtype: DTypeLike
+) -> tuple[int, int, int, int, np.dtype]:
+    n, d = check_count("n", n, low=2), check_count("d", d)
+    k = check_count("k", k, low=2, high=n, why=f"there are {n} points")
+    n_components = check_count("n_components", n_components, high=k - 1, why=f"of {k} landmarks")
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype={dtype} is not one of float32 and float64")
+    return n, d, k, n_components, dtype
 
 
 def _seconds(

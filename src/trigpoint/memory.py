@@ -1,6 +1,7 @@
 """Refusing, before it starts, work that cannot fit in memory."""
 
 import os
+from pathlib import Path
 
 # The matrix, its factor, a copy to work on, and the solver's own.
 _COPIES = 4
@@ -33,3 +34,13 @@ def physical_memory() -> float:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
         return float("inf")
+
+
+def available_memory() -> float:
+    """Bytes of memory that can be had now; all of it where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return physical_memory()
+    found = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+    return next((1024.0 * int(kilobytes) for kilobytes in found), physical_memory())

@@ -126,6 +126,15 @@ def test_feature_names(tmp_path, points):
     assert read_points(points).feature_names is None
 
 
+@pytest.mark.parametrize("content", [",0,1\n0,.5,.6\n1,.7,.8\n", "x,1990\n.5,.6\n.7,.8\n"])
+def test_names_that_are_numbers(tmp_path, content):
+    """What pandas writes for columns without names, and years."""
+    (tmp_path / "a.csv").write_text(content)
+    source = read_points(tmp_path / "a.csv")
+    assert len(source.feature_names) == 2
+    np.testing.assert_array_equal(np.asarray(source), [[0.5, 0.6], [0.7, 0.8]])
+
+
 def test_pandas_index_is_no_coordinate(tmp_path, points):
     index = pd.Index([f"cell{number}" for number in range(len(points))], name="cell")
     frame = pd.DataFrame(points, columns=names(points), index=index)

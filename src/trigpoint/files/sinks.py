@@ -1,5 +1,6 @@
 """The formats that points are written in: each takes rows and is closed."""
 
+import csv
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,6 +65,27 @@ class NpySink(Sink):
     def write(self, block: np.ndarray) -> None:
         """Append rows."""
         self._file.write(block.data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class CsvSink(Sink):
+    """Comma-separated text with a line of names, in as many digits as bring the numbers back."""
+
+    def __init__(
+        self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
+    ) -> None:
+        del shape, dtype
+        self._file = path.open("x", newline="", encoding="utf-8")
+        csv.writer(self._file, lineterminator="\n").writerow(names)
+
+    def write(self, block: np.ndarray) -> None:
+        """Append rows."""
+        # As text, a float32 keeps its own shortest digits instead of those of a float64.
+        text = block.astype(str)
+        self._file.writelines(",".join(row) + "\n" for row in text)
 
     def close(self) -> None:
         """Close the file."""
@@ -159,6 +181,7 @@ class ParquetSink(_GatheringSink):
 
 SINKS: dict[tuple[str, ...], type[Sink]] = {
     (".npy",): NpySink,
+    (".csv",): CsvSink,
     (".zarr",): ZarrSink,
     PARQUET_SUFFIXES: ParquetSink,
 }

@@ -32,8 +32,9 @@ class TextSource(PointSource):
     """Points in the lines of a text file, as float64.
 
     Empty lines and lines that begin with ``#`` are skipped. The first of the others is a header
-    with names of the columns when none of its fields is a number; a first column without a name,
-    which is how pandas writes its index, is left out. Opening reads the file once to count its
+    with names of the columns when none of its fields is a number, or when one that is none stands
+    above a number; a first column without a name, which is how pandas writes its index, is left
+    out. Opening reads the file once to count its
     lines.
 
     Parameters
@@ -53,10 +54,12 @@ class TextSource(PointSource):
             if first is None:
                 raise ValueError(f"{name} has no lines of numbers: there are no rows to read")
             self._separator = _separator(path, first)
-            names = _header(_fields(first, self._separator), name)
+            second = next(lines, None)
+            below = _fields(second, self._separator) if second else []
+            names = _header(_fields(first, self._separator), below, name)
             self._header_lines = 1 if names else 0
-            row = next(lines, None) if names else first
-            n_rows = (row is not None) + sum(1 for _ in lines)
+            row = second if names else first
+            n_rows = (names is None) + (second is not None) + sum(1 for _ in lines)
         fields = _fields(row, self._separator) if row else names or []
         check_shape((n_rows, len(fields)), name)
         if names and len(names) != len(fields):
@@ -132,12 +135,16 @@ def _fields(line: str, separator: str | None) -> list[str]:
     return [field.strip() for field in fields]
 
 
-def _header(fields: list[str], name: str) -> list[str] | None:
+def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
     """Names of the columns, if the first line has them; refuse to guess at a mixture."""
     numbers = [field for field in fields if _is_number(field)]
     if len(numbers) == len(fields):
         return None
-    if not numbers:
+    names_a_number = len(below) == len(fields) and any(
+        _is_number(value) and not _is_number(field)
+        for field, value in zip(fields, below, strict=True)
+    )
+    if not numbers or names_a_number:
         return fields
     text = next(field for field in fields if not _is_number(field))
     raise ValueError(

@@ -30,14 +30,15 @@ def open_writer(
     Parameters
     ----------
     path : path
-        A ``.npy``, ``.parquet`` or ``.pq`` file, or a ``.zarr`` folder. What is there already is
-        replaced when the new one is complete: a file, or a Zarr array.
+        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file, or a ``.zarr`` folder. What is there
+        already is replaced when the new one is complete: a file, or a Zarr array.
     n_rows, n_columns : int
         Shape of the points to come.
     dtype : dtype
         float32 or float64.
     names : sequence of str or None
-        Names of the columns, kept in Parquet and Zarr. ``None`` names them x0, x1 and so on.
+        Names of the columns, kept in all formats but ``.npy``. ``None`` names them x0, x1 and so
+        on.
 
     Returns
     -------

@@ -141,8 +141,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X : array-like of shape (n, d), or file
             The points. A file is read block by block.
         out : path or None, default=None
-            A ``.npy``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block by block.
-            It appears when it is complete; an interrupted run leaves nothing behind.
+            A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
+            by block. It appears when it is complete; an interrupted run leaves nothing behind.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if out is None:
             return
         if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
-            raise TypeError(f"out={out!r} is not a path: name a .npy, .zarr or .parquet file")
+            raise TypeError(f"out={out!r} is not a path: name a .npy, .csv, .zarr or .parquet file")
         open_writer(out, 1, 1)
         config = getattr(self, "_sklearn_output_config", {}).get("transform")
         container = config or get_config()["transform_output"]

@@ -6,6 +6,7 @@ from trigpoint.metrics.embedding import (
     coordinate_recovery,
     knn_accuracy,
     knn_labels,
+    neighbor_preservation,
     rank_correlation,
 )
 from trigpoint.metrics.neighborhoods import neighbor_recall, shortcut_rate
@@ -15,6 +16,7 @@ __all__ = [
     "coverage_radius",
     "knn_accuracy",
     "knn_labels",
+    "neighbor_preservation",
     "neighbor_recall",
     "nystrom_error",
     "optimal_error",

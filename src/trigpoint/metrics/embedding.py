@@ -90,6 +90,44 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
     return np.asarray(classes[predicted])
 
 
+def neighbor_preservation(X: Any, embedding: Any, *, n_neighbors: int = 15) -> float:
+    """Share of the points' nearest neighbours that are among the nearest in the embedding.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The points.
+    embedding : array-like of shape (n, l)
+        Their coordinates in the embedding.
+    n_neighbors : int, default=15
+        How many nearest others of each point are compared.
+
+    Returns
+    -------
+    share : float
+        From 0 to 1; ``n_neighbors / (n - 1)`` is what an embedding at random would have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> neighbor_preservation(X, 10 * X)
+    1.0
+    """
+    X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
+    check_same_length("X", X, "embedding", Y)
+    n_neighbors = check_count(
+        "n_neighbors", n_neighbors, high=len(X) - 1, why=f"there are {len(X)} points"
+    )
+    near, kept = (nearest(points, points, n_neighbors + 1)[1] for points in (X, Y))
+    own = np.arange(len(X))[:, None]
+    shared = np.zeros(len(X), dtype=np.int64)
+    for column in near.T:
+        shared += ((kept == column[:, None]) & (column[:, None] != own)).any(axis=1)
+    # A point may be missing from its own list where others coincide with it.
+    return float(min(1.0, shared.mean() / n_neighbors))
+
+
 def coordinate_recovery(
     embedding: Any,
     intrinsic: Any,

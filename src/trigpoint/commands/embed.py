@@ -1,0 +1,150 @@
+"""``trigpoint embed``: coordinates of every point of a file."""
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from trigpoint.commands import common
+from trigpoint.commands.common import CommandError, Result
+from trigpoint.files import PointSource, open_writer, refuse_same_file
+from trigpoint.forecasting import forecast_bytes
+from trigpoint.landmarks import EfficientDPP
+from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+from trigpoint.memory import available_memory
+
+METHODS: dict[str, Any] = {
+    "laplacian": LaplacianEigenmaps,
+    "diffusion": DiffusionMaps,
+    "isomap": Isomap,
+    "kernel-pca": KernelPCA,
+}
+
+# Choices that a method does not have, by the name of the option.
+_NOT_FOR = {"kernel-pca": ("graph", "neighbors", "eigenvectors"), "isomap": ("eigenvectors",)}
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "embed",
+        run,
+        help="embed every point of a file from a few landmarks",
+        examples="""
+            trigpoint embed points.npy -o embedding.npy
+            trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet --landmarks 2500
+            trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
+            trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
+        """,
+        notes="Output is written block by block and appears when it is complete.",
+    )
+    common.add_input(parser)
+    common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
+    common.add_selection(parser)
+    parser.add_argument(
+        "-l",
+        "--components",
+        type=common.count_argument,
+        default=2,
+        metavar="N",
+        help="coordinates of each point (default: 2)",
+    )
+    parser.add_argument(
+        "--method", choices=list(METHODS), default="laplacian", help="default: laplacian"
+    )
+    parser.add_argument(
+        "--graph",
+        choices=["bhattacharyya", "euclidean"],
+        help="what makes landmarks neighbours (default: bhattacharyya)",
+    )
+    parser.add_argument(
+        "--neighbors",
+        type=common.count_argument,
+        metavar="N",
+        help="graph neighbours (default: 20)",
+    )
+    parser.add_argument(
+        "--eigenvectors",
+        choices=["leading", "independent"],
+        help="independent skips those that are functions of earlier ones (default: leading)",
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="HTML", help="also write an interactive page"
+    )
+    parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Fit, write the coordinates, then model and page."""
+    common.refuse_existing(options, options.output, options.save, options.report)
+    points = common.open_points(options)
+    # Refused now rather than after an hour.
+    open_writer(options.output, 1, 1)
+    refuse_same_file(points, options.output)
+    estimator = make_estimator(options)
+    check_memory(points, options)
+    start = time.perf_counter()
+    estimator.fit(points)
+    estimator.transform(points, out=options.output)
+    seconds = time.perf_counter() - start
+    if options.save is not None:
+        estimator.save(options.save)
+    if options.report is not None:
+        estimator.report(options.report, points)
+    n, d = points.shape
+    k = len(estimator.landmarks_)
+    written = [str(p) for p in (options.output, options.save, options.report) if p is not None]
+    values = {
+        "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
+        "method": options.method,
+        "landmarks": k,
+        "components": int(estimator.embedding_.shape[1]),
+        "eigenvalues": [float(value) for value in estimator.eigenvalues_],
+        "bridges": len(getattr(estimator, "bridges_", ())),
+        "seed": options.seed,
+        "seconds": round(seconds, 3),
+        "stage_seconds": {k: round(v, 3) for k, v in estimator.stage_seconds_.items()},
+        "written": written,
+    }
+    text = (
+        f"{n:,} points to {values['components']} coordinates from {k:,} landmarks in "
+        f"{common.duration(seconds)}\n" + "\n".join(f"  {path}" for path in written)
+    )
+    return Result(text, values)
+
+
+def make_estimator(options: argparse.Namespace) -> Any:
+    """Return the estimator that the options describe."""
+    chosen = {"graph": options.graph, "eigenvectors": options.eigenvectors}
+    chosen["neighbors"] = options.neighbors
+    for option in _NOT_FOR.get(options.method, ()):
+        if chosen.pop(option) is not None:
+            raise CommandError(f"--{option} has no meaning for --method {options.method}")
+    if "neighbors" in chosen:
+        chosen["n_neighbors"] = chosen.pop("neighbors")
+    sampler = EfficientDPP(options.landmarks, refine=options.refine, random_state=options.seed)
+    return METHODS[options.method](
+        options.components,
+        landmarks=sampler,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=common.progress(options),
+        **{name: value for name, value in chosen.items() if value is not None},
+    )
+
+
+def check_memory(points: PointSource, options: argparse.Namespace) -> None:
+    """Refuse, before it starts, what would not fit in memory."""
+    n, d = points.shape
+    k = options.landmarks if isinstance(options.landmarks, int) else 1000
+    if k > n:
+        return  # Refused by the sampler, with the number of points.
+    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=options.jobs)
+    available = available_memory()
+    if needed > available:
+        raise CommandError(
+            f"{n:,} points of {d} columns need about {common.size(needed)} of memory beside the "
+            f"file, and {common.size(available)} are free: choose fewer --columns, fewer "
+            "--landmarks, or another machine"
+        )

@@ -1,0 +1,112 @@
+"""``trigpoint info``: what a file holds, and what embedding it would take."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from trigpoint.commands import common
+from trigpoint.commands.common import Result
+from trigpoint.files import PointSource
+from trigpoint.forecasting import forecast
+from trigpoint.manifold import load
+from trigpoint.memory import available_memory
+
+# A million points are well covered by a thousand landmarks; more pay beyond.
+_MANY_POINTS = 1_000_000
+_LANDMARKS, _MANY_LANDMARKS = 1000, 2500
+_NAMES_SHOWN = 12
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "info",
+        run,
+        help="what a file holds, and what embedding it would take",
+        examples="""
+            trigpoint info points.npy
+            trigpoint info cells.h5ad::obsm/X_pca --json
+            trigpoint info model.trig
+        """,
+    )
+    common.add_input(parser, "points, or a model that --save wrote")
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Look at the header of a file."""
+    if Path(options.input).suffix == ".trig":
+        return _model(options)
+    return _points(common.open_points(options))
+
+
+def suggested_landmarks(n: int) -> int:
+    """Number of landmarks for `n` points."""
+    return min(n // 2 or 1, _MANY_LANDMARKS if n > _MANY_POINTS else _LANDMARKS)
+
+
+def _points(points: PointSource) -> Result:
+    n, d = points.shape
+    k = max(2, suggested_landmarks(n))
+    values: dict[str, Any] = {
+        "name": points.name,
+        "rows": n,
+        "columns": d,
+        "dtype": points.dtype.name,
+        "bytes": n * d * points.dtype.itemsize,
+        "feature_names": points.feature_names,
+    }
+    shown = {
+        "points": f"{n:,} rows x {d:,} columns, {points.dtype.name} "
+        f"({common.size(values['bytes'])} in memory)"
+    }
+    if points.feature_names is not None:
+        names = points.feature_names[:_NAMES_SHOWN]
+        more = f" and {d - len(names)} more" if d > len(names) else ""
+        shown["columns"] = ", ".join(names) + more
+    if k + 1 < n:
+        expected = forecast(n, d, k, dtype=points.dtype)
+        free = available_memory()
+        values["suggested"] = {"landmarks": k, "neighbors": min(20, k - 1)}
+        values["forecast"] = {
+            "seconds": round(expected.seconds, 2),
+            "bytes": round(expected.bytes),
+            "free_bytes": round(free) if free < float("inf") else None,
+        }
+        shown["suggested"] = f"--landmarks {k} --neighbors {min(20, k - 1)}"
+        shown["forecast"] = (
+            f"about {common.duration(expected.seconds)} and {common.size(expected.bytes)} beside "
+            f"the points ({common.size(free)} free)"
+        )
+    return Result(f"{points.name}\n{common.listing(shown)}", values)
+
+
+def _model(options: argparse.Namespace) -> Result:
+    model = load(options.input)
+    k, d = model.landmarks_.shape
+    given = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name not in ("verbose", "n_jobs")
+    }
+    parameters = {
+        name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+        for name, value in given.items()
+    }
+    values = {
+        "name": options.input,
+        "estimator": type(model).__name__,
+        "landmarks": k,
+        "columns": d,
+        "components": int(model.embedding_.shape[1]),
+        "eigenvalues": [float(value) for value in model.eigenvalues_],
+        "parameters": parameters,
+        "bytes": Path(options.input).stat().st_size,
+    }
+    shown = {
+        "model": f"{values['estimator']}, {values['components']} coordinates from {k:,} landmarks",
+        "takes": f"points of {d:,} columns",
+        "size": common.size(float(Path(options.input).stat().st_size)),
+    }
+    shown |= {name: " ".join(str(value).split()) for name, value in parameters.items()}
+    return Result(f"{options.input}\n{common.listing(shown)}", values)

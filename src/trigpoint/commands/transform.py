@@ -1,0 +1,61 @@
+"""``trigpoint transform``: a saved model, applied to other points."""
+
+import argparse
+import time
+from pathlib import Path
+
+from trigpoint.commands import common
+from trigpoint.commands.common import Result
+from trigpoint.files import open_writer, refuse_same_file
+from trigpoint.manifold import load
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "transform",
+        run,
+        help="embed other points with a saved model",
+        examples="""
+            trigpoint transform big.trig new.npy -o new_embedding.npy
+            trigpoint transform scan.trig scan2.csv --columns x,y,z -o scan2_2d.csv
+        """,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a file that --save wrote")
+    common.add_input(parser)
+    common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
+    parser.add_argument(
+        "--jobs", type=int, default=-1, metavar="N", help="threads (default: all cores)"
+    )
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Load, transform, write."""
+    common.refuse_existing(options, options.output)
+    model = load(options.model)
+    model.set_params(verbose=common.progress(options), n_jobs=options.jobs)
+    if options.columns is None and hasattr(model, "feature_names_in_"):
+        # A table may hold more columns than the model knows, or the same in another order.
+        options.columns = _columns_of_model(options, list(model.feature_names_in_))
+    points = common.open_points(options)
+    open_writer(options.output, 1, 1)
+    refuse_same_file(points, options.output)
+    start = time.perf_counter()
+    model.transform(points, out=options.output)
+    seconds = time.perf_counter() - start
+    n = points.shape[0]
+    values = {
+        "model": str(options.model),
+        "input": {"name": points.name, "rows": n, "columns": points.shape[1]},
+        "components": int(model.embedding_.shape[1]),
+        "seconds": round(seconds, 3),
+        "written": [str(options.output)],
+    }
+    text = f"{n:,} points to {values['components']} coordinates in {common.duration(seconds)}"
+    return Result(f"{text}\n  {options.output}", values)
+
+
+def _columns_of_model(options: argparse.Namespace, names: list[str]) -> list[str] | None:
+    """Columns of the model's names, if the file has named columns at all."""
+    return names if common.open_points(options).feature_names is not None else None
