@@ -116,7 +116,8 @@ def test_page_shows_every_block(result):
     text = result.page.read_text(encoding="utf-8")
     for bandwidth in WIDE:
         assert f"## sigma = {bandwidth:g}, {COUNTS[bandwidth]} landmarks" in text
-    assert text.count("| standard, own number |") == len(WIDE)
+    assert text.count("\n| standard, own number |") == len(WIDE)
+    assert text.count("\n## Landmarks in the inner part") == 1
     assert (result.page.parent / "sampling.png").stat().st_size > 10_000
 
 

@@ -45,7 +45,7 @@ def errors(result, data, method, scale=None):
 def test_printed_table_bears_out_the_claims():
     for data in DATA:
         printed = {name: np.array(PRINTED[data][name]) for name in THE_FIVE}
-        best = [min(THE_FIVE, key=lambda name: printed[name][i]) for i in range(len(COUNTS))]  # noqa: B023
+        best = [min(THE_FIVE, key=lambda name: printed[name][i]) for i in range(len(COUNTS))]
         assert best[1:] == [EFFICIENT] * (len(COUNTS) - 1)
         assert best[0] == (KMEANS_PP if data == "roll" else EFFICIENT)
         assert (printed[SEEDING] < printed[UNIFORM]).all()
