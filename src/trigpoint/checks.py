@@ -1,12 +1,15 @@
 """Checks of parameters, one wording for all: the name, the value, the remedy."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 _LEAST, _MOST = 1e-150, 1e150
+
+# Rows with missing values that a message names.
+_ROWS_SHOWN = 6
 
 
 def check_count(
@@ -94,3 +97,38 @@ def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False
             f"{name} has values up to {largest:.3g}, whose squared distances {problem} {X.dtype}: "
             f"rescale {name} to values between {low:.0e} and {high:.0e}"
         )
+
+
+def refuse_non_finite(
+    X: np.ndarray, name: str, names: Sequence[str] | None = None, first_row: int = 0
+) -> None:
+    """Refuse points with NaN or infinity, and say in which rows they are.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The points, or a block of them that starts at `first_row`.
+    name : str
+        What messages call them.
+    names : sequence of str or None
+        Names of the columns.
+    first_row : int, default=0
+    """
+    # The sum is finite for nearly every block that is, and takes no memory.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):
+            return
+    bad = ~np.isfinite(X)
+    if not bad.any():
+        return
+    row, column = np.argwhere(bad)[0]
+    label = column if names is None else repr(names[column])
+    rows = first_row + np.flatnonzero(bad.any(axis=1))
+    others = ", ".join(str(other) for other in rows[1:_ROWS_SHOWN])
+    more = f" and {len(rows) - _ROWS_SHOWN} more" if len(rows) > _ROWS_SHOWN else ""
+    also = f"; so do rows {others}{more}" if others else ""
+    kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
+    raise ValueError(
+        f"{name} contains {kind} in row {rows[0]}, column {label}{also}: fill such values in, or remove "
+        "the rows"
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from trigpoint.checks import check_magnitude, refuse_masked
+from trigpoint.checks import check_magnitude, refuse_masked, refuse_non_finite
 from trigpoint.files import PointSource, load, read_points
 from trigpoint.points import block_rows
 from trigpoint.progress import Report
@@ -36,13 +36,19 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
             # What is mapped and not read has not been looked at; this names the row.
             for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
                 pass
-    X = validate_data(
-        estimator, X, dtype=_DTYPES, ensure_min_samples=2, ensure_all_finite=source is None
-    )
+    X = validate_data(estimator, X, dtype=_DTYPES, ensure_min_samples=2, ensure_all_finite=False)
+    if source is None:
+        refuse_non_finite(X, "X", _names(estimator))
     check_magnitude(X)
     if source is not None and source.feature_names is not None:
         estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
     return X
+
+
+def _names(estimator: Any) -> list[str] | None:
+    """Names of the columns that an estimator has been given, if any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else list(names)
 
 
 def points_to_transform(estimator: Any, X: Any) -> PointSource:
@@ -50,7 +56,8 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
     refuse_masked(X)
     if not is_file(X):
         mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
-        X = validate_data(estimator, X, dtype=_DTYPES, reset=False)
+        X = validate_data(estimator, X, dtype=_DTYPES, reset=False, ensure_all_finite=False)
+        refuse_non_finite(X, "X", _names(estimator))
         source = read_points(X)
         # So that nothing is written over the file that a memory map reads.
         source.path = None if mapped is None else Path(mapped)

@@ -218,13 +218,12 @@ def test_only_one_block_is_held(tmp_path, rng, monkeypatch, name):
     n_bytes = sum(block.nbytes for block in source.blocks(1000))
     alive: list[weakref.ref] = []
 
-    def check(block: np.ndarray, first_row: int) -> None:
+    def check(block: np.ndarray, *_: object) -> None:
         """Runs when a block has been read and is not yet handed out."""
-        del first_row
         assert all(earlier() is None for earlier in alive)
         alive.append(weakref.ref(block))
 
-    monkeypatch.setattr(source, "_refuse_non_finite", check)
+    monkeypatch.setattr("trigpoint.files.source.refuse_non_finite", check)
     arrow_before, arrow = pa.total_allocated_bytes(), 0
     tracemalloc.start()
     for block in source.blocks(1000):

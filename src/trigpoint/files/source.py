@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-from trigpoint.checks import check_count
+from trigpoint.checks import check_count, refuse_non_finite
 
 # What readers raise for files cut short, damaged or gone since they were opened.
 _DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
@@ -94,7 +94,7 @@ class PointSource(ABC):
                 block = np.ascontiguousarray(piece, dtype=self.dtype)
                 # Names given up at once, or two blocks would be alive while the next is read.
                 del piece
-                self._refuse_non_finite(block, done)
+                refuse_non_finite(block, self.name, self.feature_names, done)
                 done += len(block)
                 yield block
                 del block
@@ -105,18 +105,3 @@ class PointSource(ABC):
                 f"{self.name} gave {done} rows and had {self.shape[0]} when it was opened: "
                 "do not change it while it is read"
             )
-
-    def _refuse_non_finite(self, block: np.ndarray, first_row: int) -> None:
-        # The sum is finite for nearly every block that is, and takes no memory.
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(block.sum()):
-                return
-        bad = ~np.isfinite(block)
-        if not bad.any():
-            return
-        row, column = np.argwhere(bad)[0]
-        label = self.feature_names[column] if self.feature_names else column
-        raise ValueError(
-            f"{self.name} has a missing or infinite value ({block[row, column]}) in row "
-            f"{first_row + row}, column {label}: fill it in or remove the row"
-        )

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -72,7 +73,7 @@ class TextSource(PointSource):
             columns = list(range(1, len(names)))
         self._chosen = choose_columns(columns, len(fields), names, name)
         _refuse_text(fields, self._chosen, names, name)
-        self._n_fields = len(fields)
+        self._n_fields, self._names = len(fields), names
         width = len(fields) if self._chosen is None else len(self._chosen)
         labels = picked_names(names, self._chosen)
         super().__init__(name, (n_rows, width), np.dtype(np.float64), labels)
@@ -99,15 +100,26 @@ class TextSource(PointSource):
                 ndmin=2,
             )
         except ValueError as error:
-            raise ValueError(
-                f"{self.name}, in rows counted from row {first_row}: {error}"
-            ) from error
+            raise ValueError(self._what_is_wrong(str(error), first_row)) from error
         if piece.shape[1] != self.shape[1]:
             raise ValueError(
                 f"{self.name} has {self._n_fields} columns at first and {piece.shape[1]} from row "
                 f"{first_row} on: give every row as many"
             )
         return piece
+
+    def _what_is_wrong(self, said: str, first_row: int) -> str:
+        """Say which row and column of the file NumPy could not read, where it says so."""
+        found = re.search(r"string '(.*)' to float64 at row (\d+), column (\d+)", said)
+        if found is None:
+            return f"{self.name}, in rows counted from row {first_row}: {said}"
+        place = int(found[3]) - 1
+        column = place if self._names is None else repr(self._names[place])
+        value = f"holds text, {found[1]!r}," if found[1] else "is empty"
+        return (
+            f"column {column} of {self.name} {value} in row {first_row + int(found[2])}: fill it "
+            "in, remove the row, or leave the column out with columns="
+        )
 
 
 @contextmanager
