@@ -2,11 +2,12 @@
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
-from trigpoint.files import open_writer, refuse_same_file
+from trigpoint.files import PointSource, open_writer, read_points, refuse_same_file
 from trigpoint.manifold import load
 
 
@@ -35,10 +36,7 @@ def run(options: argparse.Namespace) -> Result:
     common.refuse_existing(options, options.output)
     model = load(options.model)
     model.set_params(verbose=common.progress(options), n_jobs=options.jobs)
-    if options.columns is None and hasattr(model, "feature_names_in_"):
-        # A table may hold more columns than the model knows, or the same in another order.
-        options.columns = _columns_of_model(options, list(model.feature_names_in_))
-    points = common.open_points(options)
+    points = _open_points(options, getattr(model, "feature_names_in_", None))
     open_writer(options.output, 1, 1)
     refuse_same_file(points, options.output)
     start = time.perf_counter()
@@ -56,6 +54,15 @@ def run(options: argparse.Namespace) -> Result:
     return Result(f"{text}\n  {options.output}", values)
 
 
-def _columns_of_model(options: argparse.Namespace, names: list[str]) -> list[str] | None:
-    """Columns of the model's names, if the file has named columns at all."""
-    return names if common.open_points(options).feature_names is not None else None
+def _open_points(options: argparse.Namespace, names: Sequence[str] | None) -> PointSource:
+    """Open the points, of a table the columns that the model was fitted to, in their order."""
+    if options.columns is not None or names is None:
+        return common.open_points(options)
+    try:
+        return read_points(options.input, columns=list(names))
+    except ValueError as error:
+        # Columns without names are taken as they come.
+        try:
+            return read_points(options.input)
+        except ValueError:
+            raise error from None

@@ -1,0 +1,313 @@
+"""The subcommands on real files: what they write, what they print, and what they refuse."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+from trigpoint.cli import main
+from trigpoint.commands import common
+from trigpoint.commands.common import FAILED, INTERRUPTED, USAGE
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a few files of points, in which the command is run."""
+    monkeypatch.chdir(tmp_path)
+    X, intrinsic = tp.datasets.make_swiss_roll(2000, dtype=np.float32, random_state=0)
+    np.save("roll.npy", X)
+    np.savez("labelled.npz", X=X, y=(intrinsic[:, 0] > 50).astype(int))
+    lines = [f"{x},{y},{z},point" for x, y, z in X.tolist()]
+    (tmp_path / "roll.csv").write_text("east,north,up,name\n" + "\n".join(lines) + "\n")
+    return tmp_path
+
+
+def run(*arguments):
+    return main([*arguments, "--quiet"])
+
+
+def said(capsys):
+    """The one line on standard error, without the name of the command."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    (line,) = err.splitlines()
+    assert line.startswith("trigpoint: ")
+    return line.removeprefix("trigpoint: ")
+
+
+def embed(*arguments):
+    return run("embed", "roll.npy", "-o", "Y.npy", "--landmarks", "100", *arguments)
+
+
+# What they do -----------------------------------------------------------------------------------
+
+
+def test_embed_is_what_the_library_does(folder, capsys):
+    assert embed() == 0
+    X = np.load("roll.npy")
+    emb = tp.LaplacianEigenmaps(landmarks=tp.EfficientDPP(100, random_state=0), random_state=0)
+    np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
+    out, err = capsys.readouterr()
+    assert out.startswith("2,000 points to 2 coordinates from 100 landmarks in ")
+    assert out.endswith("  Y.npy\n")
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "parameters"),
+    [
+        (
+            ["--method", "diffusion", "--graph", "euclidean"],
+            "DiffusionMaps",
+            {"graph": "euclidean"},
+        ),
+        (["--method", "isomap", "--neighbors", "12"], "Isomap", {"n_neighbors": 12}),
+        (["--method", "kernel-pca", "-l", "3"], "KernelPCA", {"n_components": 3}),
+        (["--eigenvectors", "independent"], "LaplacianEigenmaps", {"eigenvectors": "independent"}),
+        (["--refine", "--seed", "7"], "LaplacianEigenmaps", {"random_state": 7}),
+    ],
+)
+def test_options_reach_the_model(folder, arguments, kind, parameters):
+    assert embed("--save", "m.trig", *arguments) == 0
+    model = tp.load("m.trig")
+    assert type(model).__name__ == kind
+    assert parameters.items() <= model.get_params().items()
+    assert model.landmarks.refine is ("--refine" in arguments)
+
+
+def test_json_is_all_that_is_printed(folder, capsys):
+    assert embed("--json", "--save", "m.trig") == 0
+    out, err = capsys.readouterr()
+    values = json.loads(out)
+    assert err == ""
+    assert values["input"] == {"name": "roll.npy", "rows": 2000, "columns": 3, "dtype": "float32"}
+    assert values["landmarks"] == 100
+    assert values["written"] == ["Y.npy", "m.trig"]
+    assert len(values["eigenvalues"]) == values["components"] == 2
+
+
+@pytest.mark.parametrize("name", ["Y.npy", "Y.csv", "Y.parquet", "Y.zarr"])
+def test_every_format_has_the_same_coordinates(folder, name):
+    assert run("embed", "roll.npy", "-o", name, "-k", "60") == 0
+    assert run("embed", "roll.npy", "-o", "again.npy", "-k", "60") == 0
+    found = np.asarray(tp.read_points(name))
+    np.testing.assert_array_equal(found.astype(np.float32), np.load("again.npy"))
+
+
+def test_columns_by_name_and_by_number(folder):
+    for columns in ("up,east", "2,0"):
+        arguments = ["roll.csv", "--columns", columns, "-o", "rows.csv", "-k", "5", "--force"]
+        assert run("select", *arguments) == 0
+        source = tp.read_points("rows.csv")
+        assert source.feature_names == ["up", "east"]
+        X = np.load("roll.npy")[:, [2, 0]].astype(np.float64)
+        assert all((np.abs(X - row).max(axis=1) < 1e-6).any() for row in np.asarray(source))
+
+
+def test_select_prints_rows_for_a_pipe(folder, capsys):
+    assert run("select", "roll.npy", "-k", "20", "--seed", "3") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    rows = [int(line) for line in out.splitlines()]
+    expected = tp.EfficientDPP(20, random_state=3).fit(np.load("roll.npy")).indices_
+    assert rows == sorted(expected)
+
+
+def test_transform_and_evaluate_with_a_saved_model(folder, capsys):
+    assert embed("--save", "m.trig") == 0
+    assert run("transform", "m.trig", "roll.npy", "-o", "again.npy") == 0
+    np.testing.assert_array_equal(np.load("again.npy"), np.load("Y.npy"))
+    capsys.readouterr()
+    arguments = ["m.trig", "labelled.npz::X", "--labels", "labelled.npz::y", "--json"]
+    assert run("evaluate", *arguments) == 0
+    values = json.loads(capsys.readouterr().out)
+    X = np.load("roll.npy")
+    radius = tp.metrics.coverage_radius(X, tp.load("m.trig").landmarks_)
+    assert values["coverage_radius"] == pytest.approx(radius)
+    assert values["nearest_neighbor_accuracy"] > 0.95
+    assert 0 < values["trace_error"] < 0.1
+    assert 0.1 < values["neighbor_preservation"] <= 1
+
+
+def test_transform_takes_the_columns_that_the_model_knows(folder):
+    assert run("embed", "roll.csv", "--columns", "up,north,east", "-o", "Y.npy", "--save", "m.trig",
+               "-k", "60") == 0  # fmt: skip
+    assert run("transform", "m.trig", "roll.csv", "-o", "again.npy") == 0
+    np.testing.assert_array_equal(np.load("again.npy"), np.load("Y.npy"))
+
+
+def test_info_of_points_and_of_a_model(folder, capsys):
+    assert main(["info", "roll.npy"]) == 0
+    out = capsys.readouterr().out
+    assert "2,000 rows x 3 columns, float32" in out
+    assert "--landmarks 1000" in out
+    assert main(["info", "roll.csv", "--columns", "east,up", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["feature_names"] == ["east", "up"]
+    assert values["forecast"]["seconds"] > 0
+    embed("--save", "m.trig")
+    capsys.readouterr()
+    assert main(["info", "m.trig"]) == 0
+    assert "LaplacianEigenmaps, 2 coordinates from 100 landmarks" in capsys.readouterr().out
+
+
+def test_help_shows_examples(capsys):
+    for command in ("embed", "select", "transform", "evaluate", "info", "demo", "reproduce"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert f"examples:\n  trigpoint {command}" in capsys.readouterr().out
+
+
+# What they refuse -------------------------------------------------------------------------------
+
+
+def test_an_existing_file_is_kept_without_force(folder, capsys):
+    (folder / "Y.npy").write_bytes(b"precious")
+    assert embed() == FAILED
+    assert said(capsys) == "Y.npy exists: name another file, or add --force to replace it"
+    assert (folder / "Y.npy").read_bytes() == b"precious"
+    assert embed("--force") == 0
+    assert np.load("Y.npy").shape == (2000, 2)
+
+
+REFUSED = {
+    "no file": (["embed", "none.npy", "-o", "Y.npy"], "there is no file none.npy"),
+    "no folder": (["embed", "roll.npy", "-o", "a/Y.npy"], "there is no folder a"),
+    "no such column": (
+        ["embed", "roll.csv", "--columns", "east,west", "-o", "Y.npy"],
+        "roll.csv has no column 'west': choose from east, north, up, name",
+    ),
+    "text": (
+        ["embed", "roll.csv", "-o", "Y.npy"],
+        "column 'name' of roll.csv holds text, 'point' in its first row: leave it out with "
+        "--columns",
+    ),
+    "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "suffix that is not known"),
+    "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "write to another file"),
+    "too many": (["select", "roll.npy", "-k", "9999"], "n_landmarks=9999 is too large"),
+    "same twice": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--save", "Y.npy"],
+        "two of the files to write are the same",
+    ),
+    "no graph": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--method", "kernel-pca", "--graph", "euclidean"],
+        "--graph has no meaning for --method kernel-pca",
+    ),
+    "no model": (["transform", "roll.npy", "roll.npy", "-o", "Z.npy"], "roll.npy is not a whole"),
+    "labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "labelled.npz::z"],
+        "labelled.npz has no array 'z': choose from X, y",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused_in_a_line(folder, capsys, arguments, message):
+    embed("--save", "m.trig", "-o", "first.npy")
+    capsys.readouterr()
+    before = sorted(os.listdir())
+    assert run(*arguments) == FAILED
+    assert message in said(capsys)
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["embed", "roll.npy"],
+        ["embed", "roll.npy", "-o", "Y.npy", "-k", "few"],
+        ["embed", "roll.npy", "-o", "Y.npy", "-k", "1"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--method", "umap"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--columns", "a,,b"],
+    ],
+)
+def test_wrong_arguments(folder, arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == USAGE
+    assert "usage: trigpoint embed" in capsys.readouterr().err
+
+
+def test_missing_values_are_refused_with_their_rows(folder, capsys):
+    X = np.load("roll.npy")
+    X[[3, 44], 1] = np.nan
+    np.save("holes.npy", X)
+    assert run("embed", "holes.npy", "-o", "Y.npy", "-k", "50") == FAILED
+    assert "holes.npy contains NaN in row 3, column 1; so do rows 44" in said(capsys)
+    assert not (folder / "Y.npy").exists()
+
+
+def test_too_little_memory_is_said_before_the_start(folder, capsys, monkeypatch):
+    monkeypatch.setattr("trigpoint.commands.embed.available_memory", lambda: 1e6)
+    assert embed() == FAILED
+    assert "need about" in said(capsys)
+    assert not (folder / "Y.npy").exists()
+
+
+def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
+    def full(self, block):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("trigpoint.files.sinks.NpySink.write", full)
+    assert embed() == FAILED
+    assert said(capsys) == "No space left on device"
+    assert sorted(os.listdir()) == ["labelled.npz", "roll.csv", "roll.npy"]
+
+
+def test_debug_shows_where(folder, capsys):
+    assert main(["--debug", "embed", "none.npy", "-o", "Y.npy"]) == FAILED
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_lines(folder, capsys):
+    far = np.concatenate([np.load("roll.npy"), np.load("roll.npy") + 1e4])
+    np.save("two.npy", far)
+    assert run("embed", "two.npy", "-o", "Y.npy", "-k", "100") == 0
+    err = capsys.readouterr().err
+    assert "trigpoint: warning: the landmark graph falls into 2 components" in err
+    assert ".py:" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+def test_ctrl_c_leaves_no_file(folder):
+    X, _ = tp.datasets.make_swiss_roll(400_000, random_state=0)
+    np.save("big.npy", X)
+    before = sorted(os.listdir())
+    command = [sys.executable, "-m", "trigpoint", "embed", "big.npy", "-o", "Y.csv", "-k", "300"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # Text is slow to write, so that there is time to interrupt it once it has begun.
+    deadline = time.monotonic() + 60
+    while not [name for name in os.listdir() if "partial" in name]:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert sorted(os.listdir()) == before
+
+
+def test_sizes_and_durations_as_people_say_them():
+    assert [common.duration(s) for s in (0.5, 42, 600, 9000)] == [
+        "0.5 s",
+        "42 s",
+        "10 min",
+        "2.5 h",
+    ]
+    assert [common.size(b) for b in (12, 34_000, 5.6e6, 7.8e9)] == [
+        "12 B",
+        "34 kB",
+        "5.6 MB",
+        "7.8 GB",
+    ]
