@@ -11,6 +11,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 from threadpoolctl import threadpool_limits
 
+from trigpoint.checks import as_generator
+from trigpoint.datasets import make_swiss_roll
+from trigpoint.landmarks import kmeans
 from trigpoint.landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
 from trigpoint.landmarks.uniform import Uniform
 
@@ -291,3 +294,16 @@ def test_kmeans_lowers_the_distance_to_the_nearest_landmark(X):
 def test_iterations_are_counted(X):
     assert KMeansLandmarks(30, max_iter=2, random_state=0).fit(X).n_iter_ == 2
     assert 2 < KMeansLandmarks(30, random_state=0).fit(X).n_iter_ < 300
+
+
+@pytest.mark.parametrize("snap", [True, False])
+def test_clusters_left_empty_are_filled(snap):
+    """Stopped after one iteration, k-means may leave a cluster without members."""
+    emptied = 0
+    for seed in range(40):
+        X, _ = make_swiss_roll(300, random_state=seed)
+        sampler = KMeansLandmarks(100, snap=snap, max_iter=1, random_state=seed).fit(X)
+        assert len(np.unique(sampler.landmarks_, axis=0)) == 100
+        start = kmeans._distinct_rows(X, 100, as_generator(seed))
+        emptied += len(np.unique(kmeans._cluster(X, X[start], 1)[0])) < 100
+    assert emptied, "no run had an empty cluster, so nothing was tested"

@@ -137,7 +137,7 @@ class KMeansLandmarks(Sampler):
         draw = _seed_rows if self.init == "k-means++" else _distinct_rows
         start = draw(X, k, rng)
         labels, self.n_iter_ = _cluster(X, X[start], max_iter)
-        _check_separate(np.unique(labels), k)
+        _fill_empty(X, labels, k)
         centres = _cluster_means(X, labels, k)
         rows = _nearest_members(X, labels, centres)
         _check_separate(np.unique(X[rows], axis=0), k)
@@ -194,6 +194,24 @@ def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarra
     return kmeans.labels_, int(kmeans.n_iter_)
 
 
+def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
+    """Give each cluster that lost all its members the point that is worst off in another.
+
+    It happens when iterations end before the centres stand still, and between the iterations of
+    k-means the same is done.
+    """
+    counts = np.bincount(labels, minlength=k)
+    empty = np.flatnonzero(counts == 0)
+    if not len(empty):
+        return
+    squares = _squares_to_centres(X, labels, _cluster_means(X, labels, k))
+    for cluster in empty:
+        worst = int(np.argmax(squares))
+        if squares[worst] == 0:
+            _check_separate(np.flatnonzero(np.bincount(labels, minlength=k)), k)
+        labels[worst], squares[worst] = cluster, 0.0
+
+
 def _check_separate(clusters: np.ndarray, k: int) -> None:
     if len(clusters) < k:
         raise ValueError(
@@ -212,7 +230,16 @@ def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
         rows = np.arange(block.stop - block.start)
         members = csr_array((np.ones(len(rows)), (labels[block], rows)), shape=(k, len(rows)))
         sums += members @ (X[block] - origin)
-    return sums / np.bincount(labels)[:, None] + origin
+    return sums / np.maximum(np.bincount(labels, minlength=k), 1)[:, None] + origin
+
+
+def _squares_to_centres(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Squared distance of each point to the centre of its cluster."""
+    squares = np.empty(len(X))
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        difference = X[block] - centres[labels[block]]
+        squares[block] = np.einsum("ij,ij->i", difference, difference)
+    return squares
 
 
 def _nearest_members(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -221,10 +248,7 @@ def _nearest_members(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> 
     The nearest of all points could be nearest to two centres, or coincide with another landmark;
     members of different clusters never do.
     """
-    squares = np.empty(len(X))
-    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
-        difference = X[block] - centres[labels[block]]
-        squares[block] = np.einsum("ij,ij->i", difference, difference)
+    squares = _squares_to_centres(X, labels, centres)
     order = np.lexsort((squares, labels))
     first = np.searchsorted(labels[order], np.arange(len(centres)))
     return order[first].astype(np.int64, copy=False)
