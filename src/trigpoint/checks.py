@@ -129,6 +129,6 @@ def refuse_non_finite(
     also = f"; so do rows {others}{more}" if others else ""
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
     raise ValueError(
-        f"{name} contains {kind} in row {rows[0]}, column {label}{also}: fill such values in, or remove "
-        "the rows"
+        f"{name} contains {kind} in row {rows[0]}, column {label}{also}: fill such values in, or "
+        "remove the rows"
     )

@@ -4,7 +4,9 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
+from importlib import import_module
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -130,6 +132,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self._fitted = fitted
         self.landmark_indices_ = fitted.landmarks.indices
         self.landmarks_ = fitted.landmarks.points
+        self.covariances_ = fitted.landmarks.covariances
         self.embedding_ = fitted.spectrum.coordinates.astype(dtype)
         self.eigenvalues_ = fitted.spectrum.eigenvalues
 
@@ -199,6 +202,32 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
         check_is_fitted(self)
         save_model(self, path)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, color: Any = None, **options: Any
+    ) -> Path:
+        """Write an interactive page about the embedding, in one HTML file that opens offline.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        X : array-like of shape (n, d), or file; or None, default=None
+            The points to show, read block by block; without them the landmarks alone are shown.
+        color : array-like of shape (n,), dict or DataFrame; or None, default=None
+            Values, numbers or labels, to colour the points by; several by name.
+        **options
+            Others of `trigpoint.report.write_report`, which this calls.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+        """
+        # By name, since reports are built on the estimators, and imports go one way.
+        write_report = import_module("trigpoint.report").write_report
+        written: Path = write_report(self, path, X, color=color, **options)
+        return written
 
     def _check_out(self, out: str | os.PathLike[str] | None) -> None:
         """Refuse what cannot be written before any work is done."""

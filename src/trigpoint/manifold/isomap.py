@@ -26,7 +26,7 @@ class Isomap(GraphEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, embedding_, graph_, bridges_, stage_seconds_
+    landmark_indices_, landmarks_, covariances_, embedding_, graph_, bridges_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centred matrix of squared geodesics.

@@ -33,7 +33,7 @@ class KernelPCA(LandmarkEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, embedding_, stage_seconds_
+    landmark_indices_, landmarks_, covariances_, embedding_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centred kernel matrix of the landmarks.

@@ -51,6 +51,9 @@ class LaplacianEigenmaps(GraphEmbedding):
         Rows of the landmarks, also where a sampler has moved these off the points
         (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`); ``None`` if points were given.
     landmarks_ : ndarray of shape (k, d)
+    covariances_ : ndarray of shape (k, d, d) or (k, d), or None
+        Local covariances of the landmarks, or above 32 dimensions their diagonals; ``None`` if
+        neither the graph nor the sampler asked for them, and in an estimator read from a file.
     embedding_ : ndarray of shape (k, n_components)
         Coordinates of the landmarks.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -134,7 +137,9 @@ class DiffusionMaps(GraphEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, embedding_, graph_, bridges_, bandwidths_, stage_seconds_
+    landmark_indices_, landmarks_, covariances_, embedding_
+        As for `LaplacianEigenmaps`.
+    graph_, bridges_, bandwidths_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues mu of the Markov matrix.

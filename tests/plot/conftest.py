@@ -1,0 +1,29 @@
+"""Figures in memory, and a fitted estimator of each kind to draw."""
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import pytest
+
+import trigpoint as tp
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Leave no figure behind."""
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def eigenmaps(roll):
+    """Laplacian eigenmaps of a Swiss roll, with three components and 80 landmarks."""
+    return tp.LaplacianEigenmaps(3, landmarks=80, random_state=0).fit(roll[0])
+
+
+@pytest.fixture(scope="session")
+def kernel_pca(roll):
+    """Kernel PCA, which has neither graph nor covariances."""
+    return tp.KernelPCA(2, landmarks=80, random_state=0).fit(roll[0])

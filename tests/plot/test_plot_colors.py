@@ -1,0 +1,68 @@
+"""Colours of classes, as people with other cones see them.
+
+The palette is made with Machado's simulation and OKLab; here it is judged with Viénot's simulation
+(1999) and CIELAB, which share nothing with those.
+"""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from trigpoint.plot.colors import MISSING, OKABE_ITO, palette
+
+TO_LMS = np.array(
+    [[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]]
+)
+TO_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175],
+     [0.0193339, 0.119192, 0.9503041]]
+)  # fmt: skip
+
+
+def as_seen(colors, vision):
+    """CIELAB coordinates of RGB colours."""
+    linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+    cones = linear @ TO_LMS.T
+    if vision == "protanopia":
+        cones[:, 0] = 2.02344 * cones[:, 1] - 2.52581 * cones[:, 2]
+    if vision == "deuteranopia":
+        cones[:, 1] = 0.494207 * cones[:, 0] + 1.24827 * cones[:, 2]
+    linear = np.clip(cones @ np.linalg.inv(TO_LMS).T, 0, 1)
+    relative = linear @ TO_XYZ.T / [0.95047, 1, 1.08883]
+    x, y, z = np.where(
+        relative > 216 / 24389, np.cbrt(relative), (24389 / 27 * relative + 16) / 116
+    ).T
+    return np.column_stack([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def least_difference(colors, vision):
+    seen = as_seen(np.asarray(colors), vision)
+    return np.linalg.norm(seen[:, None] - seen, axis=2)[~np.eye(len(seen), dtype=bool)].min()
+
+
+@pytest.mark.parametrize("vision", ["normal", "protanopia", "deuteranopia"])
+@pytest.mark.parametrize(("n", "least"), [(8, 15), (12, 15), (20, 6)])
+def test_classes_stay_apart_for_everyone(vision, n, least):
+    """2.3 is a just noticeable difference."""
+    assert least_difference(palette(n), vision) > least
+
+
+def test_the_measure_tells_a_bad_palette():
+    """Ten colours that many use: two of them are one to a deuteranope."""
+    common = [color[:3] for color in mpl.colormaps["tab10"].colors]
+    assert least_difference(common, "deuteranopia") < 6
+    assert least_difference(palette(10), "deuteranopia") > 15
+
+
+def test_the_first_eight_are_okabe_and_itos():
+    assert [mpl.colors.to_hex(color).upper() for color in palette(8)] == list(OKABE_ITO)
+
+
+def test_fewer_classes_have_the_first_colours():
+    np.testing.assert_array_equal(palette(25)[:11], palette(11))
+
+
+def test_no_colour_passes_for_the_background_or_for_missing():
+    others = [mpl.colors.to_rgb("white"), mpl.colors.to_rgb(MISSING)]
+    assert least_difference([*palette(20), *others], "normal") > 8
+    assert len(np.unique(palette(100), axis=0)) == 100

@@ -1,0 +1,286 @@
+"""`plot.embedding`: what is drawn, not how it looks."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+import trigpoint as tp
+from trigpoint import plot
+from trigpoint.plot.colors import MISSING, OKABE_ITO
+
+
+def legend_names(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def drawn_colors(axes):
+    """Colour of each marker of a scatter, as a set."""
+    points = axes.collections[0]
+    return {tuple(color[:3]) for color in points.to_rgba(points.get_array())}
+
+
+def test_few_points_are_markers(rng):
+    coordinates = rng.normal(size=(50, 3))
+    axes = plot.embedding(coordinates, color=coordinates[:, 2], landmarks=coordinates[:5])
+    by_row = plot.embedding(coordinates, landmarks=np.arange(5))
+    np.testing.assert_allclose(by_row.collections[1].get_offsets(), coordinates[:5, :2])
+    points, landmarks = axes.collections
+    np.testing.assert_allclose(points.get_offsets(), coordinates[:, :2])
+    np.testing.assert_allclose(points.get_array(), coordinates[:, 2])
+    np.testing.assert_allclose(landmarks.get_offsets(), coordinates[:5, :2])
+
+
+@pytest.mark.parametrize(("n", "rasterized"), [(1999, False), (2000, True)])
+def test_many_markers_are_pixels_in_vector_files(n, rasterized, rng):
+    axes = plot.embedding(rng.normal(size=(n, 2)))
+    assert axes.collections[0].get_rasterized() is rasterized
+
+
+def test_many_points_are_an_image_of_mean_colours():
+    """Two columns of points, of colours 1 and 3: the image has these two at its sides."""
+    x = np.repeat([0.0, 1.0], 20_000)
+    coordinates = np.column_stack([x, np.tile(np.linspace(0, 1, 20_000), 2)])
+    axes = plot.embedding(coordinates, color=1 + 2 * x)
+    image = axes.images[0].get_array()
+    np.testing.assert_allclose(image[:, 0], 1)
+    np.testing.assert_allclose(image[:, -1], 3)
+    assert np.isnan(image.filled(np.nan)[:, 1:-1]).all()
+    assert not axes.collections
+
+
+def test_pixels_lie_where_their_points_are(rng):
+    """A wide cloud with one far point: its pixel is in that corner, on the axes too."""
+    coordinates = np.concatenate([rng.uniform(0, 1, (30_000, 2)), [[10.0, -5.0]]])
+    axes = plot.embedding(coordinates, color=np.append(np.zeros(30_000), 1.0))
+    image = axes.images[0]
+    assert image.get_array()[0, -1] == 1
+    np.testing.assert_allclose(
+        image.get_extent(), [coordinates[:, 0].min(), 10, -5, coordinates[:, 1].max()]
+    )
+    assert axes.get_xlim()[1] > 10, "points leave a margin"
+
+
+def test_density_without_colour(rng):
+    axes = plot.embedding(rng.normal(size=(30_000, 2)))
+    image = axes.images[0].get_array()
+    assert (10**image).sum() == pytest.approx(30_000)
+    assert axes.get_legend() is None
+
+
+def test_given_axes_are_drawn_on(rng):
+    _, axes = plt.subplots()
+    assert plot.embedding(rng.normal(size=(10, 2)), ax=axes, title="here") is axes
+    assert axes.get_title() == "here"
+
+
+def test_other_columns(rng):
+    coordinates = rng.normal(size=(20, 4))
+    axes = plot.embedding(coordinates, plane=(3, 1), landmarks=[7])
+    np.testing.assert_allclose(axes.collections[0].get_offsets(), coordinates[:, [3, 1]])
+    np.testing.assert_allclose(axes.collections[1].get_offsets(), coordinates[[7]][:, [3, 1]])
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("coordinate 4", "coordinate 2")
+
+
+# Classes ----------------------------------------------------------------------------------------
+
+
+def test_strings_are_classes(rng):
+    coordinates = rng.normal(size=(6, 2))
+    names = np.array(["b", "a", "c", "a", "b", "b"])
+    axes = plot.embedding(coordinates, color=names, label="kind")
+    assert legend_names(axes) == ["a", "b", "c"]
+    assert axes.get_legend().get_title().get_text() == "kind"
+    points = axes.collections[0]
+    # Drawn in another order, each in the colour of its class.
+    for where, color in zip(points.get_offsets(), points.to_rgba(points.get_array()), strict=True):
+        row = np.abs(coordinates - where).sum(axis=1).argmin()
+        assert tuple(color[:3]) == to_rgb(OKABE_ITO["abc".index(names[row])])
+
+
+def test_no_class_is_drawn_all_after_another(rng):
+    axes = plot.embedding(rng.normal(size=(400, 2)), color=np.repeat(["a", "b"], 200))
+    last = axes.collections[0].get_array()[-100:]
+    assert 0.2 < last.mean() < 0.8
+
+
+def test_integers_are_numbers_unless_they_are_said_to_be_classes(rng):
+    coordinates, digits = rng.normal(size=(100, 2)), np.arange(100) % 12
+    assert plot.embedding(coordinates, color=digits).get_legend() is None
+    axes = plot.embedding(coordinates, color=digits, categories=True)
+    assert legend_names(axes) == [str(digit) for digit in range(12)]
+    assert len(drawn_colors(axes)) == 12
+
+
+@pytest.mark.parametrize(
+    ("color", "names"),
+    [
+        (["10", "9", "x", "9"], ["9", "10", "x"]),
+        ([True, False, True, True], ["False", "True"]),
+        (np.array(["a", None, "b", np.nan], dtype=object), ["a", "b", "missing"]),
+        (np.array([2.0, 1.0, 2.0, np.nan]), ["1", "2", "missing"]),
+        (np.array([b"a", b"b", b"a", b"a"]), ["a", "b"]),
+        (np.array([-1, 10, 9, 10]), ["-1", "9", "10"]),
+        (np.array([10, "9", 10.5, None], dtype=object), ["9", "10", "10.5", "missing"]),
+    ],
+)
+def test_names_of_classes(color, names):
+    axes = plot.embedding(np.eye(4), color=color, categories=True)
+    assert legend_names(axes) == names
+    assert (to_rgb(MISSING) in drawn_colors(axes)) == ("missing" in names)
+
+
+def test_categorical_columns_keep_their_order():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(
+        pandas.Categorical(["low", "high", None, "low"], categories=["low", "middle", "high"])
+    )
+    for color in (column, column.array):
+        axes = plot.embedding(np.eye(4), color=color)
+        assert legend_names(axes) == ["low", "high", "missing"]
+    sorted_codes = sorted(axes.collections[0].get_array())
+    assert sorted_codes == [0, 0, 1, 2]
+
+
+def test_columns_of_numbers_with_missing_ones_are_numbers():
+    pandas = pytest.importorskip("pandas")
+    for color in (pandas.Series([3, None, 1, 2], dtype="Int64"), [3.0, None, 1, 2]):
+        axes = plot.embedding(np.eye(4), color=color)
+        assert axes.get_legend() is None
+        np.testing.assert_allclose(
+            axes.collections[0].get_array().filled(np.nan), [3, np.nan, 1, 2]
+        )
+
+
+def test_many_points_are_an_image_of_the_most_frequent_class():
+    """Of three points in each of two columns, two are of one class."""
+    x = np.repeat([0.0, 1.0], 15_000)
+    coordinates = np.column_stack([x, np.tile(np.repeat(np.linspace(0, 1, 5_000), 3), 2)])
+    classes = np.concatenate([np.tile(["b", "b", "a"], 5_000), np.tile(["c", "a", "c"], 5_000)])
+    axes = plot.embedding(coordinates, color=classes)
+    image = axes.images[0]
+    left, right = image.to_rgba(image.get_array())[[0, 0], [0, -1], :3]
+    assert (image.get_array()[:, 0] == 1).all()
+    assert (image.get_array()[:, -1] == 2).all()
+    np.testing.assert_allclose(left, to_rgb(OKABE_ITO[1]))
+    np.testing.assert_allclose(right, to_rgb(OKABE_ITO[2]))
+    assert image.get_array().mask[:, 1:-1].all() or np.isnan(image.get_array()[:, 1:-1]).all()
+    assert legend_names(axes) == ["a", "b", "c"]
+
+
+def test_colour_bar_says_what_numbers_are(rng):
+    coordinates = rng.normal(size=(30, 2))
+    plain = plot.embedding(coordinates, color=coordinates[:, 0])
+    assert len(plain.figure.axes) == 1
+    axes = plot.embedding(coordinates, color=coordinates[:, 0], label="height")
+    assert axes.figure.axes[1].get_ylabel() == "height"
+    classes = plot.embedding(coordinates, color=["a", "b"] * 15, legend=False)
+    assert classes.get_legend() is None
+
+
+def test_missing_numbers_are_grey(rng):
+    few = rng.normal(size=(4, 2))
+    points = plot.embedding(few, color=[1.0, np.nan, 2.0, np.inf]).collections[0]
+    colors = points.to_rgba(points.get_array())
+    np.testing.assert_allclose(colors[[1, 3], :3], [to_rgb(MISSING)] * 2)
+    assert points.get_clim() == (1, 2)
+
+    # Means leave missing ones out, and pixels of nothing else are grey.
+    x = np.repeat([0.0, 1.0], 15_000)
+    many = np.column_stack([x, np.tile(np.repeat(np.linspace(0, 1, 5_000), 3), 2)])
+    color = np.where(x == 0, np.nan, np.tile([1.0, np.nan, 3.0], 10_000))
+    grey, means = plot.embedding(many, color=color).images
+    np.testing.assert_allclose(means.get_array()[:, -1], 2)
+    assert np.isnan(means.get_array().filled(np.nan)[:, 0]).all()
+    np.testing.assert_allclose(grey.to_rgba(grey.get_array())[0, 0, :3], to_rgb(MISSING))
+
+
+# Estimators -------------------------------------------------------------------------------------
+
+
+def test_landmarks_of_an_estimator_stand_where_transform_puts_them(roll, eigenmaps, recwarn):
+    Y = eigenmaps.transform(roll[0])
+    marks = plot.embedding(Y, landmarks=eigenmaps).collections[1].get_offsets()
+    np.testing.assert_allclose(marks, Y[eigenmaps.landmark_indices_, :2], rtol=1e-6, atol=1e-12)
+
+    # Here `transform` smooths: the landmarks' own coordinates would lie outside of the picture.
+    wide = np.random.default_rng(0).normal(size=(500, 40))
+    smooth = tp.LaplacianEigenmaps(2, landmarks=60, random_state=0).fit(wide)
+    Y = smooth.transform(wide)
+    marks = plot.embedding(Y, landmarks=smooth).collections[1].get_offsets()
+    np.testing.assert_allclose(marks, Y[smooth.landmark_indices_], rtol=1e-6, atol=1e-12)
+    assert not np.allclose(marks, smooth.embedding_, rtol=0.1)
+    assert not recwarn.list
+
+
+def test_an_estimator_is_drawn_by_its_landmarks(roll, eigenmaps):
+    height = roll[1][:, 1]
+    axes = plot.embedding(eigenmaps, color=height)
+    np.testing.assert_allclose(axes.collections[0].get_offsets(), eigenmaps.embedding_[:, :2])
+    of_all = axes.collections[0].get_array()
+    np.testing.assert_allclose(of_all, height[eigenmaps.landmark_indices_])
+    of_landmarks = plot.embedding(eigenmaps, color=height[eigenmaps.landmark_indices_])
+    np.testing.assert_allclose(of_landmarks.collections[0].get_array(), of_all)
+
+
+def test_landmarks_of_one_class_are_in_its_colour(roll, eigenmaps):
+    classes = np.full(len(roll[0]), "a")
+    classes[eigenmaps.landmark_indices_] = "b"
+    axes = plot.embedding(eigenmaps, color=classes)
+    assert drawn_colors(axes) == {to_rgb(OKABE_ITO[1])}
+    assert legend_names(axes) == ["a", "b"]
+
+
+# Errors -----------------------------------------------------------------------------------------
+
+POINTS = np.arange(10.0).reshape(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"coordinates": np.ones(5)}, r"coordinates has shape \(5,\)"),
+        ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
+        ({"coordinates": np.ones((0, 2))}, r"coordinates has shape \(0, 2\)"),
+        ({"coordinates": np.full((5, 2), np.nan)}, "coordinates has NaN"),
+        ({"coordinates": POINTS, "color": [1, 2]}, r"color has shape \(2,\).* the 5 points"),
+        ({"coordinates": POINTS, "color": "red"}, r"color has shape \(\)"),
+        ({"coordinates": POINTS, "color": np.full(5, np.nan)}, "no finite number"),
+        ({"coordinates": POINTS, "plane": (0, 2)}, r"plane=\(0, 2\).*from 0 to 1"),
+        ({"coordinates": POINTS, "plane": (1, 1)}, "two different"),
+        ({"coordinates": POINTS, "plane": 1}, "no pair of columns"),
+        ({"coordinates": POINTS, "plane": (0, 1.0)}, "no pair of columns"),
+        ({"coordinates": POINTS, "landmarks": [0, 5]}, "rows from 0 to 5: choose rows from 0 to 4"),
+        ({"coordinates": POINTS, "landmarks": np.ones((2, 1))}, r"landmarks has shape \(2, 1\)"),
+        ({"coordinates": tp.Isomap()}, "not fitted"),
+        ({"coordinates": POINTS, "landmarks": tp.Isomap()}, "not fitted"),
+    ],
+)
+def test_bad_values_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        plot.embedding(**arguments)
+    assert not plt.get_fignums(), "nothing is left half drawn"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"color": list("abcde"), "categories": False}, "no numbers.*categories=True"),
+        ({"color": np.array([1, "a", 2, 3, 4], object), "categories": False}, "no numbers"),
+        ({"landmarks": [0.5, 1.5]}, "pass a 1-D array of row numbers"),
+        ({"landmarks": tp.EfficientDPP(2, random_state=0).fit(POINTS)}, "has no embedding_"),
+    ],
+)
+def test_bad_types_are_named(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        plot.embedding(POINTS, **arguments)
+
+
+def test_too_many_classes_are_refused(rng):
+    with pytest.raises(ValueError, match=r"color has 150 classes.*join some"):
+        plot.embedding(rng.normal(size=(150, 2)), color=np.arange(150), categories=True)
+
+
+def test_colours_of_other_points_are_refused(eigenmaps):
+    with pytest.raises(ValueError, match="each of the 80 landmarks, or for each of the points"):
+        plot.embedding(eigenmaps, color=np.zeros(90))

@@ -1,0 +1,148 @@
+"""`plot.landmarks`: marks, ellipses and what lies behind them."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import trigpoint as tp
+from trigpoint import plot
+
+
+@pytest.fixture(scope="module")
+def tilted():
+    """Points of a covariance that is known: axes 3 and 1, turned by 30 degrees."""
+    turn = np.radians(30)
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    points = np.random.default_rng(0).normal(size=(4000, 2)) * [3, 1] @ rotation.T
+    return np.column_stack([np.random.default_rng(1).normal(size=4000), points])
+
+
+def ellipses_of(axes):
+    return next(c for c in axes.collections if hasattr(c, "get_widths"))
+
+
+def test_one_ellipse_of_all_points_is_their_covariance(tilted):
+    """One neighbourhood of all points: columns 1 and 2 are spread 3 and 1, at 30 degrees."""
+    sampler = tp.EfficientDPP(1, n_neighbors=4000, covariance="full", random_state=0).fit(tilted)
+    ellipses = ellipses_of(plot.landmarks(sampler, tilted, plane=(1, 2), n_std=2))
+    assert ellipses.get_widths() == pytest.approx(2 * 2 * 3, rel=0.05)
+    assert ellipses.get_heights() == pytest.approx(2 * 2 * 1, rel=0.05)
+    assert ellipses.get_angles() % 180 == pytest.approx(30, abs=2)
+
+
+@pytest.mark.parametrize("plane", [(0, 1), (2, 0)])
+def test_ellipses_are_the_projected_covariances(plane, roll):
+    sampler = tp.EfficientDPP(50, covariance="full", random_state=0).fit(roll[0])
+    axes = plot.landmarks(sampler, plane=plane)
+    ellipses, marks = axes.collections
+    np.testing.assert_allclose(ellipses.get_offsets(), sampler.landmarks_[:, plane])
+    np.testing.assert_allclose(marks.get_offsets(), sampler.landmarks_[:, plane])
+    angles = np.radians(ellipses.get_angles())
+    sizes = np.column_stack([ellipses.get_widths(), ellipses.get_heights()])
+    for angle, size, full in zip(angles, sizes, sampler.covariances_, strict=True):
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        found = turn @ np.diag((size / 2) ** 2) @ turn.T
+        np.testing.assert_allclose(found, full[np.ix_(plane, plane)], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            np.sort(size / 2) ** 2, np.linalg.eigvalsh(full[np.ix_(plane, plane)]), atol=1e-9
+        )
+
+
+def test_diagonal_covariances_lie_along_the_axes(roll):
+    sampler = tp.EfficientDPP(20, covariance="diag", random_state=0).fit(roll[0])
+    ellipses = ellipses_of(plot.landmarks(sampler, plane=(0, 2)))
+    upright = np.isclose(ellipses.get_angles() % 180, 90)
+    assert np.isclose(ellipses.get_angles()[~upright] % 180, 0).all()
+    x = np.where(upright, ellipses.get_heights(), ellipses.get_widths())
+    y = np.where(upright, ellipses.get_widths(), ellipses.get_heights())
+    np.testing.assert_allclose((x / 2) ** 2, sampler.covariances_[:, 0])
+    np.testing.assert_allclose((y / 2) ** 2, sampler.covariances_[:, 2])
+
+
+def test_the_axes_hold_the_ellipses(tilted):
+    sampler = tp.EfficientDPP(1, n_neighbors=4000, covariance="full", random_state=0).fit(tilted)
+    axes = plot.landmarks(sampler, plane=(1, 2), n_std=3)
+    reach = 3 * np.sqrt(sampler.covariances_[0, 1, 1])
+    low, high = axes.get_xlim()
+    assert low < sampler.landmarks_[0, 1] - reach
+    assert high > sampler.landmarks_[0, 1] + reach
+    assert axes.get_aspect() == 1
+
+
+def test_an_estimator_keeps_its_covariances(roll, eigenmaps):
+    assert eigenmaps.covariances_.shape == (80, 3, 3)
+    axes = plot.landmarks(eigenmaps, roll[0])
+    points, ellipses, marks = axes.collections
+    np.testing.assert_allclose(points.get_offsets(), roll[0][:, :2])
+    np.testing.assert_allclose(marks.get_offsets(), eigenmaps.landmarks_[:, :2])
+    assert len(ellipses.get_widths()) == 80
+
+
+def test_many_points_are_drawn_as_density(rng):
+    X = rng.normal(size=(25_000, 2))
+    sampler = tp.Uniform(30, random_state=0).fit(X)
+    axes = plot.landmarks(sampler, X, covariances=False)
+    assert (10 ** axes.images[0].get_array()).sum() == pytest.approx(25_000)
+    (marks,) = axes.collections
+    np.testing.assert_allclose(marks.get_offsets(), sampler.landmarks_)
+    # Black would hide the marks.
+    assert axes.images[0].get_cmap()(1.0)[0] > 0.4
+
+
+def test_many_landmarks_are_pixels_in_vector_files(rng):
+    X = rng.normal(size=(3000, 2))
+    sampler = tp.EfficientDPP(2000, covariance="diag", random_state=0).fit(X)
+    assert [c.get_rasterized() for c in plot.landmarks(sampler).collections] == [True, True]
+    few = tp.EfficientDPP(20, covariance="diag", random_state=0).fit(X)
+    assert [c.get_rasterized() for c in plot.landmarks(few).collections] == [False, False]
+
+
+def test_columns_are_called_by_their_names(roll):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(roll[0], columns=["east", "north", "up"])
+    sampler = tp.Uniform(10, random_state=0).fit(frame)
+    axes = plot.landmarks(sampler, frame, covariances=False, plane=(0, 2), title="here")
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_title()) == ("east", "up", "here")
+    np.testing.assert_allclose(axes.collections[0].get_offsets(), roll[0][:, [0, 2]])
+
+
+def test_columns_of_very_different_length_are_not_drawn_to_one_scale(rng):
+    X = rng.normal(size=(100, 2)) * [1, 1000]
+    axes = plot.landmarks(tp.Uniform(10, random_state=0).fit(X), X, covariances=False)
+    assert axes.get_aspect() == "auto"
+
+
+def test_without_covariances_it_is_said_how_to_get_them(roll, kernel_pca):
+    assert kernel_pca.covariances_ is None
+    for source in (kernel_pca, tp.EfficientDPP(10).fit(roll[0]), tp.Uniform(10).fit(roll[0])):
+        with pytest.raises(ValueError, match=r"no covariances: fit EfficientDPP\(covariance="):
+            plot.landmarks(source)
+        assert len(plot.landmarks(source, covariances=False).collections) == 1
+
+
+def test_an_estimator_read_from_a_file_has_no_covariances(eigenmaps, tmp_path):
+    eigenmaps.save(tmp_path / "roll.trig")
+    again = tp.load(tmp_path / "roll.trig")
+    assert again.covariances_ is None
+    with pytest.raises(ValueError, match="files of saved ones leave them out"):
+        plot.landmarks(again)
+    (marks,) = plot.landmarks(again, covariances=False).collections
+    np.testing.assert_allclose(marks.get_offsets(), eigenmaps.landmarks_[:, :2])
+
+
+def test_wrong_sources_and_points_are_refused(roll, eigenmaps):
+    with pytest.raises(ValueError, match="not fitted"):
+        plot.landmarks(tp.EfficientDPP())
+    with pytest.raises(TypeError, match="pass a fitted estimator or sampler"):
+        plot.landmarks(roll[0])
+    with pytest.raises(TypeError, match="pass a fitted estimator or sampler"):
+        plot.landmarks(tp.EfficientDPP)
+    with pytest.raises(ValueError, match="X has 2 columns and the landmarks have 3"):
+        plot.landmarks(eigenmaps, roll[0][:, :2])
+    with pytest.raises(ValueError, match=r"X has shape \(3,\)"):
+        plot.landmarks(eigenmaps, np.ones(3))
+    with pytest.raises(ValueError, match=r"plane=\(0, 3\)"):
+        plot.landmarks(eigenmaps, plane=(0, 3))
+    with pytest.raises(ValueError, match="n_std=0"):
+        plot.landmarks(eigenmaps, n_std=0)
+    assert not plt.get_fignums()
