@@ -170,3 +170,24 @@ def test_bad_parameters_are_named(graph, message, landmarks):
 def test_bhattacharyya_without_covariances_is_refused(rng):
     with pytest.raises(ValueError, match="the landmarks have none"):
         KNNGraph(3).build(Landmarks(rng.normal(size=(10, 2))))
+
+
+def test_a_large_ridge_makes_bhattacharyya_neighbours_euclidean_ones(landmarks):
+    """With covariances drowned in the ridge, only distances are left, in units of the spread."""
+    same = Landmarks(
+        landmarks.points,
+        covariances=np.tile(np.diag([1.0, 2.0, 3.0]), (len(landmarks.points), 1, 1)),
+    )
+    euclidean = KNNGraph(8, metric="euclidean").build(same).weights
+    shares = []
+    for ridge in (0.01, 1e6):
+        edges = KNNGraph(8, ridge=ridge).build(same).weights
+        shares.append((edges.astype(bool) != euclidean.astype(bool)).nnz)
+    assert shares[0] > 0
+    assert shares[1] == 0
+
+
+@pytest.mark.parametrize("graph", [KNNGraph(5, ridge=0), RadiusGraph(2.0, ridge=-1)])
+def test_a_ridge_must_be_positive(graph, landmarks):
+    with pytest.raises(ValueError, match="ridge"):
+        graph.build(landmarks)

@@ -89,3 +89,27 @@ def test_rank_correlation_is_spearmans(rng):
     assert 0.3 < expected < 1
     assert metrics.rank_correlation(a, b) == pytest.approx(expected)
     assert metrics.rank_correlation(a[:, None], np.exp(-a)) == 1
+
+
+def test_neighbor_preservation_by_definition(rng):
+    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
+    near = [set(np.argsort(row)[1:6]) for row in cdist(X, X)]
+    kept = [set(np.argsort(row)[1:6]) for row in cdist(Y, Y)]
+    expected = np.mean([len(a & b) / 5 for a, b in zip(near, kept, strict=True)])
+    assert metrics.neighbor_preservation(X, Y, n_neighbors=5) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="n_neighbors=60 is too large"):
+        metrics.neighbor_preservation(X, Y, n_neighbors=60)
+
+
+def test_neighbor_preservation_where_points_coincide():
+    X = np.repeat(np.arange(10.0)[:, None], 8, axis=0)
+    assert 0 <= metrics.neighbor_preservation(X, X, n_neighbors=7) <= 1
+
+
+def test_knn_labels_are_those_that_the_accuracy_counts(rng):
+    train, test = rng.normal(size=(200, 3)), rng.normal(size=(50, 3))
+    labels, truth = rng.choice(["a", "b", "c"], 200), rng.choice(["a", "b", "c"], 50)
+    found = metrics.knn_labels(train, labels, test, n_neighbors=3)
+    assert found.dtype == labels.dtype
+    accuracy = metrics.knn_accuracy(train, labels, test, truth, n_neighbors=3)
+    assert accuracy == np.mean(found == truth)
