@@ -48,29 +48,34 @@ EUCLIDEAN, BHATTACHARYYA = "euclidean", "bhattacharyya"
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Neighbours and extension for both metrics; then ridge and neighbourhood for Bhattacharyya."""
-    for data in DATA:
-        n_train, n_validation = QUICK_SIZES if settings.quick else SIZES[data]
-        neighborhoods = QUICK_NEIGHBORHOODS if settings.quick else NEIGHBORHOODS
-        largest = neighborhoods[-1]
-        base: Row = {"data": data, "n_train": n_train, "n_validation": n_validation}
-        base["k"] = QUICK_LANDMARKS if settings.quick else N_LANDMARKS
-        neighbors = GRAPH_NEIGHBORS[1:3] if settings.quick else GRAPH_NEIGHBORS
-        grid: list[Row] = [
-            _setting(metric, count, extension, RIDGE, largest)
-            for count in neighbors
-            for extension in EXTENSIONS
-            for metric in (EUCLIDEAN, BHATTACHARYYA)
-        ]
-        grid += [
-            _setting(BHATTACHARYYA, neighbors[1], "all", ridge, m)
-            for m in neighborhoods
-            for ridge in (RIDGES[::2] if settings.quick else RIDGES)
-            if (ridge, m) != (RIDGE, largest)
-        ]
-        for seed in settings.seeds(RUNS):
-            for setting in grid:
+    """Every setting on both data sets, draw by draw."""
+    for seed in settings.seeds(RUNS):
+        for data in DATA:
+            n_train, n_validation = QUICK_SIZES if settings.quick else SIZES[data]
+            k = QUICK_LANDMARKS if settings.quick else N_LANDMARKS
+            base: Row = {"data": data, "n_train": n_train, "n_validation": n_validation, "k": k}
+            for setting in _grid(settings.quick):
                 yield {**base, **setting, "seed": seed}
+
+
+def _grid(quick: bool) -> list[Row]:
+    """Neighbours and extension for both metrics; then ridge and neighbourhood for Bhattacharyya."""
+    neighbors = GRAPH_NEIGHBORS[1:3] if quick else GRAPH_NEIGHBORS
+    neighborhoods = QUICK_NEIGHBORHOODS if quick else NEIGHBORHOODS
+    ridges = RIDGES[::2] if quick else RIDGES
+    largest = neighborhoods[-1]
+    both = [
+        _setting(metric, count, extension, RIDGE, largest)
+        for count in neighbors
+        for extension in EXTENSIONS
+        for metric in (EUCLIDEAN, BHATTACHARYYA)
+    ]
+    return both + [
+        _setting(BHATTACHARYYA, neighbors[1], "all", ridge, m)
+        for m in neighborhoods
+        for ridge in ridges
+        if (ridge, m) != (RIDGE, largest)
+    ]
 
 
 def _setting(metric: str, neighbors: int, extension: str | int, ridge: float, m: int) -> Row:
