@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
-.PHONY: setup demo reproduce test figures bench lint format clean
+.PHONY: setup demo reproduce test docs figures bench lint format clean
 
 setup: $(READY)
 
@@ -29,6 +29,10 @@ reproduce: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
+
+# The documentation, in docs/_build; a broken link or an unknown name fails it.
+docs: $(READY)
+	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 
 figures: $(READY)
 	$(BIN)/python benchmarks/figures.py
@@ -52,4 +56,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(BENCH) demo reproduction .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

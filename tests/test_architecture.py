@@ -16,7 +16,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"commands"},
-    {"demo", "forecasting", "paper"},
+    {"demo", "forecasting", "paper", "report"},
     {"manifold", "metrics", "datasets", "plot"},
     {"landmarks", "graph", "spectrum", "extension"},
     {"geometry", "geodesic", "nystrom", "support"},

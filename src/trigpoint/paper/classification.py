@@ -24,7 +24,7 @@ BANDWIDTH_PAPER = 5.0
 
 # What the paper leaves open, chosen on the validation part of the training set for Euclidean graphs
 # (`graphs`), and the same for all schemes.
-GRAPH_NEIGHBORS = 20
+GRAPH_NEIGHBORS = 100
 EXTENSION: Any = "all"
 
 
