@@ -1,0 +1,80 @@
+"""What of the library the reference shows: its own methods, and names in docstrings as links."""
+
+import inspect
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.ext.autosummary import autosummary_table
+
+import trigpoint
+
+_MODULES = trigpoint, trigpoint.metrics, trigpoint.datasets, trigpoint.plot
+
+# Public by name, but called by the library alone.
+_FOR_THE_LIBRARY = {"select", "run", "check"}
+
+
+def own_methods(kind: type) -> list[str]:
+    """Methods of a class that trigpoint defines, not scikit-learn, in the order of the code."""
+    found: dict[str, None] = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.startswith("trigpoint."):
+            found |= dict.fromkeys(name for name, member in vars(base).items() if callable(member))
+    return [name for name in found if not name.startswith("_") and name not in _FOR_THE_LIBRARY]
+
+
+def drop_stale_pages(app: Sphinx) -> None:
+    """Remove generated pages of names that are no longer public."""
+    public = {f"{module.__name__}.{name}" for module in _MODULES for name in module.__all__}
+    for page in (Path(app.srcdir) / "reference" / "generated").glob("*.rst"):
+        if page.stem not in public:
+            page.unlink()
+
+
+def plain_if_unknown(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, contnode: nodes.Element
+) -> nodes.Element | None:
+    """Leave names in docstrings that are not in the reference, such as parameters, as they are.
+
+    Roles that pages write out, such as ``{py:func}``, are still held to resolve.
+    """
+    return contnode if node.get("reftype") == "obj" else None
+
+
+def need_no_toctree(app: Sphinx, doctree: nodes.document) -> None:
+    """Let pages of single experiments be linked to, without an entry in the navigation."""
+    name = app.env.current_document.docname
+    if name.startswith("paper/"):
+        app.env.metadata[name]["orphan"] = True
+
+
+def summaries_without_citations(app: Sphinx, doctree: nodes.document) -> None:
+    """Take citations, whose labels are made up, out of the tables of first lines."""
+    for table in doctree.findall(autosummary_table):
+        for citation in list(table.findall(pending_xref)):
+            if citation.get("refdomain") == "citation":
+                line = citation.parent
+                before = line.index(citation) - 1
+                line.remove(citation)
+                if before >= 0 and isinstance(line[before], nodes.Text):
+                    line[before] = nodes.Text(line[before].rstrip())
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect them."""
+    app.config.autosummary_context = {
+        "own_methods": {
+            f"{module.__name__}.{name}": own_methods(kind)
+            for module in _MODULES
+            for name, kind in inspect.getmembers(module, inspect.isclass)
+        }
+    }
+    # Before autosummary looks for what to generate.
+    app.connect("builder-inited", drop_stale_pages, priority=100)
+    app.connect("missing-reference", plain_if_unknown)
+    app.connect("doctree-read", need_no_toctree, priority=900)
+    app.connect("doctree-read", summaries_without_citations)
+    return {"parallel_read_safe": True}

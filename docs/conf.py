@@ -1,0 +1,63 @@
+"""Configuration of the documentation; `make docs` builds it, with warnings as errors."""
+
+import sys
+from pathlib import Path
+
+import trigpoint
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "trigpoint"
+author = "The trigpoint developers"
+project_copyright = author
+version = release = trigpoint.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "command_help",
+    "documented",
+    "pictures",
+]
+exclude_patterns = ["_build", "_templates", "_ext", "gallery"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = True
+
+# Docstrings: types are in the text, so that signatures fit on a line.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+# Names in docstrings become links where they are documented: see _ext/documented.py.
+default_role = "py:obj"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "trigpoint"
+html_static_path = ["_static"]
+html_css_files = ["trigpoint.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+# Pages without pages below them have nothing to show in a sidebar.
+_ALONE = (
+    "index install tutorial command-line gallery troubleshooting how-it-works paper architecture "
+    "changelog genindex search"
+)
+html_sidebars = {page: [] for page in _ALONE.split()} | {"paper/*": []}

@@ -1,0 +1,17 @@
+"""Handwritten digits, coloured by what was written."""
+
+from sklearn.datasets import load_digits
+
+import trigpoint as tp
+
+X, y = load_digits(return_X_y=True)
+embeddings = {
+    "Laplacian eigenmaps": tp.LaplacianEigenmaps(landmarks=600, random_state=0),
+    "diffusion maps": tp.DiffusionMaps(landmarks=600, random_state=0),
+    "Isomap": tp.Isomap(landmarks=600, random_state=0),
+    "kernel PCA": tp.KernelPCA(landmarks=600, random_state=0),
+}
+coordinates = {name: emb.fit_transform(X) for name, emb in embeddings.items()}
+
+axes = tp.plot.compare(coordinates, color=y, categories=True, ncols=2, label="digit")
+figure = axes[0].figure

@@ -1,0 +1,23 @@
+"""The graph of a Swiss roll's landmarks: Euclidean neighbours and Bhattacharyya ones."""
+
+import matplotlib.pyplot as plt
+
+import trigpoint as tp
+
+X, intrinsic = tp.datasets.make_swiss_roll(100_000, random_state=0)
+
+figure, axes = plt.subplots(2, 2, figsize=(9, 7.6), layout="constrained")
+for (from_above, embedded), metric in zip(axes, ("euclidean", "bhattacharyya"), strict=True):
+    emb = tp.LaplacianEigenmaps(
+        landmarks=800, graph=metric, n_neighbors=100, eigenvectors="independent", random_state=0
+    ).fit(X)
+    true = intrinsic[emb.landmark_indices_]
+    shortcuts = tp.metrics.shortcut_rate(emb.graph_, true, n_neighbors=100)
+    tp.plot.graph(
+        emb,
+        on="points",
+        plane=(0, 2),
+        ax=from_above,
+        title=f"{metric}: {shortcuts:.1%} of the edges are shortcuts",
+    )
+    tp.plot.embedding(emb, color=true[:, 0], ax=embedded, title="the landmarks, embedded")

@@ -1,0 +1,19 @@
+"""How many landmarks it takes: the trace error against their number."""
+
+import matplotlib.pyplot as plt
+
+import trigpoint as tp
+
+X, _ = tp.datasets.make_swiss_roll(5_000, random_state=0)
+samplers = {
+    "uniform": tp.Uniform(),
+    "EfficientDPP": tp.EfficientDPP(),
+    "EfficientDPP, refined twice": tp.EfficientDPP(refine=2),
+}
+
+figure, ax = plt.subplots(figsize=(7, 4.6), layout="constrained")
+for name, sampler in samplers.items():
+    curve = tp.landmark_curve(X, [30, 60, 120, 240, 480], sampler=sampler, random_state=0)
+    tp.plot.landmark_curve(curve, tolerance=0.02, ax=ax, label=name)
+# Room for the last label.
+ax.set_xlim(right=1000)

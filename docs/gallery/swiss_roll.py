@@ -1,0 +1,24 @@
+"""A Swiss roll of 200,000 points, its landmarks, and the plane it came from."""
+
+import matplotlib.pyplot as plt
+
+import trigpoint as tp
+
+X, intrinsic = tp.datasets.make_swiss_roll(200_000, random_state=0)
+emb = tp.LaplacianEigenmaps(landmarks=800, eigenvectors="independent", random_state=0)
+Y = emb.fit_transform(X)
+
+figure = plt.figure(figsize=(11, 3.8), layout="constrained")
+points = figure.add_subplot(1, 3, 1, projection="3d")
+points.scatter(*X[::40].T, c=intrinsic[::40, 0], s=2, linewidths=0)
+points.view_init(elev=8, azim=-75)
+points.set(xticklabels=[], yticklabels=[], zticklabels=[], title="200,000 points (some shown)")
+
+landmarks = figure.add_subplot(1, 3, 2)
+length, height = intrinsic[emb.landmark_indices_].T
+landmarks.scatter(length, height, c=length, s=6)
+landmarks.set(xlabel="length", ylabel="height", title="800 landmarks, unrolled by hand")
+
+tp.plot.embedding(
+    Y, color=intrinsic[:, 0], ax=figure.add_subplot(1, 3, 3), title="every point, unrolled"
+)

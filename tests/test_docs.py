@@ -1,0 +1,203 @@
+"""The documentation: its code runs and prints what the pages say, and it leaves no name out."""
+
+import doctest
+import io
+import logging
+import pkgutil
+import re
+import shlex
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import trigpoint as tp
+from trigpoint import cli
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+GENERATED = {"_build", "generated"}
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [page for page in PAGES if not GENERATED & set(page.relative_to(ROOT).parts)]
+
+# A fenced block. One is left out only by a comment before it, <!-- not run: the reason -->; what it
+# prints may follow, as a block of text with nothing in between.
+FENCE = re.compile(
+    r"^(<!-- not run: (?P<reason>.+) -->\n)?"
+    r"^```(?P<language>\S+).*\n(?P<code>(?s:.*?))^```$"
+    r"(\n```text\n(?P<output>(?s:.*?))^```$)?",
+    re.MULTILINE,
+)
+
+# Commands that take minutes or real data; tests of their own try them.
+LONG_COMMANDS = {"reproduce"}
+
+# Sizes that a page shows, and smaller ones that are tried here.
+SMALLER = {"README.md": {"1_000_000": "20_000", "1000": "300", "2500": "300"}}
+
+OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, and the line that its code begins on."""
+
+    line: int
+    language: str
+    code: str
+    reason: str | None
+    output: str | None
+
+
+def read_blocks(text: str) -> list[Block]:
+    """Fenced blocks of a page, in order."""
+    blocks = []
+    for found in FENCE.finditer(text):
+        line = 1 + text.count("\n", 0, found.start("code"))
+        blocks.append(Block(line, *found.group("language", "code", "reason", "output")))
+    return blocks
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def runs(block: Block) -> bool:
+    return block.language in ("python", "sh") and block.reason is None
+
+
+PAGES_THAT_RUN = [page for page in PAGES if any(map(runs, read_blocks(page.read_text())))]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to run a page in, with the files that pages take for given."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRIGPOINT_DATA", raising=False)
+    X, _ = tp.datasets.make_swiss_roll(20_000, dtype=np.float32, random_state=1)
+    np.save("points.npy", X)
+    np.save("new.npy", X[:100] + 0.1)
+    pd.DataFrame(X[:3000], columns=["x", "y", "z"]).to_parquet("cells.parquet")
+    root, library = logging.getLogger(), logging.getLogger("trigpoint")
+    handlers, level = list(root.handlers), library.level
+    yield tmp_path
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    root.handlers[:] = handlers
+    library.setLevel(level)
+
+
+@pytest.mark.parametrize("page", PAGES_THAT_RUN, ids=page_name)
+def test_page_runs(page, folder):
+    namespace = {"__name__": "__main__"}
+    smaller = SMALLER.get(page_name(page), {})
+    for block in filter(runs, read_blocks(page.read_text())):
+        code = block.code
+        for size, tried in smaller.items():
+            code = code.replace(size, tried)
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            if block.language == "python":
+                # Numbered as in the page, so that an error names its line.
+                code = "\n" * (block.line - 1) + code
+                exec(compile(code, str(page), "exec"), namespace)
+            else:
+                sys.stdout.write(run_commands(code, page, block.line))
+        if block.output is not None:
+            right = doctest.OutputChecker().check_output(block.output, printed.getvalue(), OUTPUT)
+            assert right, f"{page}:{block.line} prints\n{printed.getvalue()}not\n{block.output}"
+
+
+def run_commands(code: str, page: Path, line: int) -> str:
+    """What the ``trigpoint`` commands of a shell block print; others are not ours to run."""
+    shown = ""
+    for command in code.replace("\\\n", " ").splitlines():
+        words = shlex.split(command, comments=True)
+        if not words or words[0] != "trigpoint" or words[1] in LONG_COMMANDS:
+            continue
+        assert not set(words) & {"|", "&&", ";"}, f"{page}:{line}: {command} takes a shell"
+        target = None
+        if ">" in words:
+            place = words.index(">")
+            words, target = words[:place], words[place + 1]
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exit_code = cli.main(words[1:])
+        assert exit_code == 0, f"{page}:{line}: {command} ends with exit code {exit_code}"
+        if target is None:
+            shown += printed.getvalue()
+        else:
+            Path(target).write_text(printed.getvalue())
+    return shown
+
+
+def test_blocks_are_read():
+    text = "# T\n\n```python\nprint(1)\n```\n```text\n1\n```\n\n"
+    text += "<!-- not run: it is long -->\n```python\nx\n```\nand\n```text\n2\n```\n"
+    first, second, third = read_blocks(text)
+    assert first == Block(4, "python", "print(1)\n", None, "1\n")
+    assert second == Block(12, "python", "x\n", "it is long", None)
+    assert third.language == "text"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_no_block_is_overlooked(page):
+    text = page.read_text()
+    blocks = [block.language for block in read_blocks(text)]
+    for language in "python", "sh":
+        assert len(re.findall(rf"```+ *{language}\b", text)) == blocks.count(language)
+
+
+def test_public_names_are_in_the_reference():
+    listed = set()
+    for page in (DOCS / "reference").glob("*.md"):
+        module = "trigpoint"
+        for line in page.read_text().splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            if re.fullmatch(r"   \w+", line):
+                listed.add(f"{module}.{line.strip()}")
+            if line.startswith(".. automodule:: "):
+                listed.add(line.split()[-1])
+    modules = tp, tp.metrics, tp.datasets, tp.plot
+    public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
+    assert public - listed == {"trigpoint.__version__"}
+    assert listed <= public, "the reference lists what is not public"
+
+
+def test_functions_beside_equations_exist():
+    page = (DOCS / "how-it-works.md").read_text()
+    names = re.findall(r"`([a-z]+(?:\.[A-Za-z_]+)+)`", page)
+    assert "geometry.bhattacharyya" in names
+    for name in names:
+        assert pkgutil.resolve_name(f"trigpoint.{name}") is not None
+
+
+def test_every_command_has_its_help():
+    page = (DOCS / "command-line.md").read_text()
+    commands = [command.__name__.rpartition(".")[-1] for command in cli.COMMANDS]
+    assert re.findall(r"```{command-help} (\w+)", page) == commands
+
+
+def test_every_script_is_in_the_gallery():
+    page = (DOCS / "gallery.md").read_text()
+    for script in (DOCS / "gallery").glob("*.py"):
+        made = f"gallery/generated/{script.stem}.png", f'"{script.stem}.html"'
+        assert any(name in page for name in made)
+        assert f"```{{literalinclude}} gallery/{script.name}\n" in page
+
+
+def test_links_of_the_readme():
+    """Those of the other pages are checked when the documentation is built."""
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text())
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
