@@ -1,0 +1,335 @@
+// A canvas with points, landmarks and edges that can be moved and zoomed.
+//
+// A panel is told what to draw by a model:
+//   points()     {xs, ys} of the sample
+//   bounds()     {low, high} of what is shown at first
+//   picture()    density {canvas, low, high}, or null
+//   landmarks()  {xs, ys}, or null
+//   edges()      pairs of landmarks by kind, or null
+//   names()      names of the axes, or null for none
+//   landmarkPlaces() {xs, ys} of the landmarks, also where they are not shown
+//   landmarkAlpha    how opaque they are, if not the usual
+//   equal        whether both axes have one scale
+//   turn(dx, dy) optional: turns the points instead of moving them, if it returns true
+// and how, by a look:
+//   colors, members   a coloring, and the points of each bin
+//   selected, count   marks of the selected points, and how many
+//   style             colours of the page
+//   hovered           point under the pointer in any panel, or -1
+
+const EDGE_LOOKS = [
+  { color: "ordinary", width: 0.7, dash: [], alpha: 0.42 },
+  { color: "shortcut", width: 1.5, dash: [6, 3], alpha: 0.95 },
+  { color: "bridge", width: 2, dash: [2, 3], alpha: 1 },
+];
+// So many dashed lines are as good as a surface, and dashes take long.
+const MOST_DASHED = 5000;
+const MOST_DISCS = 5000;
+// While the picture moves, so many points and edges in view are enough.
+const MOST_MOVING_POINTS = 15000;
+const MOST_MOVING_EDGES = 5000;
+const SETTLED_MS = 160;
+
+class Panel {
+  constructor(canvas, model, look) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.model = model;
+    this.look = look;
+    this.view = new View();
+    this.outline = null;
+    this.pending = false;
+    this.settling = 0;
+    this.atHome = true;
+    this.frames = 0;
+    new ResizeObserver(() => this.resize()).observe(canvas);
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!width || !height) return;
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.ratio = ratio;
+    if (this.atHome) this.fit(width, height);
+    else this.view.resize(width, height);
+    this.draw();
+  }
+
+  fit(width, height) {
+    const withAxes = width < NARROW ? NARROW_PADDING : AXES_PADDING;
+    const padding = this.model.names() ? withAxes : PADDING;
+    this.view.fit(this.model.bounds(), width, height, this.model.equal, padding);
+  }
+
+  home() {
+    this.atHome = true;
+    this.fit(this.canvas.clientWidth, this.canvas.clientHeight);
+    this.redraw();
+  }
+
+  move(dx, dy) {
+    if (!(this.model.turn && this.model.turn(dx, dy))) {
+      this.atHome = false;
+      this.view.move(dx, dy);
+    }
+    this.unsettle();
+  }
+
+  zoom(factor, px = this.view.width / 2, py = this.view.height / 2) {
+    this.atHome = false;
+    this.view.zoomAt(px, py, factor);
+    this.unsettle();
+  }
+
+  // Draw coarsely now, and in full once nothing has moved for a moment.
+  unsettle() {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => { this.settling = 0; this.redraw(); }, SETTLED_MS);
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => { this.pending = false; this.draw(); });
+  }
+
+  draw() {
+    const context = this.context;
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.view.width, this.view.height);
+    const picture = this.model.picture();
+    if (picture) this.drawPicture(picture);
+    const landmarks = this.model.landmarks();
+    const edges = this.model.edges();
+    if (edges) this.drawEdges(edges, this.model.landmarkPlaces());
+    this.drawPoints(picture);
+    if (landmarks) this.drawLandmarks(landmarks);
+    this.drawSelected();
+    this.drawHovered();
+    if (this.model.names()) this.drawAxes(this.model.names());
+    if (this.outline) this.drawOutline();
+    this.frames++;
+  }
+
+  get dimmed() {
+    return this.look.count > 0;
+  }
+
+  // How large the cells of the density have become: beyond a few pixels points take over.
+  pointShare(picture) {
+    if (!picture) return 1;
+    const cell = (this.view.kx * (picture.high[0] - picture.low[0])) / picture.canvas.width;
+    return Math.max(0, Math.min(1, (cell - 2) / 3));
+  }
+
+  // About how many of things spread evenly over lines or over the plane are in view.
+  inView(count, dimension) {
+    return count / Math.max(1, this.view.zoom) ** dimension;
+  }
+
+  drawPicture(picture) {
+    const { context, view } = this;
+    context.globalAlpha = (this.dimmed ? 0.35 : 1) * (1 - 0.55 * this.pointShare(picture));
+    context.imageSmoothingEnabled = true;
+    const left = view.x(picture.low[0]);
+    const top = view.y(picture.high[1]);
+    context.drawImage(picture.canvas, left, top, view.x(picture.high[0]) - left, view.y(picture.low[1]) - top);
+    context.globalAlpha = 1;
+  }
+
+  pointSize(count) {
+    const size = count < 3000 ? 4.4 : count < 12000 ? 2.8 : 1.6;
+    return Math.min(7, size * Math.max(1, this.view.zoom) ** 0.35);
+  }
+
+  drawPoints(picture) {
+    const share = this.pointShare(picture);
+    if (!share) return;
+    const { palette, plain } = this.look.colors;
+    const { xs, ys } = this.model.points();
+    const size = this.pointSize(xs.length);
+    const step = this.settling ? Math.ceil(this.inView(xs.length, 2) / MOST_MOVING_POINTS) : 1;
+    this.context.globalAlpha = share * (this.dimmed ? 0.22 : plain && xs.length > 3000 ? 0.55 : 0.85);
+    this.look.members.forEach((members, bin) => {
+      this.context.fillStyle = css(palette[bin]);
+      this.drawMarks(members, xs, ys, size, step);
+    });
+    this.context.globalAlpha = 1;
+  }
+
+  // Marks at some of the points: discs for few, squares for many.
+  drawMarks(members, xs, ys, size, step = 1) {
+    const { context, view } = this;
+    const discs = size >= 3 && this.inView(xs.length, 2) <= MOST_DISCS;
+    const half = size / 2;
+    for (let place = 0; place < members.length; place += step) {
+      const x = view.x(xs[members[place]]);
+      const y = view.y(ys[members[place]]);
+      if (!(x > -size && y > -size && x < view.width + size && y < view.height + size)) continue;
+      if (!discs) context.fillRect(x - half, y - half, size, size);
+      else {
+        context.beginPath();
+        context.arc(x, y, half, 0, 2 * Math.PI);
+        context.fill();
+      }
+    }
+  }
+
+  drawEdges(byKind, { xs, ys }) {
+    byKind.forEach((ends, kind) => {
+      const look = EDGE_LOOKS[kind];
+      const inView = this.inView(ends.length / 2, 1);
+      const step = this.settling ? Math.ceil(inView / MOST_MOVING_EDGES) : 1;
+      const path = this.edgePath(ends, xs, ys, step);
+      this.context.globalAlpha = this.edgeAlpha(look, ends.length / 2);
+      this.context.setLineDash(this.settling || ends.length / 2 > MOST_DASHED ? [] : look.dash);
+      this.context.lineWidth = look.width;
+      this.context.strokeStyle = this.look.style[look.color];
+      this.context.stroke(path);
+    });
+    this.context.setLineDash([]);
+    this.context.globalAlpha = 1;
+  }
+
+  edgeAlpha(look, count) {
+    return look.alpha * Math.max(0.25, Math.min(1, 60 / Math.sqrt(count + 1)));
+  }
+
+  edgePath(ends, xs, ys, step) {
+    const { view } = this;
+    const path = new Path2D();
+    for (let at = 0; at < ends.length; at += 2 * step) {
+      const x1 = view.x(xs[ends[at]]);
+      const y1 = view.y(ys[ends[at]]);
+      const x2 = view.x(xs[ends[at + 1]]);
+      const y2 = view.y(ys[ends[at + 1]]);
+      if ((x1 < 0 && x2 < 0) || (y1 < 0 && y2 < 0)) continue;
+      if ((x1 > view.width && x2 > view.width) || (y1 > view.height && y2 > view.height)) continue;
+      path.moveTo(x1, y1);
+      path.lineTo(x2, y2);
+    }
+    return path;
+  }
+
+  drawLandmarks({ xs, ys }) {
+    const { context, view } = this;
+    const base = Math.max(1.1, Math.min(2.4, 42 / Math.sqrt(xs.length)));
+    const scale = Math.max(0.7, Math.min(1, view.width / 560)) * Math.max(1, view.zoom) ** 0.4;
+    const radius = Math.min(4.5, base * scale);
+    context.strokeStyle = this.look.style.card;
+    context.lineWidth = Math.min(1.6, radius);
+    context.fillStyle = this.look.style.landmark;
+    context.globalAlpha = (this.model.landmarkAlpha || 0.8) * (this.dimmed ? 0.6 : 1);
+    const dots = this.discPath(xs, ys, radius);
+    context.stroke(dots);
+    context.fill(dots);
+    context.globalAlpha = 1;
+  }
+
+  // Discs in view as one path, which is drawn much faster than each of them.
+  discPath(xs, ys, radius) {
+    const { view } = this;
+    const path = new Path2D();
+    for (let place = 0; place < xs.length; place++) {
+      const x = view.x(xs[place]);
+      const y = view.y(ys[place]);
+      if (!(x > -radius && y > -radius && x < view.width + radius && y < view.height + radius)) continue;
+      path.moveTo(x + radius, y);
+      path.arc(x, y, radius, 0, 2 * Math.PI);
+    }
+    return path;
+  }
+
+  drawSelected() {
+    if (!this.look.count) return;
+    const { xs, ys } = this.model.points();
+    const members = this.look.selectedPoints;
+    this.context.fillStyle = this.look.style.pick;
+    this.context.globalAlpha = members.length > 5000 ? 0.7 : 0.9;
+    this.drawMarks(members, xs, ys, Math.max(2.2, this.pointSize(xs.length)));
+    this.context.globalAlpha = 1;
+  }
+
+  drawHovered() {
+    const point = this.look.hovered;
+    if (point < 0) return;
+    const { xs, ys } = this.model.points();
+    this.context.strokeStyle = this.look.style.ink;
+    this.context.lineWidth = 2;
+    this.context.beginPath();
+    this.context.arc(this.view.x(xs[point]), this.view.y(ys[point]), 7, 0, 2 * Math.PI);
+    this.context.stroke();
+  }
+
+  drawAxes([across, up]) {
+    const { context, view } = this;
+    const valueX = (px) => (px - view.bx) / view.kx;
+    const valueY = (py) => (py - view.by) / view.ky;
+    context.font = "11px system-ui, sans-serif";
+    context.strokeStyle = this.look.style.card;
+    context.lineWidth = 3;
+    context.lineJoin = "round";
+    // Letters with a rim of paper, to be read on any colour.
+    const write = (text, x, y) => {
+      context.strokeText(text, x, y);
+      context.fillText(text, x, y);
+    };
+    context.fillStyle = this.look.style.soft;
+    context.textAlign = "center";
+    for (const tick of niceTicks(valueX(0), valueX(view.width), view.width / 110)) {
+      const x = view.x(tick);
+      if (x > 40 && x < view.width - 24) write(short(tick), x, view.height - 8);
+    }
+    context.textAlign = "left";
+    for (const tick of niceTicks(valueY(view.height), valueY(0), view.height / 80)) {
+      const y = view.y(tick);
+      if (y > 34 && y < view.height - 26) write(short(tick), 7, y + 4);
+    }
+    context.fillStyle = this.look.style.ink;
+    write(`↑ ${up}`, 8, 17);
+    context.textAlign = "right";
+    write(`${across} →`, view.width - 8, view.height - 24);
+  }
+
+  drawOutline() {
+    const { context } = this;
+    context.beginPath();
+    this.outline.forEach(([x, y]) => context.lineTo(x, y));
+    context.closePath();
+    context.fillStyle = this.look.style.pick;
+    context.globalAlpha = 0.12;
+    context.fill();
+    context.globalAlpha = 1;
+    context.strokeStyle = this.look.style.pick;
+    context.lineWidth = 1.5;
+    context.stroke();
+  }
+
+  // Points whose places on the canvas pass a test.
+  pointsWhere(test) {
+    const { xs, ys } = this.model.points();
+    const found = [];
+    for (let point = 0; point < xs.length; point++) {
+      if (test(this.view.x(xs[point]), this.view.y(ys[point]))) found.push(point);
+    }
+    return found;
+  }
+
+  nearestPoint(px, py, reach) {
+    const { xs, ys } = this.model.points();
+    let nearest = -1;
+    let least = reach * reach;
+    for (let point = 0; point < xs.length; point++) {
+      const dx = this.view.x(xs[point]) - px;
+      const dy = this.view.y(ys[point]) - py;
+      if (dx * dx + dy * dy < least) {
+        least = dx * dx + dy * dy;
+        nearest = point;
+      }
+    }
+    return nearest;
+  }
+}

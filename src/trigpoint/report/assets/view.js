@@ -1,0 +1,77 @@
+// Where values come to lie on a canvas: x * kx + bx, and the same upwards for y.
+
+const PADDING = { left: 22, right: 22, top: 22, bottom: 22 };
+// Room for the numbers along the axes, and for the buttons.
+const AXES_PADDING = { left: 54, right: 54, top: 34, bottom: 44 };
+const NARROW_PADDING = { left: 40, right: 26, top: 52, bottom: 42 };
+const NARROW = 420;
+const LEAST_ZOOM = 0.5;
+const MOST_ZOOM = 400;
+
+class View {
+  constructor() {
+    this.kx = this.ky = 1;
+    this.bx = this.by = 0;
+    this.width = this.height = 1;
+    this.homeScale = 1;
+  }
+
+  // Show all of the bounds; with equal scales, a unit is as long across as up.
+  fit({ low, high }, width, height, equal, padding = PADDING) {
+    this.width = width;
+    this.height = height;
+    const extent = low.map((value, axis) => high[axis] - value || 1);
+    let kx = (width - padding.left - padding.right) / extent[0];
+    let ky = (height - padding.top - padding.bottom) / extent[1];
+    if (equal) kx = ky = Math.min(kx, ky);
+    this.kx = this.homeScale = kx;
+    this.ky = -ky;
+    this.bx = (padding.left + width - padding.right) / 2 - (kx * (low[0] + high[0])) / 2;
+    this.by = (padding.top + height - padding.bottom) / 2 + (ky * (low[1] + high[1])) / 2;
+  }
+
+  get zoom() {
+    return this.kx / this.homeScale;
+  }
+
+  x(value) {
+    return value * this.kx + this.bx;
+  }
+
+  y(value) {
+    return value * this.ky + this.by;
+  }
+
+  move(dx, dy) {
+    this.bx += dx;
+    this.by += dy;
+  }
+
+  // Zoom around a place on the canvas, which stays where it is.
+  zoomAt(px, py, factor) {
+    const zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, this.zoom * factor));
+    const applied = zoom / this.zoom;
+    this.kx *= applied;
+    this.ky *= applied;
+    this.bx = px - (px - this.bx) * applied;
+    this.by = py - (py - this.by) * applied;
+  }
+
+  // Another size of the canvas: what was in the middle stays there.
+  resize(width, height) {
+    this.bx += (width - this.width) / 2;
+    this.by += (height - this.height) / 2;
+    this.width = width;
+    this.height = height;
+  }
+}
+
+// Round values, a few of them, between the ends of an axis.
+function niceTicks(low, high, count) {
+  const rough = (high - low) / count;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * unit).find((size) => size >= rough);
+  const ticks = [];
+  for (let tick = Math.ceil(low / step); tick * step <= high; tick++) ticks.push(tick * step);
+  return ticks;
+}

@@ -1,0 +1,228 @@
+"""Joining content, markup, style and script into one file."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from trigpoint.report.charts import curve_chart, spectrum_chart
+from trigpoint.report.columns import Column, number_column
+from trigpoint.report.content import Content
+from trigpoint.report.density import DensityImage
+from trigpoint.report.neighborhoods import Neighborhood
+from trigpoint.report.packing import Packed, smallest
+from trigpoint.report.suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
+
+_SCRIPTS = (
+    "data.js",
+    "colors.js",
+    "view.js",
+    "panel.js",
+    "gestures.js",
+    "neighborhoods.js",
+    "page.js",
+)
+
+# Edges that are drawn, of the graph and of each neighbourhood to compare: ordinary and odd ones.
+_GRAPH_EDGES = (40_000, 20_000)
+_COMPARED_EDGES = (10_000, 6_000)
+
+# Distances mean something in these embeddings, so that both axes have one scale.
+_EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA")
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+def page(content: Content) -> str:
+    """Return the whole page as text."""
+    packed = Packed()
+    facts = json.dumps(_facts(content, packed), allow_nan=False, separators=(",", ":"))
+    script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    slots = {
+        "title": escape(content.title),
+        "lead": _lead(content),
+        "figures": _figures(content),
+        "script_hash": digest,
+        "style": _asset("page.css"),
+        "script": script,
+        # Nothing in the data can end the element that it is in.
+        "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        "arrays": packed.text(),
+        "spectrum": spectrum_chart(content.eigenvalues),
+        "spectrum_note": _spectrum_note(content),
+        "curve": _curve(content),
+        "graph_note": escape(_graph_note(content)),
+        "notes": "".join(f"<p class=note>{escape(n)}</p>" for n in content.neighborhoods.notes),
+        "parameters": _table(content.parameters),
+        "seconds": _table({k: f"{v:.2f} s" for k, v in content.seconds.items()}),
+        "versions": _table(content.versions),
+    }
+    return _SLOT.sub(lambda slot: slots[slot[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return files("trigpoint.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _facts(content: Content, packed: Packed) -> dict[str, Any]:
+    k = content.n_landmarks
+    n_sampled = len(content.cells)
+    return {
+        "method": content.method,
+        "points": content.n_points,
+        "sampled": n_sampled,
+        "landmarks": k,
+        # Values of landmarks follow those of the sample, unless they are the sample.
+        "firstLandmark": 0 if content.n_points is None else n_sampled,
+        "equalScales": content.method in _EQUAL_SCALES,
+        "components": content.n_components,
+        "rows": None if content.rows is None else packed.add(content.rows.astype(np.uint32)),
+        "cells": packed.add(smallest(content.cells)),
+        "coordinates": [_column(column, packed) for column in content.coordinates],
+        "columns": [_column(column, packed) for column in content.columns],
+        "firstColumns": content.first_columns,
+        "derived": [_column(column, packed) for column in content.derived],
+        "colors": [_column(column, packed) for column in content.colors],
+        "images": [_image(image, packed) for image in content.images],
+        "graph": None if content.edges is None else _edges(content.edges, packed, _GRAPH_EDGES),
+        "neighborhoods": [_compared(one, packed) for one in content.neighborhoods.embeddings],
+    }
+
+
+def _column(column: Column, packed: Packed) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "codes": packed.add(column.codes),
+        "range": [column.low, column.high],
+        "colorRange": [column.color_low, column.color_high],
+        "labels": column.labels,
+    }
+
+
+def _image(image: DensityImage, packed: Packed) -> dict[str, Any]:
+    """Counts become one of 255 levels of their logarithm; 0 is left for cells without points."""
+    most = int(image.counts.max())
+    levels = np.ceil(255 * np.log1p(image.counts) / np.log1p(max(most, 1)))
+    return {
+        "axes": image.axes,
+        "low": image.low.tolist(),
+        "high": image.high.tolist(),
+        "height": image.counts.shape[0],
+        "width": image.counts.shape[1],
+        "levels": packed.add(levels.astype(np.uint8)),
+        "most": most,
+        "outside": image.outside,
+    }
+
+
+def _edges(edges: JudgedEdges, packed: Packed, most: tuple[int, int]) -> dict[str, Any]:
+    drawn = np.sort(
+        np.concatenate(
+            [
+                _thinned(np.flatnonzero(edges.kinds == ORDINARY), most[0]),
+                _thinned(np.flatnonzero(edges.kinds != ORDINARY), most[1]),
+            ]
+        )
+    )
+    return {
+        "ends": packed.add(smallest(edges.ends[drawn])),
+        "kinds": packed.add(edges.kinds[drawn]),
+        "total": len(edges.kinds),
+        "shortcuts": edges.count(SHORTCUT),
+        "bridges": edges.count(BRIDGE),
+    }
+
+
+def _thinned(places: np.ndarray, most: int) -> np.ndarray:
+    if len(places) <= most:
+        return places
+    return places[np.linspace(0, len(places) - 1, most).astype(np.int64)]
+
+
+def _compared(one: Neighborhood, packed: Packed) -> dict[str, Any]:
+    names = ("coordinate 1", "coordinate 2")
+    columns = [number_column(name, one.coordinates[:, j]) for j, name in enumerate(names)]
+    return {
+        "metric": one.metric,
+        "neighbors": one.n_neighbors,
+        "coordinates": [_column(column, packed) for column in columns],
+        "graph": _edges(one.edges, packed, _COMPARED_EDGES),
+    }
+
+
+def _lead(content: Content) -> str:
+    columns = f"{content.n_features:,} column{'s' * (content.n_features != 1)}"
+    to = f"{content.n_components} coordinate{'s' * (content.n_components != 1)}"
+    if content.n_points is None:
+        text = f"{content.n_landmarks:,} landmarks, from {columns} to {to}. No points were passed."
+    else:
+        text = (
+            f"{content.n_points:,} points, from {columns} to {to}, by way of "
+            f"{content.n_landmarks:,} landmarks."
+        )
+    return escape(text)
+
+
+def _figures(content: Content) -> str:
+    figures = [("points", "&ndash;" if content.n_points is None else _number(content.n_points))]
+    figures.append(("landmarks", _number(content.n_landmarks)))
+    if content.covering_radius is not None:
+        figures.append(("covering radius", f"{content.covering_radius:.3g}"))
+    if content.cell_sizes is not None:
+        figures.append(("points per landmark", _number(int(np.median(content.cell_sizes)))))
+    if content.edges is not None:
+        figures.append(("edges", _number(len(content.edges.kinds))))
+        figures.append(("suspected shortcuts", _number(content.edges.count(SHORTCUT))))
+        figures.append(("bridges", _number(content.edges.count(BRIDGE))))
+    figures.append(("seconds to fit", f"{_fit_seconds(content):.2f}"))
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
+
+
+def _fit_seconds(content: Content) -> float:
+    return sum(spent for stage, spent in content.seconds.items() if stage != "extension")
+
+
+def _number(count: int) -> str:
+    return f"{count:,}"
+
+
+def _graph_note(content: Content) -> str:
+    if content.edges is None:
+        return "This method compares all landmarks and has no graph."
+    if not content.covariances:
+        return (
+            "There are no local covariances, so an edge is suspected only where its ends have no "
+            "neighbour in common."
+        )
+    return (
+        "An edge is suspected of being a shortcut when its Bhattacharyya distance is more than "
+        "three times the median edge's, also for its length, or its ends have no neighbour in "
+        f"common. Covariances: {content.covariances}."
+    )
+
+
+def _spectrum_note(content: Content) -> str:
+    gap = content.eigenvalues.gap
+    where = "no gap stands out" if gap is None else f"the widest gap comes after {gap}"
+    return escape(f"Of the {content.eigenvalues.meaning}; filled ones are coordinates; {where}.")
+
+
+def _curve(content: Content) -> str:
+    if content.curve is None:
+        return '<p class="note">Not measured: it needs the points, and at least 20 of them.</p>'
+    return curve_chart(content.curve, content.n_landmarks)
+
+
+def _table(rows: Mapping[str, str]) -> str:
+    lines = "".join(
+        f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table>{lines}</table>"

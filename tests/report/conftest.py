@@ -1,0 +1,47 @@
+"""Fixtures for reports: small models, a page, and a browser to open it in."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+
+
+@pytest.fixture(scope="session")
+def hostile() -> str:
+    """A label that would run as a script if it were taken for markup."""
+    return "</script><img src=x onerror=\"document.title='injected'\">"
+
+
+@pytest.fixture(scope="session")
+def fitted(roll):
+    """Laplacian eigenmaps of a Swiss roll, to three coordinates."""
+    X, _ = roll
+    return tp.LaplacianEigenmaps(n_components=3, landmarks=150, random_state=0).fit(X)
+
+
+@pytest.fixture(scope="session")
+def written(fitted, roll, hostile, tmp_path_factory) -> Path:
+    """A page with all that a page can have, hostile labels included."""
+    X, intrinsic = roll
+    parts = np.where(intrinsic[:, 0] > np.median(intrinsic[:, 0]), "outer", hostile)
+    path = tmp_path_factory.mktemp("report") / "roll.html"
+    colors = {"part": parts, "arc length": intrinsic[:, 0], hostile: intrinsic[:, 1]}
+    return fitted.report(path, X, color=colors, title=hostile, sample=2000)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium without a window, or a skip that says why there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        # In a container there is no user to protect, and often a small /dev/shm.
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield started
+        started.close()

@@ -1,0 +1,355 @@
+"""The page in a browser: it opens offline, and each control does what it says."""
+
+import pytest
+
+
+@pytest.fixture
+def open_page(browser, written):
+    """Open the page in a window of its own; nothing may be asked of a network, nothing may fail."""
+    contexts, problems = [], []
+
+    def opened(path=written, **options):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: asked(request.url))
+        page.goto(path.as_uri())
+        settle(page)
+        return page
+
+    def asked(url):
+        if not url.startswith("file:"):
+            problems.append(f"request: {url}")
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(open_page):
+    """The page in a wide window, in light colours."""
+    return open_page(color_scheme="light")
+
+
+def settle(page):
+    """Wait until what was asked to be drawn is on the canvas, in full."""
+    page.wait_for_timeout(200)
+    page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def state(page):
+    return page.evaluate("trigpoint.state()")
+
+
+def pixels(page, canvas):
+    settle(page)
+    return page.evaluate(f"document.getElementById('{canvas}').toDataURL()")
+
+
+def box(page, canvas):
+    page.locator(f"#{canvas}").scroll_into_view_if_needed()
+    found = page.locator(f"#{canvas}").bounding_box()
+    return found["x"], found["y"], found["width"], found["height"]
+
+
+def drag(page, canvas, places, *, key=None):
+    """Press at the first place, given as shares of the canvas, and release at the last."""
+    x, y, width, height = box(page, canvas)
+    path = [(x + across * width, y + down * height) for across, down in places]
+    if key:
+        page.keyboard.down(key)
+    page.mouse.move(*path[0])
+    page.mouse.down()
+    for place in path[1:]:
+        page.mouse.move(*place, steps=4)
+    page.mouse.up()
+    if key:
+        page.keyboard.up(key)
+
+
+def test_it_opens_and_says_what_it_shows(page, hostile):
+    assert page.title() == hostile
+    assert page.locator("img").count() == 0
+    assert page.locator("h1").inner_text() == hostile
+    shown = page.locator("#shown").inner_text()
+    assert shown.startswith("All 3,000 points count in the density. 2,000 of them")
+    assert page.locator("#selected").inner_text() == "Nothing selected"
+    assert page.locator("#color optgroup").count() == 4
+
+
+def test_wheel_and_drag_zoom_and_move(page):
+    before = pixels(page, "embedding")
+    x, y, width, height = box(page, "embedding")
+    page.mouse.move(x + width / 3, y + height / 2)
+    page.mouse.wheel(0, -300)
+    zoomed = state(page)["views"]["embedding"]
+    assert zoomed["zoom"] > 1.3
+    drag(page, "embedding", [(0.5, 0.5), (0.6, 0.4)])
+    moved = state(page)["views"]["embedding"]
+    assert moved["zoom"] == zoomed["zoom"]
+    assert moved["x"] == pytest.approx(zoomed["x"] + 0.1 * width, abs=2)
+    assert moved["y"] == pytest.approx(zoomed["y"] - 0.1 * height, abs=2)
+    assert pixels(page, "embedding") != before
+    page.get_by_role("button", name="See everything: embedding").click()
+    assert state(page)["views"]["embedding"]["zoom"] == 1
+    assert pixels(page, "embedding") == before
+
+
+def test_what_the_pointer_is_at_stays_there_while_zooming(page):
+    x, y, _, _ = box(page, "embedding")
+    place = page.evaluate("trigpoint.placeOf('embedding', 7)")
+    page.mouse.move(x + place[0], y + place[1])
+    page.mouse.wheel(0, -400)
+    settle(page)
+    after = page.evaluate("trigpoint.placeOf('embedding', 7)")
+    assert after == pytest.approx(place, abs=2)
+
+
+def test_two_fingers_zoom(open_page):
+    page = open_page(has_touch=True)
+    x, y, width, height = box(page, "embedding")
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind, spread):
+        points = (
+            []
+            if spread is None
+            else [
+                {"x": x + width / 2 - spread, "y": y + height / 2, "id": 1},
+                {"x": x + width / 2 + spread, "y": y + height / 2, "id": 2},
+            ]
+        )
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 40)
+    for spread in (50, 60, 80):
+        touch("touchMove", spread)
+    touch("touchEnd", None)
+    settle(page)
+    assert state(page)["views"]["embedding"]["zoom"] == pytest.approx(2, rel=0.05)
+
+
+def test_keys_zoom_move_and_reset(page):
+    page.locator("#embedding").focus()
+    page.keyboard.press("+")
+    view = state(page)["views"]["embedding"]
+    assert view["zoom"] == pytest.approx(1.4)
+    page.keyboard.press("ArrowRight")
+    assert state(page)["views"]["embedding"]["x"] == pytest.approx(view["x"] - 40)
+    page.keyboard.press("ArrowUp")
+    assert state(page)["views"]["embedding"]["y"] == pytest.approx(view["y"] + 40)
+    page.keyboard.press("-")
+    assert state(page)["views"]["embedding"]["zoom"] == pytest.approx(1)
+    page.keyboard.press("0")
+    assert state(page)["views"]["original"]["zoom"] == 1
+
+
+def test_zoom_buttons(page):
+    page.get_by_role("button", name="Zoom in: original coordinates").click()
+    assert state(page)["views"]["original"]["zoom"] == pytest.approx(1.6)
+    page.get_by_role("button", name="Zoom out: original coordinates").click()
+    assert state(page)["views"]["original"]["zoom"] == pytest.approx(1)
+
+
+def test_rectangle_in_the_embedding_selects_in_both_panels(page):
+    before = pixels(page, "original")
+    page.get_by_role("radio", name="Rectangle").check()
+    drag(page, "embedding", [(0.1, 0.1), (0.5, 0.9)])
+    chosen = page.evaluate("trigpoint.selectedPoints()")
+    places = page.evaluate(
+        "[...Array(2000).keys()].map((point) => trigpoint.placeOf('embedding', point))"
+    )
+    _, _, width, height = box(page, "embedding")
+    inside = [
+        point
+        for point, (x, y) in enumerate(places)
+        if 0.1 * width <= x <= 0.5 * width and 0.1 * height <= y <= 0.9 * height
+    ]
+    assert 50 < len(chosen) < 1950
+    assert abs(len(set(inside) ^ set(chosen))) <= 10
+    text = page.locator("#selected").inner_text()
+    assert text.startswith(f"{len(chosen):,} sampled points selected, about ")
+    assert pixels(page, "original") != before
+    page.get_by_role("button", name="Clear selection").click()
+    assert state(page)["selected"] == 0
+    assert pixels(page, "original") == before
+
+
+def test_lasso_in_the_original_columns_selects_and_shift_adds(page):
+    before = pixels(page, "embedding")
+    page.get_by_role("radio", name="Lasso").check()
+    drag(page, "original", [(0.1, 0.1), (0.5, 0.1), (0.5, 0.9), (0.1, 0.9)])
+    first = set(page.evaluate("trigpoint.selectedPoints()"))
+    assert first
+    assert pixels(page, "embedding") != before
+    drag(page, "original", [(0.5, 0.1), (0.9, 0.1), (0.9, 0.9), (0.5, 0.9)], key="Shift")
+    both = set(page.evaluate("trigpoint.selectedPoints()"))
+    assert first < both
+    page.locator("#original").focus()
+    page.keyboard.press("Escape")
+    assert state(page)["selected"] == 0
+
+
+def test_what_is_in_view_can_be_selected_without_a_pointer(page):
+    page.get_by_role("button", name="Select what is in view").focus()
+    page.keyboard.press("Enter")
+    assert state(page)["selected"] == 2000
+    page.locator("#embedding").focus()
+    for _ in range(2):
+        page.keyboard.press("+")
+    page.get_by_role("button", name="Select what is in view").press("Enter")
+    assert 0 < state(page)["selected"] < 2000
+
+
+def test_colours_and_their_legend(page, hostile):
+    assert state(page)["colorName"] == "part"
+    assert page.locator("#legend button").all_inner_texts() == [hostile, "outer"]
+    page.locator("#legend button").last.click()
+    assert state(page)["selected"] == pytest.approx(1000, abs=100)
+    page.get_by_role("button", name="Clear selection").click()
+    seen = {pixels(page, "embedding")}
+    for name in ("point density", "landmark cell", "arc length", "column 1", "coordinate 1"):
+        page.select_option("#color", label=name)
+        assert state(page)["colorName"] == name
+        seen.add(pixels(page, "embedding"))
+    assert len(seen) == 6
+    assert page.locator("#legend .ramp").count() == 1
+
+
+def test_landmarks_and_graph_are_switched(page):
+    plain = pixels(page, "embedding")
+    page.get_by_role("checkbox", name="Graph").check()
+    assert page.locator("#edge-key").is_visible()
+    with_graph = pixels(page, "embedding")
+    page.get_by_role("checkbox", name="Graph").uncheck()
+    page.get_by_role("checkbox", name="Landmarks").uncheck()
+    without = pixels(page, "embedding")
+    assert len({plain, with_graph, without}) == 3
+    assert not page.locator("#edge-key").is_visible()
+
+
+def test_axes_and_columns_are_chosen(page):
+    first = pixels(page, "embedding")
+    page.get_by_label("Coordinate up").select_option(label="coordinate 3")
+    assert state(page)["axes"] == [0, 2]
+    assert pixels(page, "embedding") != first
+    page.get_by_label("Coordinate across").select_option(label="coordinate 3")
+    assert state(page)["axes"] == [2, 0]
+    original = pixels(page, "original")
+    page.get_by_label("Column up").select_option(label="column 1")
+    assert state(page)["columns"][1] == 1
+    assert pixels(page, "original") != original
+
+
+def test_three_coordinates_turn(page):
+    page.get_by_label("3-D").check()
+    first = pixels(page, "embedding")
+    turned = state(page)["turned"]
+    drag(page, "embedding", [(0.4, 0.5), (0.6, 0.5)])
+    assert state(page)["turned"][0] > turned[0] + 0.5
+    assert state(page)["views"]["embedding"]["zoom"] == 1
+    assert pixels(page, "embedding") != first
+    assert page.locator("#axis-x").is_disabled()
+
+
+def test_neighbourhoods_are_switched(page):
+    page.locator("#compared").scroll_into_view_if_needed()
+    start = pixels(page, "compared")
+    page.get_by_role("radio", name="Euclidean").check()
+    page.get_by_role("radio", name="100").check()
+    page.wait_for_timeout(500)
+    assert state(page)["neighborhood"] == {"metric": "euclidean", "neighbors": 100}
+    counts = page.locator("#compare-counts").inner_text()
+    assert "Euclidean, 100 neighbours" in counts
+    assert " suspected shortcuts, 0 bridges" in counts
+    assert pixels(page, "compared") != start
+    thumbnail = page.locator("#thumbnails button").first
+    thumbnail.focus()
+    page.keyboard.press("Enter")
+    assert thumbnail.get_attribute("aria-pressed") == "true"
+    assert state(page)["neighborhood"] == {"metric": "bhattacharyya", "neighbors": 10}
+    assert page.get_by_role("radio", name="Bhattacharyya").is_checked()
+
+
+def test_dark_and_light(open_page):
+    page = open_page(color_scheme="dark")
+    button = page.get_by_role("button", name="Dark colours")
+    assert button.get_attribute("aria-pressed") == "true"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark, drawn = page.evaluate(paper), pixels(page, "embedding")
+    button.click()
+    assert state(page)["theme"] == "light"
+    assert button.get_attribute("aria-pressed") == "false"
+    assert page.evaluate(paper) != dark
+    assert pixels(page, "embedding") != drawn
+    page.emulate_media(color_scheme="light")
+    # Changes that follow each other within a frame would pass for none.
+    settle(page)
+    page.emulate_media(color_scheme="dark")
+    settle(page)
+    assert state(page)["theme"] == "dark"
+
+
+def test_a_point_under_the_pointer_is_described(page):
+    x, y, _, _ = box(page, "original")
+    place = page.evaluate("trigpoint.placeOf('original', 5)")
+    page.mouse.move(x + place[0] + 1, y + place[1])
+    tip = page.locator("#original-plot .tip")
+    assert tip.is_visible()
+    assert tip.inner_text().startswith("row ")
+    assert "column 0: " in tip.inner_text()
+
+
+def test_every_control_is_reached_by_tab_in_order(page):
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name = page.evaluate(
+            "document.activeElement.id || document.activeElement.value"
+            " || document.activeElement.getAttribute('aria-label')"
+            " || document.activeElement.textContent.slice(0, 40)"
+        )
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        reached.append(name)
+        outline = page.evaluate(
+            "(() => { const e = document.activeElement;"
+            " const seen = e.matches('.segments input') ? e.nextElementSibling : e;"
+            " return getComputedStyle(seen).outlineStyle; })()"
+        )
+        assert outline != "none", name
+    wanted = ["theme", "move", "color", "show-graph", "outer", "axis-x", "three", "embedding"]
+    wanted += ["original", "select-view", "compared"]
+    order = [reached.index(name) for name in wanted]
+    assert order == sorted(order)
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button, select, input, canvas[tabindex]')].filter((e) =>"
+        " !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).length"
+    )
+    assert unnamed == 0
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_narrow_windows_do_not_scroll_sideways(open_page, width):
+    page = open_page(viewport={"width": width, "height": 640}, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    _, _, canvas_width, _ = box(page, "embedding")
+    assert canvas_width > 0.8 * width - 20
+
+
+def test_landmarks_alone(open_page, fitted, tmp_path):
+    page = open_page(fitted.report(tmp_path / "alone.html", neighborhoods=(10,)))
+    assert "landmarks alone" in page.locator("#shown").inner_text()
+    page.get_by_role("button", name="Select what is in view").click()
+    assert page.locator("#selected").inner_text() == "150 landmarks selected"
+    page.get_by_role("checkbox", name="Graph").check()
+    settle(page)
