@@ -169,7 +169,7 @@ def _best_rank(X: np.ndarray, counts: list[int], bandwidth: float) -> np.ndarray
 
     K = gaussian_kernel(X.astype(np.float32), bandwidth).astype(np.float32)
     # Numbers too small to be normal would slow the products down a hundredfold.
-    K[K < np.finfo(np.float32).tiny] = 0
+    K[np.finfo(np.float32).tiny > K] = 0
     rank = int(1.2 * max(counts)) + 20
     basis = np.random.default_rng(0).standard_normal((len(X), rank), dtype=np.float32)
     for _ in range(3):

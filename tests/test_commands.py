@@ -22,6 +22,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, intrinsic = tp.datasets.make_swiss_roll(2000, dtype=np.float32, random_state=0)
     np.save("roll.npy", X)
+    (tmp_path / "empty.npy").write_bytes(b"")
     np.savez("labelled.npz", X=X, y=(intrinsic[:, 0] > 50).astype(int))
     lines = [f"{x},{y},{z},point" for x, y, z in X.tolist()]
     (tmp_path / "roll.csv").write_text("east,north,up,name\n" + "\n".join(lines) + "\n")
@@ -80,6 +81,20 @@ def test_options_reach_the_model(folder, arguments, kind, parameters):
     assert type(model).__name__ == kind
     assert parameters.items() <= model.get_params().items()
     assert model.landmarks.refine is ("--refine" in arguments)
+
+
+def test_auto_as_a_person_would_run_it(folder):
+    """In a process of its own: progress on standard error is part of it."""
+    command = [sys.executable, "-m", "trigpoint", "select", "roll.npy", "-k", "auto"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert 10 < len(done.stdout.splitlines()) < 2000
+
+
+def test_the_number_of_landmarks_fits_few_points(folder, capsys):
+    np.save("few.npy", np.load("roll.npy")[:40])
+    assert run("embed", "few.npy", "-o", "Y.npy", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["landmarks"] == 20
 
 
 def test_json_is_all_that_is_printed(folder, capsys):
@@ -143,6 +158,36 @@ def test_transform_takes_the_columns_that_the_model_knows(folder):
     np.testing.assert_array_equal(np.load("again.npy"), np.load("Y.npy"))
 
 
+def test_evaluate_takes_columns_by_name(folder, capsys):
+    arguments = ["--columns", "east,north,up", "-o", "Y.npy", "--save", "m.trig", "-k", "60"]
+    assert run("embed", "roll.csv", *arguments) == 0
+    columns = np.load("roll.npy")[:, [2, 0, 1]]
+    lines = "\n".join(f"{a},{b},{c}" for a, b, c in columns.tolist())
+    (folder / "turned.csv").write_text(f"up,east,north\n{lines}\n")
+    capsys.readouterr()
+    found = []
+    for name in ("roll.csv", "turned.csv"):
+        assert run("evaluate", "m.trig", name, "--json") == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        found.append(json.loads(out)["trace_error"])
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_labels_from_a_column(folder, capsys):
+    embed("--save", "m.trig")
+    capsys.readouterr()
+    assert run("evaluate", "m.trig", "roll.npy", "--labels", "roll.csv::name", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["nearest_neighbor_accuracy"] == 1.0
+
+
+def test_a_reader_that_has_seen_enough(folder):
+    command = f"{sys.executable} -m trigpoint info roll.npy --json | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout == "{\n"
+    assert "Traceback" not in done.stderr
+
+
 def test_info_of_points_and_of_a_model(folder, capsys):
     assert main(["info", "roll.npy"]) == 0
     out = capsys.readouterr().out
@@ -156,6 +201,8 @@ def test_info_of_points_and_of_a_model(folder, capsys):
     capsys.readouterr()
     assert main(["info", "m.trig"]) == 0
     assert "LaplacianEigenmaps, 2 coordinates from 100 landmarks" in capsys.readouterr().out
+    os.rename("m.trig", "m.model")
+    assert main(["info", "m.model"]) == 0
 
 
 def test_help_shows_examples(capsys):
@@ -192,7 +239,21 @@ REFUSED = {
     ),
     "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "suffix that is not known"),
     "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "write to another file"),
-    "too many": (["select", "roll.npy", "-k", "9999"], "n_landmarks=9999 is too large"),
+    "model over points": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--save", "roll.npy", "--force"],
+        "roll.npy is being read",
+    ),
+    "over the model": (
+        ["transform", "m.trig", "roll.npy", "-o", "m.trig", "--force"],
+        "m.trig is being read",
+    ),
+    "a folder": (["embed", "roll.npy", "-o", "."], ". is a folder"),
+    "no labels": (["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"], "no file none.npy"),
+    "empty labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "empty.npy"],
+        "empty.npy holds no labels",
+    ),
+    "too many": (["select", "roll.npy", "-k", "9999"], "--landmarks=9999 is too large"),
     "same twice": (
         ["embed", "roll.npy", "-o", "Y.npy", "--save", "Y.npy"],
         "two of the files to write are the same",
@@ -201,7 +262,10 @@ REFUSED = {
         ["embed", "roll.npy", "-o", "Y.npy", "--method", "kernel-pca", "--graph", "euclidean"],
         "--graph has no meaning for --method kernel-pca",
     ),
-    "no model": (["transform", "roll.npy", "roll.npy", "-o", "Z.npy"], "roll.npy is not a whole"),
+    "no model": (
+        ["transform", "roll.npy", "roll.npy", "-o", "Z.npy"],
+        "roll.npy is no file that trigpoint saved",
+    ),
     "labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "labelled.npz::z"],
         "labelled.npz has no array 'z': choose from X, y",
@@ -241,7 +305,7 @@ def test_missing_values_are_refused_with_their_rows(folder, capsys):
     X[[3, 44], 1] = np.nan
     np.save("holes.npy", X)
     assert run("embed", "holes.npy", "-o", "Y.npy", "-k", "50") == FAILED
-    assert "holes.npy contains NaN in row 3, column 1; so do rows 44" in said(capsys)
+    assert "holes.npy contains NaN in row 3, column 1; also in rows 44" in said(capsys)
     assert not (folder / "Y.npy").exists()
 
 
@@ -259,7 +323,7 @@ def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
     monkeypatch.setattr("trigpoint.files.sinks.NpySink.write", full)
     assert embed() == FAILED
     assert said(capsys) == "No space left on device"
-    assert sorted(os.listdir()) == ["labelled.npz", "roll.csv", "roll.npy"]
+    assert sorted(os.listdir()) == ["empty.npy", "labelled.npz", "roll.csv", "roll.npy"]
 
 
 def test_debug_shows_where(folder, capsys):

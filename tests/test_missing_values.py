@@ -9,9 +9,11 @@ from trigpoint.checks import refuse_non_finite
 def test_rows_are_named():
     X = np.zeros((100, 3))
     X[[7, 30, 31], [2, 0, 1]] = np.nan
-    with pytest.raises(ValueError, match=r"X contains NaN in row 7, column 2; so do rows 30, 31:"):
+    with pytest.raises(
+        ValueError, match=r"X contains NaN in row 7, column 2; also in rows 30, 31:"
+    ):
         refuse_non_finite(X, "X")
-    message = r"column 'up'; so do rows 1030, 1031:"
+    message = r"column 'up'; also in rows 1030, 1031:"
     with pytest.raises(ValueError, match=message):
         refuse_non_finite(X, "X", ["east", "north", "up"], 1000)
 

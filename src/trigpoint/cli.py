@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import re
 import sys
 import traceback
@@ -15,7 +16,16 @@ from trigpoint.commands.common import FAILED, INTERRUPTED, CommandError, Result
 COMMANDS = (embed, select, transform, evaluate, info, demo, reproduce)
 
 # What wrong input, a full disk or a missing library raise; anything else is a mistake of ours.
-_EXPECTED = (CommandError, ValueError, TypeError, OSError, ImportError, MemoryError)
+_EXPECTED = (CommandError, ValueError, TypeError, OSError, EOFError, ImportError, MemoryError)
+
+# What is an argument in a program is an option here.
+_OPTIONS = {
+    "n_landmarks": "--landmarks",
+    "n_components": "--components",
+    "n_neighbors": "--neighbors",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+}
 
 _EXIT_CODES = """
 exit codes:
@@ -37,22 +47,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A line instead of a place in the code, which is not the reader's.
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             result = options.run(options)
+        if not isinstance(result, Result):
+            return int(result)
+        result.show(as_json=options.json)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("\ntrigpoint: interrupted; nothing was left half-written", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough.
-        sys.stderr.close()
+        # Whoever read the output has seen enough; Python would complain of it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except _EXPECTED as error:
         if options.debug:
             traceback.print_exc()
         print(f"trigpoint: {_said(error)}", file=sys.stderr)
         return FAILED
-    if isinstance(result, Result):
-        result.show(as_json=options.json)
-        return 0
-    return int(result)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,9 +91,12 @@ def _said(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
         return f"{name}{error.strerror}"
-    # What is an argument in a program is an option here.
     said = str(error).replace("read_points(columns=...)", "--columns")
-    return re.sub(r"\bcolumns=(?=$|[\s,;])", "--columns", said) or type(error).__name__
+    said = re.sub(r"\bcolumns=(?=$|[\s,;])", "--columns", said)
+    said = re.sub(r"\bchoose one with key=, or as in", "choose one as in", said)
+    for name, option in _OPTIONS.items():
+        said = re.sub(rf"\b{name}\b(?=[= ])", option, said)
+    return said or type(error).__name__
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:

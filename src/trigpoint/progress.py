@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from numbers import Integral
 from time import monotonic
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
@@ -51,6 +51,10 @@ class TerminalReport:
         self._stage = ""
         self._since = self._last = 0.0
         self._done_before = 0
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Stay the one that writes to the stream: estimators are copied with their parameters."""
+        return self
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how much of a stage is done."""

@@ -126,7 +126,9 @@ def test_feature_names(tmp_path, points):
     assert read_points(points).feature_names is None
 
 
-@pytest.mark.parametrize("content", [",0,1\n0,.5,.6\n1,.7,.8\n", "x,1990\n.5,.6\n.7,.8\n"])
+@pytest.mark.parametrize(
+    "content", [",0,1\n0,.5,.6\n1,.7,.8\n", "x,1990\n.5,.6\n.7,.8\n", "0,1\n.5,.6\n.7,.8\n"]
+)
 def test_names_that_are_numbers(tmp_path, content):
     """What pandas writes for columns without names, and years."""
     (tmp_path / "a.csv").write_text(content)

@@ -116,8 +116,9 @@ def test_without_covariances_it_is_said_how_to_get_them(roll, kernel_pca):
     assert kernel_pca.covariances_ is None
     for source in (kernel_pca, tp.EfficientDPP(10).fit(roll[0]), tp.Uniform(10).fit(roll[0])):
         with pytest.raises(ValueError, match=r"no covariances: fit EfficientDPP\(covariance="):
-            plot.landmarks(source)
-        assert len(plot.landmarks(source, covariances=False).collections) == 1
+            plot.landmarks(source, covariances=True)
+        for covariances in (None, False):
+            assert len(plot.landmarks(source, covariances=covariances).collections) == 1
 
 
 def test_an_estimator_read_from_a_file_has_no_covariances(eigenmaps, tmp_path):
@@ -125,8 +126,8 @@ def test_an_estimator_read_from_a_file_has_no_covariances(eigenmaps, tmp_path):
     again = tp.load(tmp_path / "roll.trig")
     assert again.covariances_ is None
     with pytest.raises(ValueError, match="files of saved ones leave them out"):
-        plot.landmarks(again)
-    (marks,) = plot.landmarks(again, covariances=False).collections
+        plot.landmarks(again, covariances=True)
+    (marks,) = plot.landmarks(again).collections
     np.testing.assert_allclose(marks.get_offsets(), eigenmaps.landmarks_[:, :2])
 
 

@@ -2,18 +2,22 @@
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trigpoint.checks import check_count
-from trigpoint.files import PointSource, read_points
+from trigpoint.files import PointSource, read_points, refuse_same_file
 from trigpoint.progress import Report, TerminalReport, reporter
 
 # Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+# As the library has it.
+_LANDMARKS = 1000
 
 Commands = Any  # argparse has no public name for what holds subcommands.
 
@@ -85,9 +89,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "-k",
         "--landmarks",
         type=_landmarks,
-        default=1000,
         metavar="N",
-        help="number of landmarks, or auto (default: 1000)",
+        help="number of landmarks, or auto (default: 1000, or half of fewer than 2000 points)",
     )
     parser.add_argument(
         "--refine", action="store_true", help="better landmarks by exchanges after the draw; slower"
@@ -127,6 +130,14 @@ def _landmarks(text: str) -> int | str:
         ) from error
 
 
+def n_landmarks(options: argparse.Namespace, points: PointSource) -> int | str:
+    """Number of landmarks that was asked for, or one that fits the points."""
+    if options.landmarks is None:
+        return min(_LANDMARKS, max(2, points.shape[0] // 2))
+    chosen: int | str = options.landmarks
+    return chosen
+
+
 def count_argument(text: str) -> int:
     """Whole number, 1 or more."""
     try:
@@ -135,11 +146,14 @@ def count_argument(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more") from error
 
 
-def open_points(options: argparse.Namespace) -> PointSource:
-    """Open the points that were asked for; columns given as numbers may also be names."""
+def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
+    """Open the points that were asked for; columns given as numbers may also be names.
+
+    Of a table, without a choice, the columns that a `model` was fitted to, in their order.
+    """
     columns = options.columns
     if columns is None:
-        return read_points(options.input)
+        return _open_for(options.input, getattr(model, "feature_names_in_", None))
     try:
         return read_points(options.input, columns=columns)
     except ValueError:
@@ -154,21 +168,49 @@ def open_points(options: argparse.Namespace) -> PointSource:
         raise
 
 
-def refuse_existing(options: argparse.Namespace, *paths: Path | None) -> None:
-    """Refuse to replace files that exist, unless that was asked for; and folders that do not."""
+def _open_for(name: str, columns: Sequence[str] | None) -> PointSource:
+    if columns is None:
+        return read_points(name)
+    try:
+        return read_points(name, columns=list(columns))
+    except ValueError as error:
+        # Columns without names are taken as they come.
+        try:
+            return read_points(name)
+        except ValueError:
+            raise error from None
+
+
+def check_outputs(
+    options: argparse.Namespace, read: Sequence[PointSource | Path], *paths: Path | None
+) -> None:
+    """Refuse, before any work, files that cannot or should not be written.
+
+    Those that exist, unless that was asked for; those that are being `read`, in any case.
+    """
     given = [path for path in paths if path is not None]
     for path in given:
+        if path.is_dir() and path.suffix != ".zarr":
+            raise CommandError(f"{path} is a folder: name a file")
         if path.exists() and not options.force:
             raise CommandError(f"{path} exists: name another file, or add --force to replace it")
         if not path.parent.is_dir():
             raise CommandError(f"{path} cannot be written: there is no folder {path.parent}")
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise CommandError(f"{path} cannot be written: no permission to write in {path.parent}")
+        for source in read:
+            if isinstance(source, PointSource):
+                refuse_same_file(source, path)
+            elif path.resolve() == source.resolve():
+                raise CommandError(f"{source} is being read: write to another file")
     if len({path.resolve() for path in given}) < len(given):
         raise CommandError("two of the files to write are the same: name different ones")
 
 
 def progress(options: argparse.Namespace) -> Report:
     """Bars on a terminal, lines elsewhere, or nothing."""
-    return reporter(False) if options.quiet else TerminalReport(sys.stderr)
+    silent = options.quiet or sys.stderr is None
+    return reporter(False) if silent else TerminalReport(sys.stderr)
 
 
 def listing(values: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from trigpoint.commands import common
 from trigpoint.commands.common import CommandError, Result
-from trigpoint.files import PointSource, open_writer, refuse_same_file
+from trigpoint.files import PointSource, open_writer
 from trigpoint.forecasting import forecast_bytes
 from trigpoint.landmarks import EfficientDPP
 from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
@@ -77,13 +77,13 @@ def add(commands: common.Commands) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     """Fit, write the coordinates, then model and page."""
-    common.refuse_existing(options, options.output, options.save, options.report)
     points = common.open_points(options)
     # Refused now rather than after an hour.
+    common.check_outputs(options, [points], options.output, options.save, options.report)
     open_writer(options.output, 1, 1)
-    refuse_same_file(points, options.output)
-    estimator = make_estimator(options)
-    check_memory(points, options)
+    k = common.n_landmarks(options, points)
+    estimator = make_estimator(options, k)
+    check_memory(points, k, options.jobs)
     start = time.perf_counter()
     estimator.fit(points)
     estimator.transform(points, out=options.output)
@@ -114,7 +114,7 @@ def run(options: argparse.Namespace) -> Result:
     return Result(text, values)
 
 
-def make_estimator(options: argparse.Namespace) -> Any:
+def make_estimator(options: argparse.Namespace, k: int | str) -> Any:
     """Return the estimator that the options describe."""
     chosen = {"graph": options.graph, "eigenvectors": options.eigenvectors}
     chosen["neighbors"] = options.neighbors
@@ -123,7 +123,7 @@ def make_estimator(options: argparse.Namespace) -> Any:
             raise CommandError(f"--{option} has no meaning for --method {options.method}")
     if "neighbors" in chosen:
         chosen["n_neighbors"] = chosen.pop("neighbors")
-    sampler = EfficientDPP(options.landmarks, refine=options.refine, random_state=options.seed)
+    sampler = EfficientDPP(k, refine=options.refine, random_state=options.seed)
     return METHODS[options.method](
         options.components,
         landmarks=sampler,
@@ -134,13 +134,12 @@ def make_estimator(options: argparse.Namespace) -> Any:
     )
 
 
-def check_memory(points: PointSource, options: argparse.Namespace) -> None:
+def check_memory(points: PointSource, k: int | str, n_jobs: int) -> None:
     """Refuse, before it starts, what would not fit in memory."""
     n, d = points.shape
-    k = options.landmarks if isinstance(options.landmarks, int) else 1000
-    if k > n:
-        return  # Refused by the sampler, with the number of points.
-    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=options.jobs)
+    if not isinstance(k, int) or not 1 < k <= n:
+        return  # Not known yet, or refused by the sampler with the number of points.
+    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=n_jobs)
     available = available_memory()
     if needed > available:
         raise CommandError(

@@ -1,6 +1,7 @@
 """``trigpoint evaluate``: how good the landmarks and the embedding of a saved model are."""
 
 import argparse
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def add(commands: common.Commands) -> None:
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help="labels of the points, one number a row: for the accuracy of the nearest neighbour",
+        help="labels of the points, for the accuracy of the nearest neighbour: .npy, .npz::KEY, or "
+        "a column of a .csv as FILE::COLUMN",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: 0)")
 
@@ -50,12 +52,14 @@ def add(commands: common.Commands) -> None:
 def run(options: argparse.Namespace) -> Result:
     """Measure on a sample."""
     model = load(options.model)
-    points = common.open_points(options)
+    points = common.open_points(options, model)
     n = points.shape[0]
+    labels = None if options.labels is None else _labels(options.labels, n)
     rng = np.random.default_rng(options.seed)
     rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
     X = _rows(points, rows)
-    Y = model.transform(X)
+    # Through a source, which has the names that the model was fitted to.
+    Y = model.transform(_named(X, points))
     landmarks = model.landmarks_
     few = X[rng.choice(len(X), min(len(X), _ERROR_SAMPLE), replace=False)]
     bandwidth = 2 * landmark_spacing(X, len(landmarks), rng)
@@ -82,11 +86,17 @@ def run(options: argparse.Namespace) -> Result:
         f"{_NEIGHBORS}",
         "bridges": f"{values['bridges']} edges join parts of the graph that were separate",
     }
-    if options.labels is not None:
-        accuracy = _accuracy(Y, _labels(options.labels, n)[rows], rng)
+    if labels is not None:
+        accuracy = _accuracy(Y, labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
         shown["labels"] = f"{accuracy:.2%} right by the nearest neighbour in the embedding"
     return Result(f"{options.model}\n{common.listing(shown)}", values)
+
+
+def _named(X: np.ndarray, points: PointSource) -> Any:
+    source = read_points(X)
+    source.feature_names = points.feature_names
+    return source
 
 
 def _rows(points: PointSource, rows: np.ndarray) -> np.ndarray:
@@ -103,26 +113,45 @@ def _labels(name: str, n: int) -> np.ndarray:
     labels = _one_column(name)
     if len(labels) != n:
         raise CommandError(f"{name} has {len(labels):,} labels for {n:,} points: pass one for each")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise CommandError(f"{name} has no label in row {row}: fill it in")
     return labels
 
 
 def _one_column(name: str) -> np.ndarray:
-    path, _, key = name.partition("::")
-    if path.endswith((".npy", ".npz")):
-        # Labels in one dimension are no points, which `read_points` would rightly say.
+    file, _, key = name.partition("::")
+    path = Path(file)
+    if not path.is_file():
+        raise CommandError(f"there is no file {path}")
+    if path.suffix == ".csv":
+        return _csv_column(path, key)
+    try:
         loaded = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
-            if key not in loaded:
-                raise CommandError(
-                    f"{path} has no array {key!r}: choose from {', '.join(loaded)}, as in "
-                    f"{path}::{next(iter(loaded), 'y')}"
-                )
-            loaded = loaded[key]
-        return np.asarray(loaded).ravel()
-    source = read_points(name)
-    if source.shape[1] != 1:
-        raise CommandError(f"{name} has {source.shape[1]} columns: labels are one")
-    return np.asarray(source)[:, 0]
+    except (ValueError, EOFError, OSError) as error:
+        raise CommandError(f"{path} holds no labels that can be read: {error}") from error
+    if not isinstance(loaded, np.ndarray):
+        if key not in loaded:
+            raise CommandError(
+                f"{path} has no array {key!r}: choose from {', '.join(loaded)}, as in "
+                f"{path}::{next(iter(loaded), 'y')}"
+            )
+        loaded = loaded[key]
+    if loaded.ndim != 1 and max(loaded.shape, default=0) != loaded.size:
+        raise CommandError(f"{name} has shape {loaded.shape}: labels are one column")
+    return np.asarray(loaded).ravel()
+
+
+def _csv_column(path: Path, column: str) -> np.ndarray:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file)
+        names = list(reader.fieldnames or [])
+        if column not in names:
+            raise CommandError(
+                f"{path} has no column {column!r}: choose from {', '.join(names)}, as in "
+                f"{path}::{next(iter(names), 'label')}"
+            )
+        return np.array([row[column] or "" for row in reader])
 
 
 def _accuracy(Y: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:

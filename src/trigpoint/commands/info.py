@@ -7,6 +7,7 @@ from typing import Any
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
 from trigpoint.files import PointSource
+from trigpoint.files.tensors import is_tensor_file
 from trigpoint.forecasting import forecast
 from trigpoint.manifold import load
 from trigpoint.memory import available_memory
@@ -35,7 +36,7 @@ def add(commands: common.Commands) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     """Look at the header of a file."""
-    if Path(options.input).suffix == ".trig":
+    if is_tensor_file(options.input):
         return _model(options)
     return _points(common.open_points(options))
 
@@ -93,7 +94,7 @@ def _model(options: argparse.Namespace) -> Result:
         name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
         for name, value in given.items()
     }
-    values = {
+    values: dict[str, Any] = {
         "name": options.input,
         "estimator": type(model).__name__,
         "landmarks": k,
@@ -108,5 +109,8 @@ def _model(options: argparse.Namespace) -> Result:
         "takes": f"points of {d:,} columns",
         "size": common.size(float(Path(options.input).stat().st_size)),
     }
+    if hasattr(model, "feature_names_in_"):
+        values["feature_names"] = list(model.feature_names_in_)
+        shown["takes"] += ": " + ", ".join(model.feature_names_in_[:_NAMES_SHOWN])
     shown |= {name: " ".join(str(value).split()) for name, value in parameters.items()}
     return Result(f"{options.input}\n{common.listing(shown)}", values)

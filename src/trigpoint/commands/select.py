@@ -7,7 +7,7 @@ import numpy as np
 
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
-from trigpoint.files import open_writer, refuse_same_file
+from trigpoint.files import open_writer
 from trigpoint.landmarks import EfficientDPP
 
 
@@ -33,13 +33,12 @@ def add(commands: common.Commands) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     """Choose rows; print or write them."""
-    common.refuse_existing(options, options.output)
     points = common.open_points(options)
+    common.check_outputs(options, [points], options.output)
     if options.output is not None:
         open_writer(options.output, 1, 1)
-        refuse_same_file(points, options.output)
     sampler = EfficientDPP(
-        options.landmarks,
+        common.n_landmarks(options, points),
         refine=options.refine,
         random_state=options.seed,
         n_jobs=options.jobs,

@@ -2,12 +2,11 @@
 
 import argparse
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
-from trigpoint.files import PointSource, open_writer, read_points, refuse_same_file
+from trigpoint.files import open_writer
 from trigpoint.manifold import load
 
 
@@ -33,12 +32,11 @@ def add(commands: common.Commands) -> None:
 
 def run(options: argparse.Namespace) -> Result:
     """Load, transform, write."""
-    common.refuse_existing(options, options.output)
     model = load(options.model)
     model.set_params(verbose=common.progress(options), n_jobs=options.jobs)
-    points = _open_points(options, getattr(model, "feature_names_in_", None))
+    points = common.open_points(options, model)
+    common.check_outputs(options, [points, options.model], options.output)
     open_writer(options.output, 1, 1)
-    refuse_same_file(points, options.output)
     start = time.perf_counter()
     model.transform(points, out=options.output)
     seconds = time.perf_counter() - start
@@ -52,17 +50,3 @@ def run(options: argparse.Namespace) -> Result:
     }
     text = f"{n:,} points to {values['components']} coordinates in {common.duration(seconds)}"
     return Result(f"{text}\n  {options.output}", values)
-
-
-def _open_points(options: argparse.Namespace, names: Sequence[str] | None) -> PointSource:
-    """Open the points, of a table the columns that the model was fitted to, in their order."""
-    if options.columns is not None or names is None:
-        return common.open_points(options)
-    try:
-        return read_points(options.input, columns=list(names))
-    except ValueError as error:
-        # Columns without names are taken as they come.
-        try:
-            return read_points(options.input)
-        except ValueError:
-            raise error from None

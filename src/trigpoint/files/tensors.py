@@ -78,24 +78,29 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], d
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         if size < _LENGTH_BYTES or not 0 < length <= min(size - _LENGTH_BYTES, _MAX_HEADER):
             raise DamagedFileError(
-                f"{path} is not a whole file of arrays: its header has no possible length"
+                f"{path} is no file that trigpoint saved, or not a whole one: its header has no "
+                "possible length"
             )
         metadata, entries = _header(path, file.read(length))
         data = file.read()
     if len(data) != size - _LENGTH_BYTES - length:
-        raise DamagedFileError(f"{path} is cut off")
+        raise DamagedFileError(f"{path} is cut off: save it again")
     arrays = {}
     end = 0
     for name, entry in sorted(entries.items(), key=lambda item: item[1]["data_offsets"]):
         dtype, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]
         n_bytes = math.prod(shape) * np.dtype(_TYPES[dtype]).itemsize
         if start != end or stop - start != n_bytes or stop > len(data):
-            raise DamagedFileError(f"{path}: the array {name!r} is not where the header says")
+            raise DamagedFileError(
+                f"{path} is damaged: {name!r} is not where the header says; save it again"
+            )
         end = stop
         flat = np.frombuffer(data, _TYPES[dtype], count=math.prod(shape), offset=start)
         arrays[name] = flat.reshape(shape).astype(flat.dtype.newbyteorder("="), copy=True)
     if end != len(data):
-        raise DamagedFileError(f"{path} has {len(data) - end} bytes that belong to no array")
+        raise DamagedFileError(
+            f"{path} is damaged: {len(data) - end} bytes belong to nothing; save it again"
+        )
     recorded = metadata.pop(_DIGEST, None)
     if recorded != _digest(entries, metadata, [data]):
         raise DamagedFileError(
@@ -104,12 +109,24 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], d
     return arrays, metadata
 
 
+def is_tensor_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is of this kind, by its first bytes or, if it is damaged, by its ending."""
+    path = Path(path)
+    if not path.is_file():
+        return path.suffix == ".trig"
+    with path.open("rb") as file:
+        length, first = int.from_bytes(file.read(_LENGTH_BYTES), "little"), file.read(1)
+    return path.suffix == ".trig" or (first == b"{" and 0 < length <= _MAX_HEADER)
+
+
 def _header(path: Path, text: bytes) -> tuple[dict[str, str], dict[str, Any]]:
     """Metadata and entries of a header, all of the right kinds."""
     try:
         header = json.loads(text.decode("utf-8"), object_pairs_hook=_no_repeats)
     except (ValueError, RecursionError) as error:
-        raise DamagedFileError(f"{path} has a header that cannot be read: {error}") from error
+        raise DamagedFileError(
+            f"{path} is no file that trigpoint saved, or a damaged one: {error}"
+        ) from error
     if not isinstance(header, dict):
         raise DamagedFileError(f"{path} has a header that is no list of arrays")
     metadata = header.pop("__metadata__", {})

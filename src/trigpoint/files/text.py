@@ -33,10 +33,10 @@ class TextSource(PointSource):
     """Points in the lines of a text file, as float64.
 
     Empty lines and lines that begin with ``#`` are skipped. The first of the others is a header
-    with names of the columns when none of its fields is a number, or when one that is none stands
-    above a number; a first column without a name, which is how pandas writes its index, is left
-    out. Opening reads the file once to count its
-    lines.
+    with names of the columns when none of its fields is a number, when one that is none stands
+    above a number, or when it counts the columns, 0, 1 and so on, above numbers with a point; a
+    first column without a name, which is how pandas writes its index, is left out. Opening reads
+    the file once to count its lines.
 
     Parameters
     ----------
@@ -151,7 +151,9 @@ def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
     """Names of the columns, if the first line has them; refuse to guess at a mixture."""
     numbers = [field for field in fields if _is_number(field)]
     if len(numbers) == len(fields):
-        return None
+        # What pandas writes above columns without names, unless rows are whole numbers as well.
+        counted = fields == [str(number) for number in range(len(fields))]
+        return fields if counted and any("." in value for value in below) else None
     names_a_number = len(below) == len(fields) and any(
         _is_number(value) and not _is_number(field)
         for field, value in zip(fields, below, strict=True)

@@ -196,7 +196,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         with the number of points that were fitted. It is in the safetensors layout, with no
         pickle: what is loaded is numbers. Parameters that cannot be written down are kept as what
         they came to (landmarks by a sampler of your own become their rows), or dropped (a random
-        generator, a function for `verbose`).
+        generator). `n_jobs`, `verbose` and the times of `fit` are not kept, so that the same run
+        gives the same file.
         """
         from trigpoint.manifold.saving import save_model
 

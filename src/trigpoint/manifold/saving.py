@@ -34,6 +34,10 @@ _PARTS: dict[str, Any] = {
 } | {"KNNGraph": graphs.KNNGraph, "RadiusGraph": graphs.RadiusGraph}
 
 
+# How it was run, not what came out: two runs of the same give the same file.
+_NOT_OF_THE_MODEL = ("n_jobs", "verbose")
+
+
 def save_model(estimator: "LandmarkEmbedding", path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
     fitted: Fitted = estimator._fitted
@@ -57,7 +61,6 @@ def save_model(estimator: "LandmarkEmbedding", path: str | os.PathLike[str]) -> 
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "dtype": estimator.embedding_.dtype.name,
-        "stage_seconds": {k: round(v, 4) for k, v in estimator.stage_seconds_.items()},
         "trigpoint": version("trigpoint"),
     }
     metadata = {"format": FORMAT, "version": str(FORMAT_VERSION), "model": json.dumps(model)}
@@ -117,7 +120,7 @@ def load(path: str | os.PathLike[str]) -> "LandmarkEmbedding":
         estimator.n_features_in_ = n_features
         if model["feature_names"] is not None:
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
-        estimator.stage_seconds_ = dict(model["stage_seconds"])
+        estimator.stage_seconds_ = {}
         estimator._check_parameters()
         estimator._take(fitted, dtype)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
@@ -177,6 +180,8 @@ def _described(estimator: "LandmarkEmbedding", fitted: Fitted) -> dict[str, Any]
     """Parameters as JSON; what cannot be written down is given by what it came to."""
     described = {}
     for name, value in estimator.get_params(deep=False).items():
+        if name in _NOT_OF_THE_MODEL:
+            continue
         try:
             described[name] = _as_json(value)
         except TypeError:
@@ -190,8 +195,8 @@ def _stand_in(name: str, fitted: Fitted) -> Any:
         return {"array": "landmarks.indices" if rows else "landmarks.points"}
     if name == "graph":
         return {"array": "graph.weights"}
-    # A generator, which has moved on, or a function that shows progress.
-    return False if name == "verbose" else None
+    # A generator, which has moved on.
+    return None
 
 
 def _as_json(value: Any) -> Any:

@@ -52,9 +52,13 @@ class Scheme:
     own: bool = False
 
 
+def paper_neighbors(n: int) -> int:
+    """The paper's m; of few points the same share of them that it is of 60,000."""
+    return min(N_NEIGHBORS_PAPER, n // 12)
+
+
 def _paper_dpp(k: int, n: int, seed: int) -> EfficientDPP:
-    # Small sizes keep the share of the points that a landmark repels.
-    m = min(N_NEIGHBORS_PAPER, n // 12)
+    m = paper_neighbors(n)
     return EfficientDPP(k, n_neighbors=m, bandwidth=BANDWIDTH_PAPER, random_state=seed)
 
 

@@ -23,6 +23,7 @@ from trigpoint.paper.classification import (
     N_NEIGHBORS_PAPER,
     Task,
     classify,
+    paper_neighbors,
 )
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.headneck import patch_task
@@ -140,7 +141,7 @@ def _landmarks(
     data: str, folder: Path, n_train: int, n_validation: int, k: int, seed: int
 ) -> Landmarks:
     X = _task(data, folder, n_train, n_validation).train
-    m = min(N_NEIGHBORS_PAPER, len(X) // 12)
+    m = paper_neighbors(len(X))
     sampler = EfficientDPP(k, n_neighbors=m, bandwidth=BANDWIDTH_PAPER, random_state=seed).fit(X)
     return Landmarks(sampler.landmarks_, sampler.indices_)
 
@@ -164,7 +165,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         regularisation and extension are not given. Here they are varied on validation points that
         were taken from the training set; landmarks are the same in all settings of one seed
         (efficient DPP with the paper's m and sigma). Accuracy of the nearest neighbour in per cent,
-        mean ± standard error over {RUNS} draws of landmarks."""
+        mean ± standard error over {len({row["seed"] for row in rows})} draws of landmarks."""
     )
     for data, title in DATA.items():
         mine = [row for row in rows if row["data"] == data]

@@ -94,6 +94,8 @@ def patch_task(folder: Path, source: str, split: str, n_patches: int, seed: int)
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Accuracies and the paper's claims for every variant, bars."""
     low, high = WINDOW_HU
+    n_patches = int(_patches(VARIANTS[0], settings)["n_patches"] or 0)
+    m = classification.paper_neighbors(round(TRAIN_SHARE * n_patches))
     page.text(
         f"""The paper: on some 150,000 patches of 7 x 7 x 3 voxels of three scans, k-means++ seeding
         beats uniform landmarks, k-means improves a uniform start, efficient DPP sampling is
@@ -102,8 +104,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         patches are of the parotid glands and the brainstem, the others of the tissue around them,
         {TRAIN_SHARE:.0%} are to learn from. Intensities are clipped to {low:g} ... {high:g} HU and
         counted in units of {UNIT_HU:g} HU, so that sigma = {classification.BANDWIDTH_PAPER:g} is to
-        the distances of patches what it is to those of digits; m =
-        {classification.N_NEIGHBORS_PAPER:,} as in the paper. {classification.COMMON_SETTING}"""
+        the distances of patches what it is to those of digits; m = {m:,} (the paper's
+        is {classification.N_NEIGHBORS_PAPER:,}). {classification.COMMON_SETTING}"""
     )
     shown = []
     for variant in VARIANTS:

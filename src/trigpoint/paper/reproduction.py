@@ -68,6 +68,8 @@ def reproduce(
     experiment = load_experiment(name)
     settings = settings or Settings()
     cases = list(experiment.cases(settings))
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file: name a folder")
     out.mkdir(parents=True, exist_ok=True)
     file = RowFile(out / f"{name}.csv")
     source = source_digest()
@@ -100,7 +102,10 @@ def render(name: str, out: Path, settings: Settings | None = None) -> Reproducti
     found = [file.find(case) for case in experiment.cases(settings)]
     rows = [row for row in found if row is not None]
     if not rows:
-        raise ValueError(f"{file.path} has no run of this experiment with these settings")
+        raise ValueError(
+            f"{file.path} has no run of this experiment with these settings: add --quick, --runs "
+            "or --seed as it was run, or leave out --render"
+        )
     return _present(experiment, settings, file, rows, 0)
 
 
@@ -109,6 +114,11 @@ def _present(
 ) -> Reproduction:
     folder, name = file.path.parent, experiment.name
     page = Page(folder, name, experiment.title)
+    if settings.quick:
+        page.text(
+            """**Small sizes and few runs (`--quick`): this page shows that the experiment works.
+            Its numbers are not to be compared with the paper's.**"""
+        )
     experiment.show(rows, settings, page)
     page.text(_provenance(experiment, settings, rows))
     written = page.write()
@@ -128,8 +138,6 @@ def _provenance(experiment: Experiment, settings: Settings, rows: Sequence[Row])
         command += f" --seed {settings.seed}"
     total = sum(1 for _ in experiment.cases(settings))
     text = f"`{command}`"
-    if settings.quick:
-        text += " (small sizes: for a look, not for a comparison)"
     text += f": {len(rows):,} runs in `{experiment.name}.csv`"
     if len(rows) < total:
         text += f", **of {total:,} that it takes to be complete**"

@@ -96,6 +96,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             pair = [groups.get((data, m, repulsion), []) for repulsion in ("welsch", "sin2")]
             if all(pair):
                 compared += _show_table(data, m, pair[0], pair[1], page)
+    compared = [comparison for comparison in compared if comparison.n_pairs > 1]
     if compared:
         told_apart = sum(bool(comparison.stars) for comparison in compared)
         page.text(

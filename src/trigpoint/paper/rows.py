@@ -23,7 +23,12 @@ class RowFile:
             self._read()
 
     def _read(self) -> None:
-        text = self.path.read_text(encoding="utf-8")
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{self.path} is damaged ({error}): move it away, or name another folder"
+            ) from error
         whole = text[: text.rfind("\n") + 1]
         if whole != text:
             self.path.write_text(whole, encoding="utf-8")

@@ -155,10 +155,11 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         experiment on a roll, sigma = {TABLE_1_BANDWIDTH:g} in table 1; the other blocks show what
         depends on it. A DPP draws a random number of landmarks, which decides how much they cover.
         So each block has both: rows with the same number for all methods (the DPPs fixed to that
-        size, `KDPP`; it is the mean number of the standard DPP, rounded), and the two DPPs as in
-        Algorithm 1, with the number that they draw (`ExactDPP`). Algorithm 2 has the same sigma as
-        the kernels. The picture shows the first run in both ways (where the DPPs have their own
-        number, Algorithm 2 is given that of the geodesic one), with the inner part shaded."""
+        size, `KDPP`; it is the mean number of the standard DPP of 1,000 points, rounded), and the
+        two DPPs as in Algorithm 1, with the number that they draw (`ExactDPP`). Algorithm 2 has the
+        same sigma as the kernels. The picture shows the first run in both ways (where the DPPs have
+        their own number, Algorithm 2 is given that of the geodesic one), with the inner part
+        shaded."""
     )
     _draw(groups, n, settings.seed, page)
     _show_summary(groups, page)

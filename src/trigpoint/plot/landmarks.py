@@ -23,7 +23,7 @@ def landmarks(
     source: Any,
     X: Any = None,
     *,
-    covariances: bool = True,
+    covariances: bool | None = None,
     n_std: float = 1.0,
     plane: tuple[int, int] = (0, 1),
     ax: Any = None,
@@ -36,8 +36,8 @@ def landmarks(
     source : fitted estimator or sampler
     X : array-like of shape (n, d) or None, default=None
         Points to draw behind the landmarks: one by one, or above 20,000 as their density.
-    covariances : bool, default=True
-        Whether to draw the ellipses.
+    covariances : bool or None, default=None
+        Whether to draw ellipses of the local covariances; ``None`` does where there are any.
     n_std : float, default=1.0
         Half axes of the ellipses, in standard deviations.
     plane : (int, int), default=(0, 1)
@@ -65,6 +65,8 @@ def landmarks(
     n_std = check_positive("n_std", n_std)
     marks = check_points("landmarks_ of source", source.landmarks_, plane)
     behind = None if X is None else _background(X, source, plane)
+    if covariances is None:
+        covariances = getattr(source, "covariances_", None) is not None
     local = _plane_covariances(source, plane) if covariances else None
     ax = make_axes(ax)
     if behind is not None:
