@@ -167,3 +167,12 @@ def test_the_curve_passes_through_the_number_of_landmarks(fitted, roll):
     content = gather(fitted, roll[0], neighborhoods=None)
     assert 150 in content.curve.n_landmarks
     assert (np.diff(content.curve.errors) < 0).all()
+
+
+def test_landmarks_lie_where_the_extension_puts_them():
+    """In high dimension the extension smooths, and points are drawn where it puts them."""
+    X = np.random.default_rng(0).normal(size=(400, 40))
+    emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
+    shown = np.column_stack([values(column) for column in quick(emb, X).coordinates])[-60:]
+    spread = np.ptp(emb.transform(X), axis=0).max()
+    np.testing.assert_allclose(shown, emb.transform(emb.landmarks_), atol=1e-4 * spread)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint.extension import extend
 from trigpoint.inputs import points_to_transform
 from trigpoint.landmarks import LandmarkCurve, landmark_curve
 from trigpoint.landmarks.count import distinct_points
@@ -125,7 +126,7 @@ def gather(
         landmarks, None if streamed is None else streamed.points, n_threads
     )
     names = _column_names(estimator, source)
-    own = estimator.embedding_[:, :MOST_COORDINATES].astype(np.float64)
+    own = _landmark_coordinates(estimator, streamed, n_threads)
     values = landmarks.points[:, shown].astype(np.float64)
     if streamed is not None:
         own = np.concatenate([streamed.coordinates, own])
@@ -160,6 +161,17 @@ def gather(
         seconds=_seconds(estimator, streamed),
         versions=_versions(),
     )
+
+
+def _landmark_coordinates(estimator: Any, streamed: Streamed | None, n_threads: int) -> np.ndarray:
+    """Coordinates of the landmarks: among points, where the extension puts them, as those are.
+
+    In high dimension it smooths, and the landmarks' own coordinates lie outside the cloud.
+    """
+    own = estimator.embedding_
+    if streamed is not None:
+        own = extend(estimator._extension, estimator.landmarks_, n_threads)
+    return np.asarray(own[:, :MOST_COORDINATES], dtype=np.float64)
 
 
 def _chosen_columns(points: np.ndarray) -> np.ndarray:
