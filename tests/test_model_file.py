@@ -92,6 +92,39 @@ def test_a_graph_given_as_a_matrix_comes_back(roll, tmp_path):
     assert isinstance(again.graph, csr_array)
 
 
+class OwnGraph(tp.KNNGraph):
+    """Not one of the library's either."""
+
+
+@pytest.mark.parametrize("landmarks", [50, tp.Uniform(50), np.arange(0, 500, 10)])
+def test_a_graph_of_ones_own_is_kept_as_a_matrix(roll, tmp_path, landmarks):
+    X = roll[0][:500]
+    emb = tp.LaplacianEigenmaps(landmarks=landmarks, graph=OwnGraph(12), random_state=0).fit(X)
+    emb.save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    np.testing.assert_array_equal(again.transform(X), emb.transform(X))
+
+
+class OwnEstimator(tp.LaplacianEigenmaps):
+    """Could not be made from a file."""
+
+
+def test_an_estimator_of_ones_own_is_refused_at_once(roll, tmp_path):
+    emb = OwnEstimator(landmarks=50, random_state=0).fit(roll[0][:400])
+    with pytest.raises(TypeError, match="OwnEstimator is not one of trigpoint's estimators"):
+        emb.save(tmp_path / "model.trig")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_link_is_kept_and_its_target_replaced(roll, tmp_path):
+    emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(roll[0][:400])
+    (tmp_path / "old.trig").write_bytes(b"old")
+    (tmp_path / "latest.trig").symlink_to(tmp_path / "old.trig")
+    emb.save(tmp_path / "latest.trig")
+    assert (tmp_path / "latest.trig").is_symlink()
+    assert type(tp.load(tmp_path / "old.trig")) is tp.LaplacianEigenmaps
+
+
 def test_column_names_come_back(roll, tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(roll[0][:400], columns=["east", "north", "up"])
@@ -211,6 +244,16 @@ def rewritten(model, tmp_path, change):
 
 
 CHANGES = {
+    "lengths below zero": lambda a, m, _: a["graph.lengths.data"].__setitem__(0, -1.0),
+    "no columns": lambda a, m, _: (
+        a.update({"landmarks.points": np.ones((30, 0))}),
+        m.update(n_features=0),
+    ),
+    "no coordinates": lambda a, m, _: a.update(
+        {"spectrum.coordinates": np.ones((30, 0)), "spectrum.eigenvalues": np.ones(0)}
+    ),
+    "whole numbers": lambda a, m, _: a.update({"landmarks.points": np.ones((30, 3), np.int64)}),
+    "bandwidth NaN": lambda a, m, _: m.update(bandwidth=float("nan")),
     "no landmarks": lambda a, m, _: a.pop("landmarks.points"),
     "fewer landmarks": lambda a, m, _: a.update({"landmarks.points": a["landmarks.points"][1:]}),
     "wider landmarks": lambda a, m, _: a.update({"landmarks.points": np.ones((30, 4))}),
@@ -235,6 +278,14 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_a_file_that_contradicts_itself(model, tmp_path, change):
     refused(tmp_path / "odd.trig", rewritten(model, tmp_path, change))
+
+
+def test_a_model_of_too_many_levels(model, tmp_path):
+    path = tmp_path / "model.trig"
+    path.write_bytes(model)
+    arrays, metadata = read_tensors(path)
+    write_tensors(path, arrays, metadata | {"model": "[" * 200_000})
+    refused(tmp_path / "deep.trig", path.read_bytes())
 
 
 def test_a_newer_format_says_so(model, tmp_path):

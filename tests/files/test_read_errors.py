@@ -203,6 +203,9 @@ def test_files_that_change(tmp_path, points):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("1.0,,3.0\n4.0,5.0,6.0\n", r"both text \(''\) and numbers \('1.0'\)"),
+        ("1.0,NA\n4.0,5.0\n", r"both text \('NA'\) and numbers \('1.0'\)"),
+        ("1,NA\n4,5\n", r"both text \('NA'\) and numbers \('1'\)"),
         ("cell,1,2\ncell,3,4\n", r"both text \('cell'\) and numbers \('1'\)"),
         ("a,b\n1,2,3\n", r"has 2 names in its header and 3 values in its first row"),
         ("a,b\n1,x\n", r"column 'b' of .*a\.csv holds text, 'x' in its first row"),

@@ -126,15 +126,22 @@ def test_feature_names(tmp_path, points):
     assert read_points(points).feature_names is None
 
 
-@pytest.mark.parametrize(
-    "content", [",0,1\n0,.5,.6\n1,.7,.8\n", "x,1990\n.5,.6\n.7,.8\n", "0,1\n.5,.6\n.7,.8\n"]
-)
+@pytest.mark.parametrize("content", [",0,1\n0,.5,.6\n1,.7,.8\n", "x,1990\n.5,.6\n.7,.8\n"])
 def test_names_that_are_numbers(tmp_path, content):
     """What pandas writes for columns without names, and years."""
     (tmp_path / "a.csv").write_text(content)
     source = read_points(tmp_path / "a.csv")
     assert len(source.feature_names) == 2
     np.testing.assert_array_equal(np.asarray(source), [[0.5, 0.6], [0.7, 0.8]])
+
+
+def test_a_first_line_that_counts_is_a_point_with_a_warning(tmp_path):
+    (tmp_path / "a.csv").write_text("0,1\n.5,.6\n.7,.8\n")
+    with pytest.warns(
+        UserWarning, match=r"counts its columns \(0, 1\.\.\.\) and is read as a point"
+    ):
+        source = read_points(tmp_path / "a.csv")
+    np.testing.assert_array_equal(np.asarray(source)[0], [0, 1])
 
 
 def test_pandas_index_is_no_coordinate(tmp_path, points):

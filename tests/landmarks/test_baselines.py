@@ -296,6 +296,13 @@ def test_iterations_are_counted(X):
     assert 2 < KMeansLandmarks(30, random_state=0).fit(X).n_iter_ < 300
 
 
+def test_filling_an_empty_cluster_empties_no_other():
+    X = np.array([[0.0], [100.0], [1000.0], [1001.0]])
+    labels = np.array([0, 0, 1, 1])
+    kmeans._fill_empty(X, labels, 4)
+    assert sorted(labels) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("snap", [True, False])
 def test_clusters_left_empty_are_filled(snap):
     """Stopped after one iteration, k-means may leave a cluster without members."""

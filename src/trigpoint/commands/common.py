@@ -155,7 +155,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
     if columns is None:
         return _open_for(options.input, getattr(model, "feature_names_in_", None))
     try:
-        return read_points(options.input, columns=columns)
+        return _unambiguous(read_points(options.input, columns=columns), columns)
     except ValueError:
         # A table may well have a column that is called 1990.
         as_names = [str(column) for column in columns]
@@ -166,6 +166,21 @@ def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
         except ValueError:
             pass
         raise
+
+
+def _unambiguous(points: PointSource, columns: Sequence[str | int]) -> PointSource:
+    """Refuse numbers of columns that are the names of others."""
+    for column, name in zip(columns, points.feature_names or [], strict=False):
+        if isinstance(column, int) and name != str(column):
+            try:
+                read_points(points.path, columns=[str(column)])
+            except ValueError:
+                continue
+            raise CommandError(
+                f"{points.name} has a column {column}, called {name!r}, and another that is called "
+                f"{str(column)!r}: rename one of them"
+            )
+    return points
 
 
 def _open_for(name: str, columns: Sequence[str] | None) -> PointSource:

@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def run(options: argparse.Namespace) -> Result:
     landmarks = model.landmarks_
     few = X[rng.choice(len(X), min(len(X), _ERROR_SAMPLE), replace=False)]
     bandwidth = 2 * landmark_spacing(X, len(landmarks), rng)
+    n_neighbors = min(_NEIGHBORS, len(X) - 1)
     values: dict[str, Any] = {
         "model": str(options.model),
         "input": points.name,
@@ -73,7 +75,7 @@ def run(options: argparse.Namespace) -> Result:
         "coverage_radius_95": coverage_radius(X, landmarks, quantile=0.95),
         "trace_error": float(nystrom_error(few, landmarks, bandwidth, relative=True)),
         "trace_error_bandwidth": float(bandwidth),
-        "neighbor_preservation": neighbor_preservation(X, Y, n_neighbors=min(15, len(X) - 1)),
+        "neighbor_preservation": neighbor_preservation(X, Y, n_neighbors=n_neighbors),
         "bridges": len(getattr(model, "bridges_", ())),
     }
     shown = {
@@ -83,7 +85,7 @@ def run(options: argparse.Namespace) -> Result:
         f"(95 % are within {values['coverage_radius_95']:.4g})",
         "trace error": f"{values['trace_error']:.2%} of the kernel of bandwidth {bandwidth:.3g}",
         "neighbours kept": f"{values['neighbor_preservation']:.1%} of each point's nearest "
-        f"{_NEIGHBORS}",
+        f"{n_neighbors}",
         "bridges": f"{values['bridges']} edges join parts of the graph that were separate",
     }
     if labels is not None:
@@ -128,7 +130,7 @@ def _one_column(name: str) -> np.ndarray:
         return _csv_column(path, key)
     try:
         loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise CommandError(f"{path} holds no labels that can be read: {error}") from error
     if not isinstance(loaded, np.ndarray):
         if key not in loaded:

@@ -153,6 +153,8 @@ def _is_entry(entry: Any) -> bool:
         return False
     numbers = [*shape, *offsets]
     whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
+    # Beside a dimension of none, another could be of any size.
+    whole = whole and (0 not in shape or max(shape) <= _MAX_HEADER)
     dtype = entry["dtype"]
     known = isinstance(dtype, str) and dtype in _TYPES
     return whole and known and len(shape) <= _MAX_DIMENSIONS

@@ -13,11 +13,15 @@ import numpy as np
 
 from trigpoint.files.choices import check_shape, choose_columns, picked_names, refuse_key
 from trigpoint.files.source import PointSource
+from trigpoint.warn import warn_user
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 # By suffix, what may separate columns; the first that occurs in the first line does.
 _SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".txt": "\t,;"}
 _COMMENT = "#"
+
+# What stands for no value, in a row and not in a header.
+_MISSING = ("", "na", "n/a", "null", "none", "missing", "-", "?", ".")
 
 
 def read_text(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
@@ -33,10 +37,9 @@ class TextSource(PointSource):
     """Points in the lines of a text file, as float64.
 
     Empty lines and lines that begin with ``#`` are skipped. The first of the others is a header
-    with names of the columns when none of its fields is a number, when one that is none stands
-    above a number, or when it counts the columns, 0, 1 and so on, above numbers with a point; a
-    first column without a name, which is how pandas writes its index, is left out. Opening reads
-    the file once to count its lines.
+    with names of the columns when none of its fields is a number, or when names, some of them whole
+    numbers, stand above numbers; a first column without a name, which is how pandas writes its
+    index, is left out. Opening reads the file once to count its lines.
 
     Parameters
     ----------
@@ -151,20 +154,38 @@ def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
     """Names of the columns, if the first line has them; refuse to guess at a mixture."""
     numbers = [field for field in fields if _is_number(field)]
     if len(numbers) == len(fields):
-        # What pandas writes above columns without names, unless rows are whole numbers as well.
-        counted = fields == [str(number) for number in range(len(fields))]
-        return fields if counted and any("." in value for value in below) else None
-    names_a_number = len(below) == len(fields) and any(
-        _is_number(value) and not _is_number(field)
-        for field, value in zip(fields, below, strict=True)
-    )
-    if not numbers or names_a_number:
+        if len(fields) > 1 and fields == [str(number) for number in range(len(fields))]:
+            warn_user(
+                f"the first line of {name} counts its columns ({', '.join(fields[:3])}...) and is "
+                "read as a point: if it is a header, as pandas writes it, give the columns names",
+                UserWarning,
+            )
+        return None
+    if not numbers or _names_numbers(fields, below):
         return fields
     text = next(field for field in fields if not _is_number(field))
     raise ValueError(
         f"the first line of {name} has both text ({text!r}) and numbers ({numbers[0]!r}), so it is "
         "neither a header nor a row: give the file a header line of names"
     )
+
+
+def _names_numbers(fields: list[str], below: list[str]) -> bool:
+    """Whether a first line of text and numbers is a header: years among names, or pandas' index.
+
+    A name stands above a number; what may be a row with missing values is none.
+    """
+    if len(below) != len(fields):
+        return False
+    # Only the first may be without a name, where pandas writes its index.
+    if any(field.lower() in _MISSING for field in fields[1:]) or fields[0].lower() in _MISSING[1:]:
+        return False
+    whole = all(field.isdecimal() for field in fields if _is_number(field))
+    named = any(
+        _is_number(value) and not _is_number(field)
+        for field, value in zip(fields, below, strict=True)
+    )
+    return whole and named
 
 
 def _refuse_text(

@@ -13,7 +13,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     An exception, Ctrl-C included, leaves `path` as it was and nothing beside it.
     """
-    target = Path(path)
+    # Through a link, so that its target is replaced and not the link.
+    target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: name a file")
     if not target.parent.is_dir():

@@ -206,9 +206,12 @@ def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
         return
     squares = _squares_to_centres(X, labels, _cluster_means(X, labels, k))
     for cluster in empty:
-        worst = int(np.argmax(squares))
-        if squares[worst] == 0:
-            _check_separate(np.flatnonzero(np.bincount(labels, minlength=k)), k)
+        # The last of a cluster stays.
+        worst = int(np.argmax(np.where(counts[labels] > 1, squares, -1.0)))
+        if squares[worst] <= 0:
+            _check_separate(np.flatnonzero(counts), k)
+        counts[labels[worst]] -= 1
+        counts[cluster] = 1
         labels[worst], squares[worst] = cluster, 0.0
 
 

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from trigpoint import graph as graphs
 from trigpoint import landmarks as samplers
 from trigpoint.files.tensors import DamagedFileError, read_tensors, write_tensors
+from trigpoint.memory import check_dense
 from trigpoint.records import Fitted, LandmarkGraph, Landmarks, Spectrum
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ _NOT_OF_THE_MODEL = ("n_jobs", "verbose")
 
 def save_model(estimator: "LandmarkEmbedding", path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
+    if _estimators().get(type(estimator).__name__) is not type(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} is not one of trigpoint's estimators, and could not be "
+            "loaded again: save one of those, or use pickle"
+        )
     fitted: Fitted = estimator._fitted
     arrays = {
         "landmarks.points": fitted.landmarks.points,
@@ -98,9 +104,6 @@ def load(path: str | os.PathLike[str]) -> "LandmarkEmbedding":
     >>> bool((again.transform(X) == emb.transform(X)).all())
     True
     """
-    from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
-
-    known = {kind.__name__: kind for kind in (DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps)}
     path = Path(path)
     arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:
@@ -112,7 +115,7 @@ def load(path: str | os.PathLike[str]) -> "LandmarkEmbedding":
         )
     try:
         model = json.loads(metadata["model"])
-        kind = known[model["estimator"]]
+        kind = _estimators()[model["estimator"]]
         n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
         _require(dtype in (np.float32, np.float64), "types")
         fitted = _fitted(arrays, n_features, model["bandwidth"])
@@ -122,10 +125,23 @@ def load(path: str | os.PathLike[str]) -> "LandmarkEmbedding":
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
+        if fitted.graph is None or kind.__name__ == "Isomap":
+            check_dense(len(fitted.landmarks.points), "landmarks", "a machine with more memory")
         estimator._take(fitted, dtype)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
+    except (
+        *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError),
+        *(RecursionError, OverflowError),
+    ) as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
     return estimator
+
+
+def _estimators() -> dict[str, Any]:
+    # Here, since the estimators import this module.
+    from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+
+    kinds = DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+    return {kind.__name__: kind for kind in kinds}
 
 
 def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
@@ -142,8 +158,11 @@ def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | N
     k = len(points)
     coordinates, eigenvalues = arrays["spectrum.coordinates"], arrays["spectrum.eigenvalues"]
     indices = arrays.get("landmarks.indices")
-    _require(points.shape == (k, n_features) and k > 1, "landmarks")
+    _require(points.shape == (k, n_features) and k > 1 and n_features > 0, "landmarks")
     _require(coordinates.ndim == 2 and len(coordinates) == k, "coordinates")
+    _require(coordinates.shape[1] > 0, "coordinates")
+    for array in (points, coordinates, eigenvalues):
+        _require(array.dtype.kind == "f", "types")
     _require(eigenvalues.shape == coordinates.shape[1:], "eigenvalues")
     _require(indices is None or indices.shape == (k,), "rows")
     graph = None
@@ -158,6 +177,7 @@ def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | N
         _require(bool(np.isfinite(array).all()), name)
     if bandwidth is not None:
         bandwidth = float(bandwidth)
+        _require(0 < bandwidth < float("inf"), "bandwidth")
     return Fitted(Landmarks(points, indices), Spectrum(coordinates, eigenvalues), graph, bandwidth)
 
 
@@ -165,6 +185,8 @@ def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     _require(indptr.shape == (k + 1,) and indptr[0] == 0 and indptr[-1] == len(indices), name)
     _require(bool((np.diff(indptr) >= 0).all()) and data.shape == indices.shape, name)
+    # Paths over lengths below zero would have no end.
+    _require(data.dtype.kind == "f" and bool((data >= 0).all()), name)
     _require(not len(indices) or (indices.min() >= 0 and indices.max() < k), name)
     matrix = csr_array((data, indices, indptr), shape=(k, k))
     # The smallest index type that serves, as in the matrix that was saved.
@@ -178,7 +200,7 @@ def _require(condition: bool, what: str) -> None:
 
 def _described(estimator: "LandmarkEmbedding", fitted: Fitted) -> dict[str, Any]:
     """Parameters as JSON; what cannot be written down is given by what it came to."""
-    described = {}
+    described: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=False).items():
         if name in _NOT_OF_THE_MODEL:
             continue
@@ -186,6 +208,9 @@ def _described(estimator: "LandmarkEmbedding", fitted: Fitted) -> dict[str, Any]
             described[name] = _as_json(value)
         except TypeError:
             described[name] = _stand_in(name, fitted)
+    if isinstance(described.get("graph"), dict) and "array" in described["graph"]:
+        # A matrix belongs to certain landmarks, and not to some that are yet to be drawn.
+        described["landmarks"] = _stand_in("landmarks", fitted)
     return described
 
 

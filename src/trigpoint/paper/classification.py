@@ -16,7 +16,7 @@ from trigpoint.manifold import LaplacianEigenmaps
 from trigpoint.metrics import knn_labels
 from trigpoint.paper.experiment import Row
 from trigpoint.paper.page import Page
-from trigpoint.paper.summary import PAIRED_TEST, column, compare, grouped
+from trigpoint.paper.summary import PAIRED_TEST, RESAMPLED_TEST, column, compare, grouped
 
 # The paper's neighbourhood and bandwidth for both data sets.
 N_NEIGHBORS_PAPER = 5000
@@ -105,12 +105,38 @@ COMPARISONS = (
     (DEFAULTS, DPP),
 )
 
-# What the paper says of them, in the order above.
-Claims = Sequence[str]
+
+@dataclass(frozen=True)
+class Reading:
+    """How the runs of a task are read.
+
+    Attributes
+    ----------
+    counts : sequence of int
+        Numbers of landmarks.
+    claims : sequence of str
+        What the paper says of `COMPARISONS`.
+    overlap : float
+        Points for testing over points for training, where every run splits the same points anew.
+    """
+
+    counts: Sequence[int]
+    claims: Sequence[str]
+    overlap: float = 0.0
+
+    @property
+    def test(self) -> str:
+        """Name of the test, and what it says nothing of."""
+        if self.overlap:
+            return f"{RESAMPLED_TEST}; it speaks for these patches, not for other patients"
+        return (
+            f"{PAIRED_TEST}; it speaks for the draw of the landmarks, with these points for "
+            "training and testing"
+        )
 
 
-COMMON_SETTING = f"""What the paper leaves open is the same for all schemes and was chosen on a
-validation part of the training points, for Euclidean graphs (`graphs`): {GRAPH_NEIGHBORS} graph
+COMMON_SETTING = f"""What the paper leaves open is the same for all schemes and was chosen on
+validation points, for Euclidean graphs (`graphs`): {GRAPH_NEIGHBORS} graph
 neighbours, a bandwidth for each landmark, and an extension over
 {"all landmarks" if EXTENSION == "all" else f"the {EXTENSION} nearest landmarks"}. Landmarks of
 k-means are its centres. Library defaults leave m, sigma and all the rest to trigpoint."""
@@ -189,9 +215,7 @@ def ordered_schemes(seeds: Sequence[int]) -> list[tuple[str, int]]:
     return [(name, seed) for names in (quick, SLOW) for seed in seeds for name in names]
 
 
-def show_scheme_rows(
-    rows: Sequence[Row], counts: Sequence[int], claims: Claims, page: Page
-) -> None:
+def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
     """Accuracies and the paper's comparisons, of one task."""
     for row in rows:
         if row["scheme"] == REFERENCE:
@@ -203,8 +227,8 @@ def show_scheme_rows(
         "Accuracy in per cent, mean ± standard deviation over the runs, of which the number is in "
         "brackets."
     )
-    accuracy_table(rows, counts, page)
-    comparison_table(rows, counts, claims, page)
+    accuracy_table(rows, reading.counts, page)
+    comparison_table(rows, reading, page)
 
 
 def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> None:
@@ -226,31 +250,32 @@ def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> No
     page.table(["scheme", *(f"k = {k:,}" for k in counts)], lines)
 
 
-def comparison_table(
-    rows: Sequence[Row], counts: Sequence[int], claims: Claims, page: Page
-) -> None:
+def comparison_table(rows: Sequence[Row], reading: Reading, page: Page) -> None:
     """What the paper says of two schemes, and the difference in percentage points found here."""
     cells = grouped(rows, "scheme", "k")
     lines = []
-    for (one, other), claim in zip(COMPARISONS, claims, strict=True):
+    for (one, other), claim in zip(COMPARISONS, reading.claims, strict=True):
         line = [f"{one} - {other}", claim]
-        for k in counts:
-            found = compare(cells.get((one, k), []), cells.get((other, k), []), "accuracy")
+        for k in reading.counts:
+            runs = cells.get((one, k), []), cells.get((other, k), [])
+            found = compare(*runs, "accuracy", reading.overlap)
             text = f"{100 * found.difference:+.2f} {found.stars}".strip().replace("*", "\\*")
             line.append(f"{text} ({found.n_pairs})" if found.n_pairs else "-")
         lines.append(line)
     page.text(
-        f"""Differences in percentage points over the runs with the same seed ({PAIRED_TEST}; stars
-        at .05, .01, .001; in brackets the number of pairs)."""
+        f"""Differences in percentage points over the runs with the same seed, in brackets the
+        number of pairs. Stars at .05, .01 and .001: {reading.test}."""
     )
-    page.table(["difference", "the paper", *(f"k = {k:,}" for k in counts)], lines)
+    page.table(["difference", "the paper", *(f"k = {k:,}" for k in reading.counts)], lines)
 
 
-def accuracy_bars(axes: Any, rows: Sequence[Row], counts: Sequence[int], title: str) -> None:
+def accuracy_bars(axes: Any, rows: Sequence[Row], reading: Reading, title: str) -> None:
     """Bars of the mean accuracy with standard deviations, and the paper's stars."""
-    cells = grouped(rows, "scheme", "k")
+    cells, counts = grouped(rows, "scheme", "k"), reading.counts
     shown = [name for name in SCHEMES if any((name, k) in cells for k in counts)]
-    width = 0.8 / max(len(shown), 1)
+    if not shown:
+        return
+    width = 0.8 / len(shown)
     lows, highs = [], []
     for place, name in enumerate(shown):
         at, means, spreads = [], [], []
@@ -267,7 +292,7 @@ def accuracy_bars(axes: Any, rows: Sequence[Row], counts: Sequence[int], title: 
     span = max(highs) - min(lows)
     axes.set_ylim(min(lows) - 0.1 * span, max(highs) + 0.18 * span)
     for group, k in enumerate(counts):
-        _stars(axes, cells, shown, group, k, width, span)
+        _stars(axes, cells, shown, group, k, width, span, reading.overlap)
     axes.set_xticks(range(len(counts)), [f"{k:,}" for k in counts])
     axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=title)
 
@@ -280,13 +305,14 @@ def _stars(
     k: int,
     width: float,
     span: float,
+    overlap: float,
 ) -> None:
     """Stars over the bars of the two comparisons that the paper marks."""
     for better, worse in ((DPP, SEEDING), (BHATTACHARYYA, DPP)):
         runs = cells.get((better, k), []), cells.get((worse, k), [])
         if not all(runs):
             continue
-        found = compare(*runs, "accuracy")
+        found = compare(*runs, "accuracy", overlap)
         if found.stars and found.difference > 0:
             values = 100 * column(runs[0], "accuracy")
             at = group + (shown.index(better) - (len(shown) - 1) / 2) * width

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from trigpoint.paper import classification
-from trigpoint.paper.classification import REFERENCE, Task
+from trigpoint.paper.classification import REFERENCE, Reading, Task
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page
 from trigpoint.paper.patches import (
@@ -70,6 +70,10 @@ def _counts(variant: Variant, settings: Settings) -> tuple[int, ...]:
     return QUICK_COUNTS if settings.quick else variant.counts
 
 
+def _reading(variant: Variant, settings: Settings) -> Reading:
+    return Reading(_counts(variant, settings), CLAIMS, overlap=1 / TRAIN_SHARE - 1)
+
+
 def run(case: Row, settings: Settings) -> Row:
     """Split, embed and classify once."""
     task = patch_task(
@@ -105,7 +109,9 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         {TRAIN_SHARE:.0%} are to learn from. Intensities are clipped to {low:g} ... {high:g} HU and
         counted in units of {UNIT_HU:g} HU, so that sigma = {classification.BANDWIDTH_PAPER:g} is to
         the distances of patches what it is to those of digits; m = {m:,} (the paper's
-        is {classification.N_NEIGHBORS_PAPER:,}). {classification.COMMON_SETTING}"""
+        is {classification.N_NEIGHBORS_PAPER:,}). {classification.COMMON_SETTING}
+        The validation patches are training patches of the first split, and so are among the test
+        patches of others."""
     )
     shown = []
     for variant in VARIANTS:
@@ -113,7 +119,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         if not mine:
             continue
         page.heading(variant.title[0].upper() + variant.title[1:])
-        classification.show_scheme_rows(mine, _counts(variant, settings), CLAIMS, page)
+        classification.show_scheme_rows(mine, _reading(variant, settings), page)
         shown.append((variant, mine))
     with page.picture(
         "Accuracy of every scheme by number of landmarks, one panel for each set of patches",
@@ -123,10 +129,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         squeeze=False,
     ) as axes:
         for panel, (variant, mine) in zip(axes[0], shown, strict=True):
-            embedded = [row for row in mine if row["scheme"] != REFERENCE]
-            if embedded:
-                counts = _counts(variant, settings)
-                classification.accuracy_bars(panel, embedded, counts, variant.title)
+            reading = _reading(variant, settings)
+            classification.accuracy_bars(panel, mine, reading, variant.title)
         handles, labels = axes[0][0].get_legend_handles_labels()
         axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=4)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trigpoint.datasets import load_mnist
 from trigpoint.paper import classification
-from trigpoint.paper.classification import REFERENCE, Task
+from trigpoint.paper.classification import REFERENCE, Reading, Task
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page
 
@@ -55,9 +55,10 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         {classification.N_NEIGHBORS_PAPER:,}) and sigma = {classification.BANDWIDTH_PAPER:g}.
         {classification.COMMON_SETTING}"""
     )
-    classification.show_scheme_rows(rows, counts, CLAIMS, page)
+    reading = Reading(counts, CLAIMS)
+    classification.show_scheme_rows(rows, reading, page)
     with page.picture("Accuracy of every scheme by number of landmarks", figsize=(10, 4)) as axes:
-        classification.accuracy_bars(axes, rows, counts, f"MNIST, {n_test:,} test digits")
+        classification.accuracy_bars(axes, rows, reading, f"MNIST, {n_test:,} test digits")
         axes.figure.legend(loc="outside lower center", ncols=4)
 
 

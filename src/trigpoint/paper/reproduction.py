@@ -20,7 +20,7 @@ from trigpoint.progress import Report
 _PACKAGES = ("trigpoint", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 
 # What draws and prints decides no result.
-_NO_PART_OF_RESULTS = ("paper", "plot", "cli", "demo", "report")
+_NO_PART_OF_RESULTS = ("plot", "cli", "commands", "demo", "report", "__main__")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def reproduce(
     """
     experiment = load_experiment(name)
     settings = settings or Settings()
-    cases = list(experiment.cases(settings))
+    cases = _cases(experiment, settings)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file: name a folder")
     out.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def render(name: str, out: Path, settings: Settings | None = None) -> Reproducti
     experiment = load_experiment(name)
     settings = settings or Settings()
     file = RowFile(out / f"{name}.csv")
-    found = [file.find(case) for case in experiment.cases(settings)]
+    found = [file.find(case) for case in _cases(experiment, settings)]
     rows = [row for row in found if row is not None]
     if not rows:
         raise ValueError(
@@ -107,6 +107,13 @@ def render(name: str, out: Path, settings: Settings | None = None) -> Reproducti
             "or --seed as it was run, or leave out --render"
         )
     return _present(experiment, settings, file, rows, 0)
+
+
+def _cases(experiment: Experiment, settings: Settings) -> list[Row]:
+    """All cases, with a digest of the parameters: rows of other parameters are other rows."""
+    described = json.dumps(dict(experiment.parameters), sort_keys=True)
+    setting = "p" + hashlib.sha256(described.encode()).hexdigest()[:7]
+    return [{**case, "parameters": setting} for case in experiment.cases(settings)]
 
 
 def _present(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from trigpoint.files.whole import written_whole
 from trigpoint.paper.experiment import Row, Value
 
 
@@ -19,6 +20,7 @@ class RowFile:
         self.path = path
         self.rows: list[Row] = []
         self._columns: list[str] = []
+        self._half_line = False
         if path.exists():
             self._read()
 
@@ -30,8 +32,8 @@ class RowFile:
                 f"{self.path} is damaged ({error}): move it away, or name another folder"
             ) from error
         whole = text[: text.rfind("\n") + 1]
-        if whole != text:
-            self.path.write_text(whole, encoding="utf-8")
+        # Left as it is until a row is added: another run may just be writing it.
+        self._half_line = whole != text
         reader = csv.DictReader(io.StringIO(whole))
         self._columns = list(reader.fieldnames or [])
         self.rows = [{name: _parsed(cell) for name, cell in row.items()} for row in reader]
@@ -46,17 +48,25 @@ class RowFile:
 
     def add(self, row: Row) -> None:
         """Append a row, and see to it that it stays on the disk."""
-        if not self._columns:
-            self._columns = list(row)
-            self._append(self._columns)
-        if list(row) != self._columns:
+        if self._columns and list(row) != self._columns:
             raise ValueError(
                 f"{self.path} has the columns {', '.join(self._columns)} and the new row has "
                 f"{', '.join(row)}: it is from another version; move it away, or name another "
                 "folder"
             )
+        if self._half_line:
+            self._drop_half_line()
+        if not self._columns:
+            self._columns = list(row)
+            self._append(self._columns)
         self.rows.append(row)
         self._append([_written(value) for value in row.values()])
+
+    def _drop_half_line(self) -> None:
+        data = self.path.read_bytes()
+        with written_whole(self.path) as partial:
+            partial.write_bytes(data[: data.rfind(b"\n") + 1])
+        self._half_line = False
 
     def _append(self, cells: Sequence[str]) -> None:
         with self.path.open("a", newline="", encoding="utf-8") as file:

@@ -11,6 +11,7 @@ from trigpoint.paper.experiment import Row, Value
 _LEVELS = {"***": 0.001, "**": 0.01, "*": 0.05}
 
 PAIRED_TEST = "paired t-test, two-sided"
+RESAMPLED_TEST = f"{PAIRED_TEST}, with the variance that Nadeau and Bengio give for repeated splits"
 
 
 def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Value, ...], list[Row]]:
@@ -63,9 +64,25 @@ class Comparison:
         return next((stars for stars, level in _LEVELS.items() if self.p_value < level), "")
 
 
-def compare(first: Sequence[Row], second: Sequence[Row], name: str) -> Comparison:
-    """Compare one column of two methods over the seeds that both were run with."""
-    from scipy.stats import ttest_rel
+def compare(
+    first: Sequence[Row], second: Sequence[Row], name: str, overlap: float = 0.0
+) -> Comparison:
+    """Compare one column of two methods over the seeds that both were run with.
+
+    Parameters
+    ----------
+    first, second : sequence of Row
+    name : str
+        The column.
+    overlap : float, default=0.0
+        Where runs are repeated splits of the same points, which overlap and are not independent:
+        points for testing over points for training, by which the variance of the mean grows.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning, 2003.
+    """
+    from scipy.stats import t
 
     by_seed = [{row["seed"]: row[name] for row in rows} for rows in (first, second)]
     seeds = [seed for seed in by_seed[0] if seed in by_seed[1]]
@@ -73,5 +90,6 @@ def compare(first: Sequence[Row], second: Sequence[Row], name: str) -> Compariso
     difference = float(np.mean(a - b)) if seeds else np.nan
     p_value = np.nan
     if len(seeds) > 1 and np.ptp(a - b) > 0:
-        p_value = float(ttest_rel(a, b).pvalue)
+        variance = np.var(a - b, ddof=1) * (1 / len(seeds) + overlap)
+        p_value = float(2 * t.sf(abs(difference) / np.sqrt(variance), len(seeds) - 1))
     return Comparison(len(seeds), difference, p_value)

@@ -224,7 +224,8 @@ def _curve(streamed: Streamed | None, k: int) -> LandmarkCurve | None:
         return None
     points = streamed.points
     points = points[:: -(-points.nbytes // _CURVE_BYTES)]
-    last = distinct_points(points, min(_CURVE_LAST, len(points) // 2))
+    most = min(_CURVE_LAST, len(points) // 2)
+    last = distinct_points(points, most) if most >= _CURVE_FEWEST else 0
     if last < _CURVE_FEWEST:
         return None
     numbers = np.geomspace(_CURVE_FEWEST, last, _CURVE_NUMBERS).round().astype(int).tolist()

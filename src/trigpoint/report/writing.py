@@ -8,7 +8,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from trigpoint.checks import check_count
+from trigpoint.files import read_points, refuse_same_file
 from trigpoint.files.whole import written_whole
+from trigpoint.inputs import is_file
 from trigpoint.report.content import NEIGHBORHOODS, SAMPLE, gather
 from trigpoint.report.page import page
 
@@ -73,6 +75,9 @@ def write_report(
     target = Path(path)
     if target.exists() and not force:
         raise FileExistsError(f"{target} is there already: choose another name, or force=True")
+    if X is not None and is_file(X):
+        X = read_points(X)
+        refuse_same_file(X, target)
     with written_whole(target) as partial:
         content = gather(
             estimator,
