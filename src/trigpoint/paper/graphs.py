@@ -258,5 +258,10 @@ EXPERIMENT = Experiment(
     cases=cases,
     run=run,
     show=show,
-    parameters={"n_neighbors": N_NEIGHBORS_PAPER, "bandwidth": BANDWIDTH_PAPER, "ridge": RIDGE},
+    parameters={
+        "n_neighbors": N_NEIGHBORS_PAPER,
+        "bandwidth": BANDWIDTH_PAPER,
+        "ridge": RIDGE,
+        "n_components": N_COMPONENTS,
+    },
 )
