@@ -78,9 +78,15 @@ class Fitted:
         ``None`` where the kernel of all landmarks takes its place.
     bandwidth : float or None
         Bandwidth of that kernel.
+    geodesics : ndarray of shape (k, k) or None
+        Path lengths over the graph, where they have been computed.
+    kernel_means : ndarray of shape (k,) or None
+        Means of the kernel's columns, where they have been computed.
     """
 
     landmarks: Landmarks
     spectrum: Spectrum
     graph: LandmarkGraph | None = None
     bandwidth: float | None = None
+    geodesics: np.ndarray | None = None
+    kernel_means: np.ndarray | None = None

@@ -16,8 +16,9 @@ from trigpoint.progress import Report, TerminalReport, reporter
 # Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
-# As the library has it.
-_LANDMARKS = 1000
+# A million points are well covered by a thousand landmarks; more pay beyond.
+_MANY_POINTS = 1_000_000
+_LANDMARKS, _MANY_LANDMARKS = 1000, 2500
 
 Commands = Any  # argparse has no public name for what holds subcommands.
 
@@ -90,7 +91,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "--landmarks",
         type=_landmarks,
         metavar="N",
-        help="number of landmarks, or auto (default: 1000, or half of fewer than 2000 points)",
+        help="number of landmarks, or auto (default: 1000, of over a million points 2500, of less "
+        "than 2000 half)",
     )
     parser.add_argument(
         "--refine", action="store_true", help="better landmarks by exchanges after the draw; slower"
@@ -132,10 +134,13 @@ def _landmarks(text: str) -> int | str:
 
 def n_landmarks(options: argparse.Namespace, points: PointSource) -> int | str:
     """Number of landmarks that was asked for, or one that fits the points."""
-    if options.landmarks is None:
-        return min(_LANDMARKS, max(2, points.shape[0] // 2))
-    chosen: int | str = options.landmarks
-    return chosen
+    asked: int | str | None = options.landmarks
+    return suggested_landmarks(points.shape[0]) if asked is None else asked
+
+
+def suggested_landmarks(n: int) -> int:
+    """Number of landmarks for `n` points."""
+    return min(max(2, n // 2), _MANY_LANDMARKS if n > _MANY_POINTS else _LANDMARKS)
 
 
 def count_argument(text: str) -> int:

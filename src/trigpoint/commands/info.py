@@ -12,9 +12,6 @@ from trigpoint.forecasting import forecast
 from trigpoint.manifold import load
 from trigpoint.memory import available_memory
 
-# A million points are well covered by a thousand landmarks; more pay beyond.
-_MANY_POINTS = 1_000_000
-_LANDMARKS, _MANY_LANDMARKS = 1000, 2500
 _NAMES_SHOWN = 12
 
 
@@ -41,14 +38,9 @@ def run(options: argparse.Namespace) -> Result:
     return _points(common.open_points(options))
 
 
-def suggested_landmarks(n: int) -> int:
-    """Number of landmarks for `n` points."""
-    return min(n // 2 or 1, _MANY_LANDMARKS if n > _MANY_POINTS else _LANDMARKS)
-
-
 def _points(points: PointSource) -> Result:
     n, d = points.shape
-    k = max(2, suggested_landmarks(n))
+    k = common.suggested_landmarks(n)
     values: dict[str, Any] = {
         "name": points.name,
         "rows": n,

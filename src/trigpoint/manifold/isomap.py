@@ -76,13 +76,13 @@ class Isomap(GraphEmbedding):
     def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
         check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
         graph = self._build_graph(chosen, run)
-        self.geodesics_ = geodesics(graph.lengths)
-        return Fitted(chosen, classical_scaling(self.geodesics_, n_components), graph)
+        paths = geodesics(graph.lengths)
+        return Fitted(chosen, classical_scaling(paths, n_components), graph, geodesics=paths)
 
     def _extended(self, fitted: Fitted) -> Extension:
         assert fitted.graph is not None
         support = self._support(fitted.landmarks.points, ordinary_edges(fitted.graph))
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
-        if not hasattr(self, "geodesics_"):
-            self.geodesics_ = geodesics(fitted.graph.lengths)
+        paths = fitted.geodesics
+        self.geodesics_ = geodesics(fitted.graph.lengths) if paths is None else paths
         return GeodesicExtension(support, self.geodesics_, fitted.spectrum)

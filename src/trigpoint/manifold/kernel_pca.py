@@ -94,14 +94,18 @@ class KernelPCA(LandmarkEmbedding):
                 f"each other; choose one near {median_bandwidth(points, run.rng):.3g}"
             )
         run.done("kernel")
-        return Fitted(chosen, kernel_pca(kernel, n_components), bandwidth=bandwidth)
+        means = kernel.mean(axis=0)
+        spectrum = kernel_pca(kernel, n_components)
+        return Fitted(chosen, spectrum, bandwidth=bandwidth, kernel_means=means)
 
     def _extended(self, fitted: Fitted) -> Extension:
         assert fitted.bandwidth is not None
         points = fitted.landmarks.points
         bandwidths = np.full(len(points), fitted.bandwidth)
         support = plain_support(self.extension, points, bandwidths)
-        means = gaussian_kernel(points.astype(np.float64), fitted.bandwidth).mean(axis=0)
+        means = fitted.kernel_means
+        if means is None:
+            means = gaussian_kernel(points.astype(np.float64), fitted.bandwidth).mean(axis=0)
         return KernelExtension(support, means, fitted.spectrum)
 
     def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
