@@ -44,9 +44,7 @@ VARIANTS = (
         "24 patients, split by patch", "openkbp", "patch", 150_000, 6_000, (250, 500, 1000, 2000)
     ),
     Variant("24 patients, split by patient", "openkbp", "patient", 150_000, 6_000, (500, 2000)),
-    Variant(
-        "one scan at full resolution, split by patch", "rtog", "patch", 43_000, 6_000, (500, 2000)
-    ),
+    Variant("one scan, full resolution, by patch", "rtog", "patch", 43_000, 6_000, (500, 2000)),
 )
 
 
