@@ -84,3 +84,15 @@ def test_colours_that_do_not_fit_are_refused():
         named_colors({"a": np.array(["2015-01-01", "2015-01-02"], dtype="datetime64[D]")}, 2)
     with pytest.raises(ValueError, match=f"at most {MOST_COLORS}"):
         named_colors({str(j): [1, 2] for j in range(MOST_COLORS + 1)}, 2)
+
+
+def test_masked_values_are_missing():
+    masked = np.ma.masked_array([1.0, 2.0, 3.5], [False, True, False])
+    column = color_column("x", named_colors(masked, 3)["colour"])
+    assert (column.codes == MISSING).tolist() == [False, True, False]
+
+
+def test_columns_of_the_same_name_are_refused():
+    frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
+    with pytest.raises(ValueError, match="columns of the same name among a, a: rename them"):
+        named_colors(frame, 3)

@@ -113,6 +113,6 @@ def test_charts_say_in_words_what_they_show():
     values = np.array([0.01, 0.02, 0.5, 0.6])
     chart = spectrum_chart(Eigenvalues(values, np.array([True, True, False, False]), 2, "graph"))
     assert "4 eigenvalues of the graph; in use: 1, 2." in chart
-    assert "widest gap, after 2" in chart
+    assert "widest gap by ratio, after 2" in chart
     curve = tp.LandmarkCurve(np.array([10, 100]), np.array([0.5, 0.0]), np.zeros(2), 1.0)
     assert "10 landmarks 50%" in curve_chart(curve, 100)

@@ -47,7 +47,7 @@ def spectrum_chart(eigenvalues: Eigenvalues) -> str:
         x = axes.x(eigenvalues.gap + 0.5)
         anchor, shift = ("start", 5) if eigenvalues.gap < 0.6 * len(values) else ("end", -5)
         parts.append(_line("gap", x, _TOP, x, _HEIGHT - _BOTTOM))
-        label = f"widest gap, after {eigenvalues.gap}"
+        label = f"widest gap by ratio, after {eigenvalues.gap}"
         parts.append(_text("note", x + shift, _TOP + 9, label, anchor))
     for place, (value, used) in enumerate(zip(values, eigenvalues.used, strict=True), start=1):
         x, y = axes.x(place), axes.y(value)

@@ -86,7 +86,7 @@ def named_colors(color: Any, n_points: int) -> dict[str, np.ndarray]:
     """What a user passes as ``color=``, by name; refused unless there is a value for each point."""
     if color is None:
         return {}
-    named = {name: np.asarray(values) for name, values in _by_name(color).items()}
+    named = {name: _unmasked(values) for name, values in _by_name(color).items()}
     if len(named) > MOST_COLORS:
         raise ValueError(
             f"color has {len(named)} columns: choose at most {MOST_COLORS}, or the page would "
@@ -121,12 +121,26 @@ def color_column(name: str, values: np.ndarray) -> Column:
     return Column(name, places.reshape(-1).astype(np.uint16), labels=labels)
 
 
+def _unmasked(values: Any) -> np.ndarray:
+    """Values as an array, masked ones missing."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values)
+    filled = values.data.astype(object)
+    filled[np.ma.getmaskarray(values)] = None
+    return filled
+
+
 def _by_name(color: Any) -> dict[str, Any]:
     if isinstance(color, Mapping):
         return {str(name): values for name, values in color.items()}
     if hasattr(color, "iloc") and hasattr(color, "columns"):
-        # By place, since names of pandas may come twice.
-        return {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
+        named = {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
+        if len(named) < len(color.columns):
+            raise ValueError(
+                f"color has columns of the same name among {', '.join(map(str, color.columns))}: "
+                "rename them"
+            )
+        return named
     if hasattr(color, "columns"):
         return {str(name): color[name] for name in color.columns}
     name = getattr(color, "name", None)

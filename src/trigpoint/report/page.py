@@ -176,12 +176,14 @@ def _figures(content: Content) -> str:
     if content.covering_radius is not None:
         figures.append(("covering radius", f"{content.covering_radius:.3g}"))
     if content.cell_sizes is not None:
-        figures.append(("points per landmark", _number(int(np.median(content.cell_sizes)))))
+        figures.append(("median points per landmark", _number(int(np.median(content.cell_sizes)))))
     if content.edges is not None:
         figures.append(("edges", _number(len(content.edges.kinds))))
         figures.append(("suspected shortcuts", _number(content.edges.count(SHORTCUT))))
         figures.append(("bridges", _number(content.edges.count(BRIDGE))))
-    figures.append(("seconds to fit", f"{_fit_seconds(content):.2f}"))
+    # A model from a file does not know how long it took.
+    if seconds := _fit_seconds(content):
+        figures.append(("seconds to fit", f"{seconds:.2f}"))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
 
 
@@ -210,7 +212,9 @@ def _graph_note(content: Content) -> str:
 
 def _spectrum_note(content: Content) -> str:
     gap = content.eigenvalues.gap
-    where = "no gap stands out" if gap is None else f"the widest gap comes after {gap}"
+    where = (
+        "no gap stands out" if gap is None else f"the largest ratio of neighbours comes after {gap}"
+    )
     return escape(f"Of the {content.eigenvalues.meaning}; filled ones are coordinates; {where}.")
 
 
