@@ -19,6 +19,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise IsADirectoryError(f"{target} is a folder: name a file")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist: make it first")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"no permission to write in {target.parent}: name another folder")
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
