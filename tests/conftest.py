@@ -10,6 +10,9 @@ import pytest
 import trigpoint
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
+# They hold no doctests, and as modules of one name could not be looked through in any order.
+collect_ignore_glob = ["*conftest.py"]
+
 # A compiled loop is kept with the loops it calls, and does not notice when one of those changes in
 # another file: tests take what was compiled from just these sources.
 _SOURCES = sorted((Path(trigpoint.__file__).parent / "compiled").glob("*.py"))

@@ -73,8 +73,8 @@ def test_help_lists_the_commands_and_every_experiment(capsys):
     [
         (["reproduce", "table9"], "invalid choice: 'table9'"),
         (["reproduce"], "NAME"),
-        (["reproduce", "table1", "--runs", "0"], "'0' is not a number of runs, 1 or more"),
-        (["reproduce", "table1", "--runs", "many"], "'many' is not a number of runs, 1 or more"),
+        (["reproduce", "table1", "--runs", "0"], "'0' is not a whole number, 1 or more"),
+        (["reproduce", "table1", "--runs", "many"], "'many' is not a whole number, 1 or more"),
         (["reproduce", "table1", "--seed", "x"], "invalid int value: 'x'"),
         (["survey"], "invalid choice: 'survey'"),
         ([], "COMMAND"),

@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 import trigpoint
 from trigpoint.commands import demo, embed, evaluate, info, reproduce, select, transform
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             # A line instead of a place in the code, which is not the reader's.
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            warnings.showwarning = _show_warning
             result = options.run(options)
         if not isinstance(result, Result):
             return int(result)
@@ -99,7 +100,14 @@ def _said(error: BaseException) -> str:
     return said or type(error).__name__
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     print(f"trigpoint: warning: {message}", file=sys.stderr)
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from trigpoint.checks import check_count
 from trigpoint.files import PointSource, read_points, refuse_same_file
+from trigpoint.files.whole import check_place
 from trigpoint.progress import Report, TerminalReport, reporter
 
 # Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
@@ -214,10 +214,7 @@ def check_outputs(
             raise CommandError(f"{path} is a folder: name a file")
         if path.exists() and not options.force:
             raise CommandError(f"{path} exists: name another file, or add --force to replace it")
-        if not path.parent.is_dir():
-            raise CommandError(f"{path} cannot be written: there is no folder {path.parent}")
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise CommandError(f"{path} cannot be written: no permission to write in {path.parent}")
+        check_place(path, str(path))
         for source in read:
             if isinstance(source, PointSource):
                 refuse_same_file(source, path)

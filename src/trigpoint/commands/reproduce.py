@@ -5,11 +5,10 @@ import os
 import sys
 from pathlib import Path
 
-from trigpoint.checks import check_count
+from trigpoint.commands import common
 from trigpoint.commands.common import FAILED, INTERRUPTED, Commands
 from trigpoint.paper.catalogue import EXPERIMENTS
 from trigpoint.paper.experiment import Settings
-from trigpoint.progress import TerminalReport
 
 
 def add(commands: Commands) -> None:
@@ -30,7 +29,9 @@ def add(commands: Commands) -> None:
         "name", metavar="NAME", choices=[*EXPERIMENTS, "all"], help="experiment, or all"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes and few runs, for a look")
-    parser.add_argument("--runs", type=_count, help="runs of every case (default: the paper's)")
+    parser.add_argument(
+        "--runs", type=common.count_argument, help="runs of every case (default: the paper's)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
     parser.add_argument(
         "--data",
@@ -47,14 +48,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--render", action="store_true", help="run nothing: write the pages of the runs so far"
     )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(run=run)
-
-
-def _count(text: str) -> int:
-    try:
-        return check_count("runs", int(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs, 1 or more") from error
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             if options.render:
                 result = render(name, options.out, settings)
             else:
-                result = reproduce(name, options.out, settings, TerminalReport(sys.stderr))
+                result = reproduce(name, options.out, settings, common.progress(options))
         except (OSError, ModuleNotFoundError, ValueError) as error:
             print(f"trigpoint: {name}: {error}", file=sys.stderr)
             failures += 1

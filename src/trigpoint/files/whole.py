@@ -1,7 +1,8 @@
-"""Files that are there whole or not at all."""
+"""Files and folders that are there whole or not at all."""
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,21 +10,55 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; it takes its place at the end.
+    """Yield a path beside `path` to write a file to; it takes its place at the end.
 
     An exception, Ctrl-C included, leaves `path` as it was and nothing beside it.
     """
     # Through a link, so that its target is replaced and not the link.
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder: name a file")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {target.parent} does not exist: make it first")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"no permission to write in {target.parent}: name another folder")
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder: write to another name")
+    check_place(target, os.fspath(path))
+    partial = beside(target, "partial")
     try:
         yield partial
-        os.replace(partial, target)
+        take_place(partial, target)
     finally:
-        partial.unlink(missing_ok=True)
+        remove(partial)
+
+
+def check_place(path: Path, name: str) -> None:
+    """Refuse a place where nothing can be written; messages call it `name`."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{name} cannot be written: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"{name} cannot be written: no permission to write in {path.parent}")
+
+
+def beside(path: Path, what: str) -> Path:
+    """Hidden neighbour of `path` that nobody else will name."""
+    return path.with_name(f".{path.name}.{what}-{secrets.token_hex(4)}")
+
+
+def take_place(new: Path, path: Path) -> None:
+    """Put the file or folder `new` in the place of `path`."""
+    if not path.is_dir():
+        os.replace(new, path)
+        return
+    # A folder cannot be replaced in one step, so the old one steps aside until the new is there.
+    old = beside(path, "old")
+    os.replace(path, old)
+    try:
+        os.replace(new, path)
+    except BaseException:
+        os.replace(old, path)
+        raise
+    remove(old)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -3,8 +3,6 @@
 import contextlib
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +14,7 @@ from numpy.typing import DTypeLike
 from trigpoint.checks import check_count
 from trigpoint.files.sinks import SINKS, Sink, ZarrSink
 from trigpoint.files.source import PointSource
+from trigpoint.files.whole import beside, check_place, remove, take_place
 
 
 def open_writer(
@@ -106,11 +105,11 @@ class PointWriter:
         if self._sink is not None:
             raise RuntimeError(f"{self.path} is being written: open another writer")
         self.rows_written = 0
-        self._partial = _neighbour(self.path, "partial")
+        self._partial = beside(self.path, "partial")
         try:
             self._sink = self._sink_type(self._partial, self.shape, self.dtype, self.names)
         except BaseException:
-            _remove(self._partial)
+            remove(self._partial)
             raise
         return self
 
@@ -152,9 +151,9 @@ class PointWriter:
                     f"{self.rows_written} rows were written to {self.path}, which was opened for "
                     f"{self.shape[0]}: nothing is kept"
                 )
-            _move(self._partial, self.path)
+            take_place(self._partial, self.path)
         finally:
-            _remove(self._partial)
+            remove(self._partial)
 
 
 def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
@@ -171,10 +170,7 @@ def _sink_for(path: Path, name: str) -> type[Sink]:
         known = ", ".join(suffix for suffixes in SINKS for suffix in suffixes)
         raise ValueError(f"{name} has a suffix that is not known: points are written to {known}")
     sink = fitting[0]
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{name} cannot be written: there is no folder {path.parent}")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"{name} cannot be written: no permission to write in {path.parent}")
+    check_place(path, name)
     if sink is ZarrSink and path.exists() and not _may_replace_folder(path):
         raise FileExistsError(
             f"{name} exists and is no Zarr array: remove it, or write to another name"
@@ -194,30 +190,3 @@ def _may_replace_folder(path: Path) -> bool:
         return bool(described["node_type"] == "array")
     except (OSError, ValueError, KeyError, TypeError):
         return (path / ".zarray").is_file() or not any(path.iterdir())
-
-
-def _neighbour(path: Path, what: str) -> Path:
-    return path.with_name(f".{path.name}.{what}-{secrets.token_hex(4)}")
-
-
-def _move(new: Path, path: Path) -> None:
-    """Put `new` in the place of `path`."""
-    if not path.is_dir():
-        os.replace(new, path)
-        return
-    # A folder cannot be replaced in one step, so the old one steps aside until the new is there.
-    old = _neighbour(path, "old")
-    os.replace(path, old)
-    try:
-        os.replace(new, path)
-    except BaseException:
-        os.replace(old, path)
-        raise
-    _remove(old)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -55,8 +55,7 @@ def _opened(path: Path, name: str) -> Iterator[Any]:
         else:
             store = zarr.storage.ZipStore(path, mode="r")
         node = zarr.open(store=store, mode="r")
-    # Every kind of damage has an exception of its own, of classes that change with versions.
-    except Exception as error:
+    except Exception as error:  # Each kind of damage has its own, which changes with versions.
         raise ValueError(f"{name} cannot be opened as Zarr: {error}") from error
     try:
         yield node

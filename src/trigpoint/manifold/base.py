@@ -21,6 +21,7 @@ from trigpoint.files import open_writer, read_points, refuse_same_file
 from trigpoint.graph import METRICS, KNNGraph, precomputed_graph
 from trigpoint.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
 from trigpoint.landmarks import choose_landmarks
+from trigpoint.memory import check_dense
 from trigpoint.neighbors import TREE_MAX_DIMENSION
 from trigpoint.progress import reporter
 from trigpoint.records import Fitted, LandmarkGraph, Landmarks
@@ -347,6 +348,11 @@ class GraphEmbedding(LandmarkEmbedding):
         assert fitted.graph is not None
         support = self._support(fitted.landmarks.points, fitted.graph)
         return MarkovExtension(support, fitted.spectrum.coordinates, mu, scale)
+
+
+def check_pairs(landmarks: np.ndarray) -> None:
+    """Refuse landmarks of which all pairs would not fit in memory, before these are computed."""
+    check_dense(len(landmarks), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
 
 
 def plain_support(

@@ -4,8 +4,7 @@ from typing import Any
 
 from trigpoint.extension import Extension, GeodesicExtension
 from trigpoint.graph import ordinary_edges
-from trigpoint.manifold.base import GraphEmbedding, Run
-from trigpoint.memory import check_dense
+from trigpoint.manifold.base import GraphEmbedding, Run, check_pairs
 from trigpoint.records import Fitted, Landmarks
 from trigpoint.spectrum import classical_scaling, geodesics
 from trigpoint.support import AllLandmarks
@@ -74,7 +73,7 @@ class Isomap(GraphEmbedding):
     _extensions = ("graph",)
 
     def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
-        check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
+        check_pairs(chosen.points)
         graph = self._build_graph(chosen, run)
         paths = geodesics(graph.lengths)
         return Fitted(chosen, classical_scaling(paths, n_components), graph, geodesics=paths)
@@ -84,5 +83,8 @@ class Isomap(GraphEmbedding):
         support = self._support(fitted.landmarks.points, ordinary_edges(fitted.graph))
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
         paths = fitted.geodesics
-        self.geodesics_ = geodesics(fitted.graph.lengths) if paths is None else paths
-        return GeodesicExtension(support, self.geodesics_, fitted.spectrum)
+        if paths is None:
+            check_pairs(fitted.landmarks.points)
+            paths = geodesics(fitted.graph.lengths)
+        self.geodesics_ = paths
+        return GeodesicExtension(support, paths, fitted.spectrum)

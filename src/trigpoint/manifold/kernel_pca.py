@@ -7,8 +7,7 @@ import numpy as np
 from trigpoint.checks import check_positive
 from trigpoint.extension import Extension, KernelExtension
 from trigpoint.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
-from trigpoint.manifold.base import LandmarkEmbedding, Run, plain_support
-from trigpoint.memory import check_dense
+from trigpoint.manifold.base import LandmarkEmbedding, Run, check_pairs, plain_support
 from trigpoint.records import Fitted, Landmarks
 from trigpoint.spectrum import kernel_pca
 
@@ -82,7 +81,7 @@ class KernelPCA(LandmarkEmbedding):
         return False
 
     def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
-        check_dense(len(chosen.points), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
+        check_pairs(chosen.points)
         points = chosen.points.astype(np.float64)
         bandwidth = resolve_bandwidth(self.bandwidth, points, run.rng)
         kernel = gaussian_kernel(points, bandwidth)
@@ -105,6 +104,7 @@ class KernelPCA(LandmarkEmbedding):
         support = plain_support(self.extension, points, bandwidths)
         means = fitted.kernel_means
         if means is None:
+            check_pairs(points)
             means = gaussian_kernel(points.astype(np.float64), fitted.bandwidth).mean(axis=0)
         return KernelExtension(support, means, fitted.spectrum)
 

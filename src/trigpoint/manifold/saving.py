@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator
 from trigpoint import graph as graphs
 from trigpoint import landmarks as samplers
 from trigpoint.files.tensors import DamagedFileError, read_tensors, write_tensors
-from trigpoint.memory import check_dense
 from trigpoint.records import Fitted, LandmarkGraph, Landmarks, Spectrum
 
 if TYPE_CHECKING:
@@ -30,10 +29,15 @@ FORMAT, FORMAT_VERSION = "trigpoint", 1
 _PARTS: dict[str, Any] = {
     name: getattr(samplers, name)
     for name in samplers.__all__
-    if isinstance(getattr(samplers, name), type) and name not in ("LandmarkCurve", "Refined")
+    if isinstance(getattr(samplers, name), type)
     if issubclass(getattr(samplers, name), BaseEstimator)
 } | {"KNNGraph": graphs.KNNGraph, "RadiusGraph": graphs.RadiusGraph}
 
+# What a file that contradicts itself, or was made to do harm, raises somewhere on its way.
+_NONSENSE = (
+    *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError),
+    *(RecursionError, OverflowError),
+)
 
 # How it was run, not what came out: two runs of the same give the same file.
 _NOT_OF_THE_MODEL = ("n_jobs", "verbose")
@@ -125,13 +129,8 @@ def load(path: str | os.PathLike[str]) -> "LandmarkEmbedding":
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
-        if fitted.graph is None or kind.__name__ == "Isomap":
-            check_dense(len(fitted.landmarks.points), "landmarks", "a machine with more memory")
         estimator._take(fitted, dtype)
-    except (
-        *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError),
-        *(RecursionError, OverflowError),
-    ) as error:
+    except _NONSENSE as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
     return estimator
 
@@ -147,8 +146,8 @@ def _estimators() -> dict[str, Any]:
 def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
     return {
         f"{name}.data": matrix.data,
-        f"{name}.indices": matrix.indices.astype(np.int64),
-        f"{name}.indptr": matrix.indptr.astype(np.int64),
+        f"{name}.indices": matrix.indices,
+        f"{name}.indptr": matrix.indptr,
     }
 
 
@@ -187,10 +186,9 @@ def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
     _require(bool((np.diff(indptr) >= 0).all()) and data.shape == indices.shape, name)
     # Paths over lengths below zero would have no end.
     _require(data.dtype.kind == "f" and bool((data >= 0).all()), name)
+    _require(indices.dtype.kind == indptr.dtype.kind == "i", name)
     _require(not len(indices) or (indices.min() >= 0 and indices.max() < k), name)
-    matrix = csr_array((data, indices, indptr), shape=(k, k))
-    # The smallest index type that serves, as in the matrix that was saved.
-    return csr_array(matrix.tocoo()) if indices.dtype != np.int32 else matrix
+    return csr_array((data, indices, indptr), shape=(k, k))
 
 
 def _require(condition: bool, what: str) -> None:

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from trigpoint.datasets import load_mnist
 from trigpoint.geometry import RIDGE, neighborhood_covariances
 from trigpoint.graph import KNNGraph
-from trigpoint.landmarks import EfficientDPP
 from trigpoint.manifold import LaplacianEigenmaps
 from trigpoint.neighbors import neighbor_index
 from trigpoint.paper.classification import (
@@ -23,7 +22,7 @@ from trigpoint.paper.classification import (
     N_NEIGHBORS_PAPER,
     Task,
     classify,
-    paper_neighbors,
+    paper_dpp,
 )
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.headneck import patch_task
@@ -141,9 +140,7 @@ def _landmarks(
     data: str, folder: Path, n_train: int, n_validation: int, k: int, seed: int
 ) -> Landmarks:
     X = _task(data, folder, n_train, n_validation).train
-    m = paper_neighbors(len(X))
-    sampler = EfficientDPP(k, n_neighbors=m, bandwidth=BANDWIDTH_PAPER, random_state=seed).fit(X)
-    return Landmarks(sampler.landmarks_, sampler.indices_)
+    return paper_dpp(k, len(X), seed).select(X)
 
 
 @lru_cache(maxsize=4)

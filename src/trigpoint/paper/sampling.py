@@ -19,9 +19,10 @@ from trigpoint.paper.summary import (
     standard_error,
     with_error,
 )
+from trigpoint.paper.table1 import SURFACES
 
 # The roll of table 1, whose bandwidth is 1.
-SCALE = 0.115
+SCALE = SURFACES["roll"].scale
 NEIGHBOURS = 20
 TABLE_1_BANDWIDTH = 1.0
 

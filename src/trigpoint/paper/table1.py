@@ -356,7 +356,12 @@ _COLOURS = {
     KMEANS_PP: ("#009e73", "v"),
     EFFICIENT: ("#d55e00", "o"),
 }
-_OTHER_LINES = {K_DPP: ("#0072b2", "-."), REFINED: ("#cc79a7", "--"), OPTIMUM: ("#000000", ":")}
+# Matplotlib types its line styles one by one, hence Any.
+_OTHER_LINES: dict[str, tuple[str, Any]] = {
+    K_DPP: ("#0072b2", "-."),
+    REFINED: ("#cc79a7", "--"),
+    OPTIMUM: ("#000000", ":"),
+}
 
 
 def _draw(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -> None:
@@ -381,7 +386,7 @@ def _draw(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -> None:
             for name, (colour, marker) in _COLOURS.items()
         ]
         handles += [
-            Line2D([], [], color=colour, linestyle=style, label=name)  # type: ignore[arg-type]
+            Line2D([], [], color=colour, linestyle=style, label=name)
             for name, (colour, style) in _OTHER_LINES.items()
         ]
         axes[0].figure.legend(
