@@ -192,6 +192,40 @@ def test_seeding_has_the_distribution_of_the_paper():
     assert p_value(Uniform, X, power=2, draws=3000) < 1e-6
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("offset", [0, 1e4])
+def test_products_spare_differences_and_change_nothing(dtype, offset):
+    rng = np.random.default_rng(0)
+    distinct = rng.normal(size=(400, 24)) * np.linspace(1, 0.01, 24) + offset
+    X = np.repeat(distinct, 3, axis=0).astype(dtype)
+    drawn = KMeansPlusPlus(150, random_state=0).select(X).indices
+
+    rng, rows, nearest = as_generator(0), [], np.full(len(X), np.inf)
+    rows.append(int(rng.integers(len(X))))
+    for _ in range(149):
+        difference = X - X[rows[-1]]
+        nearest = np.minimum(nearest, np.einsum("ij,ij->i", difference, difference))
+        cumulative = np.cumsum(nearest)
+        rows.append(int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")))
+    np.testing.assert_array_equal(drawn, rows)
+
+
+def test_seeding_looks_at_few_points_again(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(5000, 24))
+    looked_at = []
+    may_be_nearer = kmeans._Seeding._may_be_nearer
+
+    def counted(self, row):
+        rows = may_be_nearer(self, row)
+        looked_at.append(len(X) if rows is None else len(rows))
+        return rows
+
+    monkeypatch.setattr(kmeans._Seeding, "_may_be_nearer", counted)
+    KMeansPlusPlus(200, random_state=0).select(X)
+    assert looked_at[0] == len(X)
+    assert np.mean(looked_at) < 0.1 * len(X)
+
+
 def test_seeding_never_repeats_coincident_points():
     rng = np.random.default_rng(0)
     distinct = rng.normal(size=(12, 4)) + 1e4

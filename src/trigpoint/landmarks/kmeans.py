@@ -11,9 +11,16 @@ from trigpoint.checks import check_choice, check_count
 from trigpoint.landmarks.base import Sampler, check_n_landmarks, too_few_distinct
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import Landmarks
+from trigpoint.threads import one_blas_thread
 
 # Differences to one centre stay in the second-level cache between subtraction and square.
 _CACHE_BYTES = 2**19
+
+# From this dimension on a product over all points is worth its time in differences spared.
+_MIN_PRODUCT_DIMENSION = 16
+
+# Products that may spare fewer than half of the differences, before there are no more of them.
+_MOST_WASTED = 4
 
 
 class KMeansPlusPlus(Sampler):
@@ -148,23 +155,69 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Rows drawn by k-means++ seeding."""
     rows = np.empty(k, dtype=np.int64)
     rows[0] = rng.integers(len(X))
-    nearest = np.full(len(X), np.inf)
-    for step in range(1, k):
-        # By differences: points that coincide with a landmark get exactly 0, never drawn again.
-        with np.errstate(over="ignore"):
-            for block in row_blocks(len(X), block_rows(X.itemsize * X.shape[1], _CACHE_BYTES)):
-                difference = X[block] - X[rows[step - 1]]
-                squares = np.einsum("ij,ij->i", difference, difference)
-                np.minimum(nearest[block], squares, out=nearest[block])
-            cumulative = np.cumsum(nearest)
-        if cumulative[-1] == 0:
-            raise too_few_distinct(k, step, len(X))
-        if not np.isfinite(cumulative[-1]):
-            raise ValueError("squared distances between the points overflow: rescale X")
-        drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
-        # Rounding may lift the last number of the stream onto the total itself.
-        rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
+    seeding = _Seeding(X)
+    # A second thread is not worth waiting for, where other programs want it as well.
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        for step in range(1, k):
+            seeding.add(rows[step - 1])
+            cumulative = np.cumsum(seeding.nearest)
+            if cumulative[-1] == 0:
+                raise too_few_distinct(k, step, len(X))
+            if not np.isfinite(cumulative[-1]):
+                raise ValueError("squared distances between the points overflow: rescale X")
+            drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+            # Rounding may lift the last number of the stream onto the total itself.
+            rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
     return rows
+
+
+class _Seeding:
+    """Squared distance of every point to the nearest landmark so far.
+
+    All of them are computed by differences: points that coincide with a landmark get exactly 0 and
+    are never drawn again. In high dimension, where differences take several times as long as a
+    product, a product first tells which points the new landmark may be nearest to: with many
+    landmarks they are few.
+
+    Attributes
+    ----------
+    nearest : float64 ndarray of shape (n,)
+    """
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.nearest = np.full(len(X), np.inf)
+        self._X = X
+        self._norms: np.ndarray | None = None
+        self._wasted = 0
+        if X.shape[1] >= _MIN_PRODUCT_DIMENSION:
+            with np.errstate(over="ignore"):
+                self._norms = np.einsum("ij,ij->i", X, X)
+
+    def add(self, row: int) -> None:
+        """Take a further landmark."""
+        rows = self._may_be_nearer(row)
+        n = len(self._X) if rows is None else len(rows)
+        for block in row_blocks(n, block_rows(self._X.itemsize * self._X.shape[1], _CACHE_BYTES)):
+            some = block if rows is None else rows[block]
+            difference = self._X[some] - self._X[row]
+            squares = np.einsum("ij,ij->i", difference, difference)
+            self.nearest[some] = np.minimum(self.nearest[some], squares)
+
+    def _may_be_nearer(self, row: int) -> np.ndarray | None:
+        """Rows that a landmark may be nearer to than all before it; None for all rows."""
+        if self._norms is None or np.isinf(self.nearest[0]):
+            return None
+        X, norms = self._X, self._norms
+        # Worst case of the rounded dot product and norms, and of the sums around them.
+        rounding = 2 * (X.shape[1] + 8) * np.finfo(X.dtype).eps
+        lower = (1 - rounding) * (norms + norms[row]) - 2 * (X @ X[row])
+        # Written so that what overflowed is computed again.
+        rows = np.flatnonzero(~(lower >= self.nearest))
+        # The first few landmarks are near many points, but far from the origin all rows stay in.
+        self._wasted += len(rows) > len(X) // 2
+        if self._wasted > _MOST_WASTED:
+            self._norms = None
+        return rows
 
 
 def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
