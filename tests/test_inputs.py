@@ -1,7 +1,10 @@
 """Points from files are the same points: same landmarks, same coordinates, bounded memory."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import trigpoint as tp
 from trigpoint import inputs
@@ -96,7 +99,7 @@ def test_an_interrupted_run_leaves_nothing_behind(tmp_path, points):
         if stage == "points" and done:
             raise KeyboardInterrupt
 
-    emb = eigenmaps(verbose=stop).fit(points)
+    emb = eigenmaps(callback=stop).fit(points)
     with pytest.raises(KeyboardInterrupt):
         emb.transform(points, out=tmp_path / "coordinates.npy")
     assert list(tmp_path.iterdir()) == []
@@ -205,13 +208,14 @@ def test_transform_holds_one_block_of_points_at_once(points, monkeypatch):
     assert source.sizes == [256] * 11 + [184]
 
 
-def test_progress_is_told_to_a_callable(tmp_path, points, capsys):
+def test_progress_is_told_to_a_callback(tmp_path, points, capsys):
     told = []
-    emb = eigenmaps(verbose=lambda *message: told.append(message))
+    emb = eigenmaps(callback=lambda *message: told.append(message))
     emb.fit_transform(write(tmp_path / "points.zarr", points))
     stages = [stage for stage, _, _ in told]
-    assert list(dict.fromkeys(stages)) == ["reading", "landmarks", "points"]
-    for stage, total in (("reading", 3000), ("landmarks", 100), ("points", 3000)):
+    assert list(dict.fromkeys(stages)) == ["reading", "landmarks", "graph", "spectrum", "points"]
+    totals = {"reading": 3000, "landmarks": 100, "graph": 1, "spectrum": 1, "points": 3000}
+    for stage, total in totals.items():
         done = [message[1] for message in told if message[0] == stage]
         assert done == sorted(done)
         assert done[-1] == total
@@ -224,7 +228,71 @@ def test_progress_on_the_terminal_goes_to_standard_error(points, capsys):
     assert out == ""
     assert [line.partition(",")[0] for line in err.splitlines()] == [
         "landmarks: 100 of 100 (100%)",
+        *(line for line in err.splitlines() if line.startswith(("graph: 0.", "spectrum: 0."))),
         "points: 3",
     ]
-    with pytest.raises(TypeError, match="verbose='loud'"):
-        eigenmaps(verbose="loud").fit(points)
+    assert err.count("graph: 0.") == err.count("spectrum: 0.") == 1
+
+
+def test_bars_and_a_callback_go_together(points, capsys):
+    told = []
+    eigenmaps(verbose=np.True_, callback=lambda *message: told.append(message)).fit(points)
+    assert told[-1] == ("spectrum", 1, 1)
+    assert capsys.readouterr().err.startswith("landmarks: 100 of 100")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"verbose": "loud"}, "verbose='loud'"),
+        ({"verbose": print}, "passed as callback"),
+        ({"callback": 3}, "callback=3 cannot be called"),
+    ],
+)
+def test_progress_that_is_not_understood(points, parameters, message):
+    with pytest.raises(TypeError, match=message):
+        eigenmaps(**parameters).fit(points)
+    with pytest.raises(TypeError, match=message):
+        tp.EfficientDPP(10, **parameters).fit(points)
+
+
+class Window:
+    """What a callback may belong to: can be neither copied nor pickled."""
+
+    def __init__(self):
+        self.told = []
+
+    def update(self, stage, done, total):
+        """Show progress."""
+        self.told.append(stage)
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a window cannot be pickled")
+
+
+@pytest.mark.parametrize(
+    "wrapped", [lambda c: eigenmaps(callback=c), lambda c: tp.EfficientDPP(50, callback=c)]
+)
+def test_clones_tell_the_same_callback_and_pickles_none(points, wrapped):
+    window = Window()
+    estimator = wrapped(window.update).fit(points)
+    copied = clone(estimator)
+    assert copied.callback == window.update
+    window.told.clear()
+    copied.fit(points)
+    assert "landmarks" in window.told
+    assert pickle.loads(pickle.dumps(estimator)).callback is None
+    assert estimator.callback == window.update
+
+
+def test_a_sampler_tells_the_callback_of_the_estimator_or_its_own(points):
+    told, own = [], []
+    sampler = tp.EfficientDPP(50)
+    tp.Isomap(landmarks=sampler, callback=lambda *message: told.append(message[0])).fit(points)
+    assert told.count("landmarks") > 1
+    assert sampler.callback is None
+    sampler.set_params(callback=lambda *message: own.append(message[0]))
+    told.clear()
+    tp.Isomap(landmarks=sampler, callback=lambda *message: told.append(message[0])).fit(points)
+    assert "landmarks" in own
+    assert "landmarks" not in told

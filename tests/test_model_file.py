@@ -71,7 +71,7 @@ class OwnSampler(tp.Uniform):
 def test_what_cannot_be_written_is_kept_as_what_it_came_to(roll, tmp_path):
     X = roll[0][:500]
     emb = tp.LaplacianEigenmaps(
-        landmarks=OwnSampler(50), random_state=np.random.default_rng(0), verbose=lambda *_: None
+        landmarks=OwnSampler(50), random_state=np.random.default_rng(0), callback=lambda *_: None
     ).fit(X)
     emb.save(tmp_path / "model.trig")
     again = tp.load(tmp_path / "model.trig")

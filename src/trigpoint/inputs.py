@@ -80,14 +80,16 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
     return source
 
 
-def checked_blocks(source: PointSource, report: Report) -> Iterator[np.ndarray]:
+def checked_blocks(
+    source: PointSource, report: Report, stage: str = "points"
+) -> Iterator[np.ndarray]:
     """Yield blocks of points as they are read, refusing values that cannot be worked with."""
     n, d = source.shape
     done = 0
-    report("points", done, n)
+    report(stage, done, n)
     for block in source.blocks(block_rows(d * source.dtype.itemsize)):
         check_magnitude(block, source.name, may_be_tiny=True)
         yield block
         # Asked for the next block, the caller is done with this one.
         done += len(block)
-        report("points", done, n)
+        report(stage, done, n)

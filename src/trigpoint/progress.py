@@ -4,9 +4,13 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from copy import copy
 from numbers import Integral
 from time import monotonic
 from typing import Any, Self, TextIO
+
+import numpy as np
+from sklearn.base import BaseEstimator
 
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
@@ -19,21 +23,46 @@ _SECONDS_BETWEEN_LINES = 10.0
 _SHORTEST_BAR, _LONGEST_BAR = 8, 40
 
 
-def reporter(verbose: Any) -> Report:
-    """Return what `verbose` asks for: silence, a bar on the terminal, or the user's callable."""
-    if isinstance(verbose, Integral):
-        return TerminalReport(sys.stderr) if verbose else _silent
-    if callable(verbose):
-        own: Report = verbose
-        return own
-    raise TypeError(
-        f"verbose={verbose!r} is not understood: pass True, False or a callable that takes the "
-        "stage, what is done and the total"
-    )
+def reporter(verbose: Any, callback: Any = None) -> Report:
+    """Return what is asked for: bars on the terminal, calls of a function, both, or silence."""
+    if not isinstance(verbose, (Integral, np.bool_)):
+        raise TypeError(
+            f"verbose={verbose!r} is not understood: pass True or False; a function that is to be "
+            "told the progress is passed as callback"
+        )
+    if callback is not None and not callable(callback):
+        raise TypeError(
+            f"callback={callback!r} cannot be called: pass a function that takes the stage, what "
+            "is done and the total"
+        )
+    listeners: list[Report] = [TerminalReport(sys.stderr)] if verbose else []
+    if callback is not None:
+        listeners.append(callback)
+
+    def report(stage: str, done: int, total: int) -> None:
+        for listener in listeners:
+            listener(stage, done, total)
+
+    return report
 
 
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
+class ProgressMixin(BaseEstimator):
+    """For estimators with `verbose` and `callback`: copies that know whom to tell.
+
+    A callback may belong to a window or a file, which can be neither copied nor pickled. So clones
+    have the very same one, and what is pickled, or copied otherwise, has none.
+    """
+
+    verbose: Any
+    callback: Any
+
+    def __sklearn_clone__(self) -> Self:
+        cloned: Self = BaseEstimator.__sklearn_clone__(copy(self))
+        cloned.callback = self.callback
+        return cloned
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "callback": None}
 
 
 class TerminalReport:
@@ -51,10 +80,6 @@ class TerminalReport:
         self._stage = ""
         self._since = self._last = 0.0
         self._done_before = 0
-
-    def __deepcopy__(self, memo: object) -> Self:
-        """Stay the one that writes to the stream: estimators are copied with their parameters."""
-        return self
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how much of a stage is done."""
@@ -80,16 +105,17 @@ class TerminalReport:
         self._last = float("-inf") if self._in_place else now
 
     def _line(self, done: int, total: int, now: float) -> str:
-        return (
-            f"{self._stage}: {done:,} of {total:,} ({_share(done, total):.0%}), "
-            f"{self._times(done, total, now)}"
-        )
+        times = self._times(done, total, now)
+        # Of a stage that is one step there is nothing to count.
+        if total == 1:
+            return f"{self._stage}: {times}"
+        return f"{self._stage}: {done:,} of {total:,} ({_share(done, total):.0%}), {times}"
 
     def _bar(self, done: int, total: int, now: float) -> str:
         share = _share(done, total)
         # Some terminals begin a new line as soon as the last column is written.
         room = _columns(self._stream) - 1
-        counts = f" {done:,} of {total:,},"
+        counts = f" {done:,} of {total:,}," if total > 1 else ""
         times = f" {self._times(done, total, now)}"
         for ending in (counts + times, times, ""):
             ending = f" {share:4.0%}{ending}"

@@ -129,7 +129,7 @@ def make_estimator(options: argparse.Namespace, k: int | str) -> Any:
         landmarks=sampler,
         random_state=options.seed,
         n_jobs=options.jobs,
-        verbose=common.progress(options),
+        callback=common.progress(options),
         **{name: value for name, value in chosen.items() if value is not None},
     )
 

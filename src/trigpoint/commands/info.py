@@ -80,7 +80,7 @@ def _model(options: argparse.Namespace) -> Result:
     given = {
         name: value
         for name, value in model.get_params(deep=False).items()
-        if name not in ("verbose", "n_jobs")
+        if name not in ("verbose", "callback", "n_jobs")
     }
     parameters = {
         name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

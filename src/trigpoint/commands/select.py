@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> Result:
         refine=options.refine,
         random_state=options.seed,
         n_jobs=options.jobs,
-        verbose=common.progress(options),
+        callback=common.progress(options),
     )
     start = time.perf_counter()
     sampler.fit(points)

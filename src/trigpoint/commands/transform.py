@@ -33,7 +33,7 @@ def add(commands: common.Commands) -> None:
 def run(options: argparse.Namespace) -> Result:
     """Load, transform, write."""
     model = load(options.model)
-    model.set_params(verbose=common.progress(options), n_jobs=options.jobs)
+    model.set_params(callback=common.progress(options), n_jobs=options.jobs)
     points = common.open_points(options, model)
     common.check_outputs(options, [points, options.model], options.output)
     open_writer(options.output, 1, 1)

@@ -41,7 +41,7 @@ class Sampler(BaseEstimator, ABC):
         -------
         self
         """
-        report = reporter(getattr(self, "verbose", False))
+        report = reporter(getattr(self, "verbose", False), getattr(self, "callback", None))
         self.select(points_to_fit(self, X, report))
         return self
 

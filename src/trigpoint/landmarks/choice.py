@@ -13,6 +13,7 @@ from trigpoint.landmarks.base import Sampler, check_n_landmarks
 from trigpoint.landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint.neighbors import neighbor_index
 from trigpoint.points import distinct_rows
+from trigpoint.progress import ProgressMixin, Report
 from trigpoint.records import Landmarks
 from trigpoint.warn import warn_user
 
@@ -31,7 +32,7 @@ def choose_landmarks(
     covariances: bool,
     rng: np.random.Generator,
     n_threads: int,
-    verbose: Any = False,
+    report: Report | None = None,
 ) -> Landmarks:
     """Return the landmarks that `landmarks` stands for.
 
@@ -45,8 +46,8 @@ def choose_landmarks(
         Whether local covariances are wanted; a sampler that makes none gets them added.
     rng : Generator
     n_threads : int
-    verbose : bool or callable
-        As for the estimators.
+    report : callable or None
+        Told the progress, unless a sampler tells it someone else.
     """
     mode = covariance_mode("auto", X.shape[1]) if covariances else None
     few = distinct_rows(X, _DEFAULT_LANDMARKS) if landmarks is None else None
@@ -57,11 +58,11 @@ def choose_landmarks(
         if count != "auto":
             check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
         sampler = EfficientDPP(
-            count, covariance=mode, random_state=rng, n_jobs=n_threads, verbose=verbose
+            count, covariance=mode, random_state=rng, n_jobs=n_threads, callback=report
         )
         chosen = _fitted(sampler, X)
     elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
-        chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, verbose), X))
+        chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, report), X))
     else:
         chosen = _given(landmarks, X)
     if len(chosen.points) < _FEWEST_LANDMARKS:
@@ -111,7 +112,11 @@ def _rows(X: np.ndarray, rows: np.ndarray) -> Landmarks:
 
 
 def _prepared(
-    sampler: Any, mode: str | None, rng: np.random.Generator, n_threads: int, verbose: Any
+    sampler: Any,
+    mode: str | None,
+    rng: np.random.Generator,
+    n_threads: int,
+    report: Report | None,
 ) -> Any:
     """Copy a sampler; fill in what it leaves open: seed, covariances, threads and progress."""
     sampler = clone(sampler)
@@ -122,8 +127,8 @@ def _prepared(
         sampler.set_params(covariance=mode)
     if parameters.get("n_jobs") == -1:
         sampler.set_params(n_jobs=n_threads)
-    if parameters.get("verbose") is False:
-        sampler.set_params(verbose=verbose)
+    if isinstance(sampler, ProgressMixin) and not sampler.verbose and sampler.callback is None:
+        sampler.set_params(callback=report)
     return sampler
 
 

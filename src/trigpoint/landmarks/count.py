@@ -82,7 +82,7 @@ def count_landmarks(
     parameters of `EfficientDPP`.
     """
     tolerance = check_positive("tolerance", tolerance)
-    sampler = clone(sampler).set_params(covariance=None, verbose=False)
+    sampler = clone(sampler).set_params(covariance=None, verbose=False, callback=None)
     measure = ErrorEstimate(X, sampler, bandwidth, rng, "kernel_bandwidth")
     last = distinct_points(measure.X, min(_LAST, len(measure.X)))
     most = 1

@@ -73,7 +73,8 @@ def landmark_curve(
     sampler: Sampler | None = None,
     bandwidth: float | None = None,
     random_state: Any = None,
-    verbose: Any = False,
+    verbose: bool = False,
+    callback: Any = None,
 ) -> LandmarkCurve:
     """Measure how the error falls as the number of landmarks grows.
 
@@ -94,8 +95,10 @@ def landmark_curve(
         radius of the ball that holds a 400th of the points.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
-    verbose : bool or callable, default=False
-        Show progress on the terminal, or call ``verbose(stage, done, total)``.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def landmark_curve(
             f"sampler={sampler!r} cannot be told the number of landmarks: pass one of this "
             "library's that has n_landmarks"
         )
-    report = reporter(verbose)
+    report = reporter(verbose, callback)
     X = points_to_fit(clone(sampler), X, report)
     counts = _grid(n_landmarks, X)
     measure = ErrorEstimate(X, sampler, bandwidth, as_generator(random_state))

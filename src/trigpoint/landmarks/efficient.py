@@ -13,7 +13,7 @@ from trigpoint.landmarks.drawing import Repulsion, draw_landmarks
 from trigpoint.landmarks.exchanges import Refined
 from trigpoint.landmarks.refine import resolve_refinement
 from trigpoint.neighbors import NeighborIndex, neighbor_index
-from trigpoint.progress import reporter
+from trigpoint.progress import ProgressMixin, reporter
 from trigpoint.records import Landmarks
 from trigpoint.threads import thread_count
 
@@ -25,7 +25,7 @@ _PILOT_QUERIES = (16, 256)
 _LANDMARKS_PER_PILOT = 8
 
 
-class EfficientDPP(Sampler):
+class EfficientDPP(ProgressMixin, Sampler):
     """Efficient determinantal sampling on a manifold (Algorithm 2).
 
     Landmarks are drawn one after the other with probability proportional to a weight that starts
@@ -64,8 +64,11 @@ class EfficientDPP(Sampler):
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int, default=-1
         Number of threads; -1 for all cores.
-    verbose : bool or callable, default=False
-        Show progress on the terminal, or call ``verbose(stage, done, total)``.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress; an exception from it
+        ends `fit`.
 
     Attributes
     ----------
@@ -137,7 +140,8 @@ class EfficientDPP(Sampler):
         tolerance: float = 0.01,
         random_state: Any = None,
         n_jobs: int = -1,
-        verbose: Any = False,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.n_neighbors = n_neighbors
@@ -150,6 +154,7 @@ class EfficientDPP(Sampler):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.callback = callback
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         # Separate streams: whether one thing is given must not change the draw of another.
@@ -161,7 +166,7 @@ class EfficientDPP(Sampler):
         check_positive("tolerance", self.tolerance)
         k, kernel_bandwidth = self._count(X, np.random.default_rng(count_seed))
         m = resolve_n_neighbors(self.n_neighbors, len(X), k)
-        report = reporter(self.verbose)
+        report = reporter(self.verbose, self.callback)
 
         index = neighbor_index(X, m, k, thread_count(self.n_jobs))
         logger.info("neighbours of %d points by %s", len(X), index.name)

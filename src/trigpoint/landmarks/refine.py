@@ -106,7 +106,8 @@ class Refinement(BaseEstimator):
         bandwidth: float | None = None,
         random_state: Any = None,
         n_jobs: int = -1,
-        verbose: Any = False,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> Refined:
         """Refine landmarks, whoever chose them.
 
@@ -123,8 +124,10 @@ class Refinement(BaseEstimator):
             Seed. The same seed gives the same landmarks with any number of threads.
         n_jobs : int, default=-1
             Number of threads; -1 for all cores.
-        verbose : bool or callable, default=False
-            Show progress on the terminal, or call ``verbose(stage, done, total)``.
+        verbose : bool, default=False
+            Show progress on the terminal.
+        callback : callable or None, default=None
+            Called as ``callback(stage, done, total)`` whenever there is progress.
 
         Returns
         -------
@@ -138,7 +141,8 @@ class Refinement(BaseEstimator):
         check_magnitude(X)
         rows = _check_rows(indices, X)
         rng, n_threads = as_generator(random_state), thread_count(n_jobs)
-        return self.run(X, rows, bandwidth, rng, n_threads, reporter(verbose))
+        report = reporter(verbose, callback)
+        return self.run(X, rows, bandwidth, rng, n_threads, report)
 
     def check(self) -> None:
         """Refuse parameters that are out of range."""

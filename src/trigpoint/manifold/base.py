@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +23,7 @@ from trigpoint.inputs import checked_blocks, is_file, points_to_fit, points_to_t
 from trigpoint.landmarks import choose_landmarks
 from trigpoint.memory import check_dense
 from trigpoint.neighbors import TREE_MAX_DIMENSION
-from trigpoint.progress import reporter
+from trigpoint.progress import ProgressMixin, Report, reporter
 from trigpoint.records import Fitted, LandmarkGraph, Landmarks
 from trigpoint.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint.threads import thread_count
@@ -37,21 +37,30 @@ _MIN_EIGENVALUE = 1e-6
 class Run:
     """What one call of `fit` carries through the stages."""
 
-    def __init__(self, random_state: Any, n_jobs: Any) -> None:
+    def __init__(self, random_state: Any, n_jobs: Any, report: Report) -> None:
         self.rng = as_generator(random_state)
         self.n_threads = thread_count(n_jobs)
+        self.report = report
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
+        self._begun = ""
+
+    def begin(self, stage: str) -> None:
+        """Tell that a stage begins which reports no progress of its own."""
+        self._begun = stage
+        self.report(stage, 0, 1)
 
     def done(self, stage: str) -> None:
         """Note how long a stage took."""
+        if stage == self._begun:
+            self.report(stage, 1, 1)
         now = time.perf_counter()
         self.seconds[stage] = now - self._last
         self._last = now
         logger.info("%s: %.2f s", stage, self.seconds[stage])
 
 
-class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
     """What the four estimators share: landmarks first, then blocks of points."""
 
     n_components: int
@@ -59,7 +68,6 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     extension: Any
     random_state: Any
     n_jobs: int
-    verbose: Any
 
     # Words that `extension` takes, beside a number.
     _extensions: tuple[str, ...] = ("auto", "graph", "all")
@@ -67,7 +75,6 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _check_parameters(self) -> None:
         """Refuse what is wrong whatever the data is, before any work is done."""
         check_count("n_components", self.n_components)
-        reporter(self.verbose)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
         elif not isinstance(self.extension, str) or self.extension not in self._extensions:
@@ -105,8 +112,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self
         """
         self._check_parameters()
-        run = Run(self.random_state, self.n_jobs)
-        X = points_to_fit(self, X, reporter(self.verbose))
+        run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
+        X = points_to_fit(self, X, run.report)
         run.done("reading")
         chosen = choose_landmarks(
             self.landmarks,
@@ -114,7 +121,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             covariances=self._needs_covariances(),
             rng=run.rng,
             n_threads=run.n_threads,
-            verbose=self.verbose,
+            report=run.report,
         )
         k = len(chosen.points)
         n_components = check_count(
@@ -156,7 +163,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_is_fitted(self)
         self._check_out(out)
         source = points_to_transform(self, X)
-        points = checked_blocks(source, reporter(self.verbose))
+        points = checked_blocks(source, reporter(self.verbose, self.callback))
         blocks = extended_blocks(self._extension, points, thread_count(self.n_jobs))
         shape = source.shape[0], self._n_features_out
         if out is None:
@@ -197,8 +204,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         with the number of points that were fitted. It is in the safetensors layout, with no
         pickle: what is loaded is numbers. Parameters that cannot be written down are kept as what
         they came to (landmarks by a sampler of your own become their rows), or dropped (a random
-        generator). `n_jobs`, `verbose` and the times of `fit` are not kept, so that the same run
-        gives the same file.
+        generator). `n_jobs`, `verbose`, `callback` and the times of `fit` are not kept, so that
+        the same run gives the same file.
         """
         from trigpoint.manifold.saving import save_model
 
@@ -310,12 +317,14 @@ class GraphEmbedding(LandmarkEmbedding):
         return builder is not None and bool(builder.needs_covariances)
 
     def _build_graph(self, chosen: Landmarks, run: Run) -> LandmarkGraph:
+        run.begin("graph")
         builder = self._graph_builder()
         if builder is None:
             graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
         else:
             graph = builder.build(chosen, run.n_threads)
         run.done("graph")
+        run.begin("spectrum")
         return graph
 
     def _take(self, fitted: Fitted, dtype: np.dtype) -> None:

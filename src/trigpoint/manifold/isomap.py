@@ -20,7 +20,7 @@ class Isomap(GraphEmbedding):
     extension : "graph" or int, default="graph"
         Through which landmarks a point's geodesics start: the nearest three's neighbours in the
         graph, or a number of nearest ones.
-    random_state, n_jobs, verbose
+    random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -58,7 +58,8 @@ class Isomap(GraphEmbedding):
         extension: Any = "graph",
         random_state: Any = None,
         n_jobs: int = -1,
-        verbose: Any = False,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -68,6 +69,7 @@ class Isomap(GraphEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.callback = callback
 
     # A straight line to every landmark would start no geodesic.
     _extensions = ("graph",)

@@ -27,7 +27,7 @@ class KernelPCA(LandmarkEmbedding):
     extension : "all" or int, default="all"
         Kernel of a point with all landmarks, or with a number of nearest ones (the others count
         as 0, which saves time where the bandwidth is small).
-    random_state, n_jobs, verbose
+    random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -60,7 +60,8 @@ class KernelPCA(LandmarkEmbedding):
         extension: Any = "all",
         random_state: Any = None,
         n_jobs: int = -1,
-        verbose: Any = False,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -69,6 +70,7 @@ class KernelPCA(LandmarkEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.callback = callback
 
     _extensions = ("all",)
 
@@ -82,6 +84,7 @@ class KernelPCA(LandmarkEmbedding):
 
     def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
         check_pairs(chosen.points)
+        run.begin("kernel")
         points = chosen.points.astype(np.float64)
         bandwidth = resolve_bandwidth(self.bandwidth, points, run.rng)
         kernel = gaussian_kernel(points, bandwidth)
@@ -93,6 +96,7 @@ class KernelPCA(LandmarkEmbedding):
                 f"each other; choose one near {median_bandwidth(points, run.rng):.3g}"
             )
         run.done("kernel")
+        run.begin("spectrum")
         means = kernel.mean(axis=0)
         spectrum = kernel_pca(kernel, n_components)
         return Fitted(chosen, spectrum, bandwidth=bandwidth, kernel_means=means)

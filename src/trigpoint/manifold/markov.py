@@ -42,8 +42,11 @@ class LaplacianEigenmaps(GraphEmbedding):
         Seed for the landmarks.
     n_jobs : int, default=-1
         Number of threads; -1 for all cores. Landmarks do not depend on it.
-    verbose : bool or callable, default=False
-        Show progress on the terminal, or call ``verbose(stage, done, total)``.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress, from the thread that
+        called `fit` or `transform`; an exception from it ends them.
 
     Attributes
     ----------
@@ -95,7 +98,8 @@ class LaplacianEigenmaps(GraphEmbedding):
         extension: Any = "auto",
         random_state: Any = None,
         n_jobs: int = -1,
-        verbose: Any = False,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -107,6 +111,7 @@ class LaplacianEigenmaps(GraphEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.callback = callback
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -132,7 +137,7 @@ class DiffusionMaps(GraphEmbedding):
         How much of the landmarks' density is divided out: 0 none, 1 all.
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
-    random_state, n_jobs, verbose
+    random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -170,7 +175,8 @@ class DiffusionMaps(GraphEmbedding):
         extension: Any = "auto",
         random_state: Any = None,
         n_jobs: int = -1,
-        verbose: Any = False,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -184,6 +190,7 @@ class DiffusionMaps(GraphEmbedding):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.callback = callback
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

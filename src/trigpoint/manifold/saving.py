@@ -40,7 +40,7 @@ _NONSENSE = (
 )
 
 # How it was run, not what came out: two runs of the same give the same file.
-_NOT_OF_THE_MODEL = ("n_jobs", "verbose")
+_NOT_OF_THE_MODEL = ("n_jobs", "verbose", "callback")
 
 
 def save_model(estimator: "LandmarkEmbedding", path: str | os.PathLike[str]) -> None:

@@ -15,6 +15,7 @@ from trigpoint.landmarks.efficient import resolve_n_neighbors
 from trigpoint.manifold import Isomap
 from trigpoint.manifold.base import GraphEmbedding, Run
 from trigpoint.neighbors import neighbor_index
+from trigpoint.progress import reporter
 from trigpoint.records import Landmarks
 from trigpoint.report.suspects import JudgedEdges, judge_edges
 
@@ -123,11 +124,11 @@ def _reason_against(estimator: Any, k: int) -> str:
 def _embedded(
     estimator: Any, landmarks: Landmarks, metric: str, number: int, n_threads: int
 ) -> Neighborhood:
-    other = clone(estimator).set_params(graph=metric, n_neighbors=number, verbose=False)
+    other = clone(estimator).set_params(graph=metric, n_neighbors=number)
     with warnings.catch_warnings():
         # That a graph is in pieces is what the page is for: it counts their bridges.
         warnings.simplefilter("ignore")
-        fitted = other._embed(landmarks, 2, Run(0, n_threads))
+        fitted = other._embed(landmarks, 2, Run(0, n_threads, reporter(verbose=False)))
         edges = judge_edges(fitted.graph, landmarks)
     coordinates = _turned(fitted.spectrum.coordinates, estimator.embedding_)
     return Neighborhood(metric, number, coordinates, edges)

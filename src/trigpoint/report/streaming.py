@@ -83,7 +83,8 @@ def stream(estimator: Any, source: PointSource, columns: np.ndarray, sample: int
     landmarks = estimator.landmarks_
     radius, cell_sizes = 0.0, np.zeros(len(landmarks), dtype=np.int64)
     n_threads, seconds = thread_count(estimator.n_jobs), 0.0
-    for block in checked_blocks(source, reporter(estimator.verbose)):
+    report = reporter(estimator.verbose, estimator.callback)
+    for block in checked_blocks(source, report, "report"):
         start = time.perf_counter()
         coordinates = extend(estimator._extension, block, n_threads)
         seconds += time.perf_counter() - start
