@@ -12,7 +12,7 @@ import pytest
 
 import trigpoint as tp
 from trigpoint.cli import main
-from trigpoint.commands import common
+from trigpoint.commands import common, info
 from trigpoint.commands.common import FAILED, INTERRUPTED, USAGE
 
 
@@ -203,6 +203,55 @@ def test_info_of_points_and_of_a_model(folder, capsys):
     assert "LaplacianEigenmaps, 2 coordinates from 100 landmarks" in capsys.readouterr().out
     os.rename("m.trig", "m.model")
     assert main(["info", "m.model"]) == 0
+
+
+def test_info_finds_missing_values_and_constant_columns(folder, capsys, monkeypatch):
+    X = np.load("roll.npy")
+    assert main(["info", "roll.npy"]) == 0
+    assert "all finite" in capsys.readouterr().out
+    np.save("flat.npy", np.c_[X, np.full(len(X), 7)])
+    assert main(["info", "flat.npy"]) == 0
+    assert "constant   column 3: may be left out" in capsys.readouterr().out
+    X[[5, 90], 1] = np.nan
+    np.save("gaps.npy", X)
+    assert main(["info", "gaps.npy"]) == 0
+    assert "values     contains NaN in row 5, column 1; also in rows 90" in capsys.readouterr().out
+    assert main(["info", "gaps.npy", "--json"]) == 0
+    assert "NaN in row 5" in json.loads(capsys.readouterr().out)["problem"]
+    # What would take long is looked at when asked to.
+    monkeypatch.setattr(info, "_LITTLE", 100)
+    assert main(["info", "gaps.npy"]) == 0
+    assert "not looked at: --check" in capsys.readouterr().out
+    assert main(["info", "gaps.npy", "--check"]) == 0
+    assert "NaN in row 5" in capsys.readouterr().out
+
+
+def test_values_are_no_labels(folder, capsys):
+    np.save("heights.npy", np.linspace(0, 1, 2000))
+    embed("--save", "m.trig")
+    capsys.readouterr()
+    assert run("evaluate", "m.trig", "roll.npy", "--labels", "heights.npy") == FAILED
+    assert "2,000 different values for 2,000 points" in said(capsys)
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_debug_shows_where_an_error_arose(folder, capsys, place):
+    np.save("gaps.npy", np.full((10, 3), np.nan))
+    command = ["embed", "gaps.npy", "-o", "Y.npy"]
+    assert main(["--debug", *command] if place == "before" else [*command, "--debug"]) == FAILED
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_names_the_files_that_are_complete(folder, capsys, monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tp.LaplacianEigenmaps, "report", stop)
+    assert embed("--save", "m.trig", "--report", "page.html") == INTERRUPTED
+    assert capsys.readouterr().err == "\ntrigpoint: interrupted; complete: Y.npy, m.trig\n"
+    monkeypatch.setattr(tp.LaplacianEigenmaps, "fit", stop)
+    assert embed("--force") == INTERRUPTED
+    assert "nothing was left half-written" in capsys.readouterr().err
 
 
 def test_help_shows_examples(capsys):

@@ -12,7 +12,14 @@ from typing import TextIO
 
 import trigpoint
 from trigpoint.commands import demo, embed, evaluate, info, reproduce, select, transform
-from trigpoint.commands.common import FAILED, INTERRUPTED, CommandError, Result
+from trigpoint.commands.common import (
+    FAILED,
+    INTERRUPTED,
+    CommandError,
+    Interrupted,
+    Result,
+    add_diagnostics,
+)
 
 COMMANDS = (embed, select, transform, evaluate, info, demo, reproduce)
 
@@ -52,8 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return int(result)
         result.show(as_json=options.json)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("\ntrigpoint: interrupted; nothing was left half-written", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        said = "nothing was left half-written"
+        if isinstance(stopped, Interrupted) and stopped.written:
+            said = f"complete: {', '.join(map(str, stopped.written))}"
+        print(f"\ntrigpoint: interrupted; {said}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough; Python would complain of it once more at exit.
@@ -75,10 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"trigpoint {trigpoint.__version__}")
-    parser.add_argument("--log", action="store_true", help="say what is done, on standard error")
-    parser.add_argument(
-        "--debug", action="store_true", help="show where in the code an error arose"
-    )
+    add_diagnostics(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 METRICS = ("bhattacharyya", "euclidean")
 
-_DEFAULT_NEIGHBORS = 20
+DEFAULT_NEIGHBORS = 20
 
 # Mean weight of an edge under the automatic bandwidths.
 _MEAN_WEIGHT = 0.2
@@ -126,7 +126,7 @@ class KNNGraph(_Graph):
     def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         k = len(landmarks.points)
         if self.n_neighbors is None:
-            count = min(_DEFAULT_NEIGHBORS, k - 1)
+            count = min(DEFAULT_NEIGHBORS, k - 1)
         else:
             count = check_count(
                 "n_neighbors", self.n_neighbors, high=k - 1, why=f"there are {k} landmarks"

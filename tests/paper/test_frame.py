@@ -1,6 +1,7 @@
 """The frame of the experiments: rows that survive, pages, summaries, and runs that go on."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from trigpoint.paper import EXPERIMENTS, Experiment, MissingDataError, Settings,
 from trigpoint.paper import reproduction as reproduction_module
 from trigpoint.paper.page import Page
 from trigpoint.paper.reproduction import render, reproduce, source_digest
-from trigpoint.paper.rows import RowFile
+from trigpoint.paper.rows import RowFile, alone
 from trigpoint.paper.summary import column, compare, grouped, standard_error, with_error
 
 ROW = {"method": "k-means, ++", "k": 25, "sigma": 0.1, "m": None, "seed": 0, "error": 1 / 3}
@@ -65,6 +66,23 @@ def test_a_half_written_header_is_dropped(tmp_path):
     path.write_text("method,k,si")
     RowFile(path).add(ROW)
     assert RowFile(path).rows == [ROW]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks there")
+def test_two_runs_at_once_are_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    with alone(path):
+        with pytest.raises(ValueError, match="is being written by another run"), alone(path):
+            pass
+        RowFile(path).add(ROW)
+    with alone(path):
+        assert RowFile(path).rows == [ROW]
+
+
+def test_a_run_that_adds_nothing_leaves_no_empty_table(tmp_path):
+    with pytest.raises(KeyError), alone(tmp_path / "rows.csv"):
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_columns_are_refused(tmp_path):

@@ -23,6 +23,14 @@ _LANDMARKS, _MANY_LANDMARKS = 1000, 2500
 Commands = Any  # argparse has no public name for what holds subcommands.
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C after some of the files had been written: names them."""
+
+    def __init__(self, written: Sequence[Path]) -> None:
+        super().__init__()
+        self.written = list(written)
+
+
 class CommandError(Exception):
     """Something that the person at the terminal can put right; no traceback is shown for it."""
 
@@ -67,8 +75,19 @@ def add_command(
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    # Without a default, which would undo what was said before the command.
+    add_diagnostics(parser, default=argparse.SUPPRESS)
     parser.set_defaults(run=run)
     return parser
+
+
+def add_diagnostics(parser: argparse.ArgumentParser, default: Any = False) -> None:
+    """Add what helps to find a mistake."""
+    for option, help in (
+        ("--log", "say what is done, on standard error"),
+        ("--debug", "show where in the code an error arose"),
+    ):
+        parser.add_argument(option, action="store_true", default=default, help=help)
 
 
 def add_input(parser: argparse.ArgumentParser, what: str = "the points") -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from trigpoint.commands import common
-from trigpoint.commands.common import CommandError, Result
+from trigpoint.commands.common import CommandError, Interrupted, Result
 from trigpoint.files import PointSource, open_writer
 from trigpoint.forecasting import forecast_bytes
+from trigpoint.graph import DEFAULT_NEIGHBORS
 from trigpoint.landmarks import EfficientDPP
 from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
 from trigpoint.memory import available_memory
@@ -62,7 +63,7 @@ def add(commands: common.Commands) -> None:
         "--neighbors",
         type=common.count_argument,
         metavar="N",
-        help="graph neighbours (default: 20)",
+        help=f"graph neighbours (default: {DEFAULT_NEIGHBORS})",
     )
     parser.add_argument(
         "--eigenvectors",
@@ -84,17 +85,23 @@ def run(options: argparse.Namespace) -> Result:
     k = common.n_landmarks(options, points)
     estimator = make_estimator(options, k)
     check_memory(points, k, options.jobs)
-    start = time.perf_counter()
-    estimator.fit(points)
-    estimator.transform(points, out=options.output)
-    seconds = time.perf_counter() - start
-    if options.save is not None:
-        estimator.save(options.save)
-    if options.report is not None:
-        estimator.report(options.report, points)
+    written: list[Path] = []
+    try:
+        start = time.perf_counter()
+        estimator.fit(points)
+        estimator.transform(points, out=options.output)
+        seconds = time.perf_counter() - start
+        written.append(options.output)
+        if options.save is not None:
+            estimator.save(options.save)
+            written.append(options.save)
+        if options.report is not None:
+            estimator.report(options.report, points)
+            written.append(options.report)
+    except KeyboardInterrupt:
+        raise Interrupted(written) from None
     n, d = points.shape
     k = len(estimator.landmarks_)
-    written = [str(p) for p in (options.output, options.save, options.report) if p is not None]
     values = {
         "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
         "method": options.method,
@@ -105,7 +112,7 @@ def run(options: argparse.Namespace) -> Result:
         "seed": options.seed,
         "seconds": round(seconds, 3),
         "stage_seconds": {k: round(v, 3) for k, v in estimator.stage_seconds_.items()},
-        "written": written,
+        "written": [str(path) for path in written],
     }
     text = (
         f"{n:,} points to {values['components']} coordinates from {k:,} landmarks in "

@@ -25,6 +25,9 @@ _SAMPLE = 20_000
 _ERROR_SAMPLE = 4_000
 _NEIGHBORS = 15
 
+# Of less points than twice this, any labels may be classes.
+_FEW_CLASSES = 10
+
 
 def add(commands: common.Commands) -> None:
     """Add the subcommand."""
@@ -118,6 +121,12 @@ def _labels(name: str, n: int) -> np.ndarray:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise CommandError(f"{name} has no label in row {row}: fill it in")
+    n_classes = len(np.unique(labels))
+    if n_classes > max(_FEW_CLASSES, n // 2):
+        raise CommandError(
+            f"{name} has {n_classes:,} different values for {n:,} points: labels are classes, "
+            "which many points share"
+        )
     return labels
 
 

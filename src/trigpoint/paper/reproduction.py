@@ -14,7 +14,7 @@ from pathlib import Path
 from trigpoint.paper.catalogue import load_experiment
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page
-from trigpoint.paper.rows import RowFile
+from trigpoint.paper.rows import RowFile, alone
 from trigpoint.progress import Report
 
 _PACKAGES = ("trigpoint", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
@@ -71,13 +71,27 @@ def reproduce(
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file: name a folder")
     out.mkdir(parents=True, exist_ok=True)
-    file = RowFile(out / f"{name}.csv")
+    path = out / f"{name}.csv"
+    with alone(path):
+        file = RowFile(path)
+        rows, n_new = _run_missing(experiment, settings, file, cases, report)
+    return _present(experiment, settings, file, rows, n_new)
+
+
+def _run_missing(
+    experiment: Experiment,
+    settings: Settings,
+    file: RowFile,
+    cases: Sequence[Row],
+    report: Report | None,
+) -> tuple[list[Row], int]:
+    """Rows of all cases, and how many of them had to be run."""
     source = source_digest()
     found = [file.find(case) for case in cases]
     n_found = len(cases) - found.count(None)
     if report is not None:
         # Before the first run, so that the speed is that of new runs alone.
-        report(name, n_found, len(cases))
+        report(experiment.name, n_found, len(cases))
     rows: list[Row] = []
     n_new = 0
     for case, row in zip(cases, found, strict=True):
@@ -89,9 +103,9 @@ def reproduce(
             file.add(row)
             n_new += 1
             if report is not None:
-                report(name, n_found + n_new, len(cases))
+                report(experiment.name, n_found + n_new, len(cases))
         rows.append(row)
-    return _present(experiment, settings, file, rows, n_new)
+    return rows, n_new
 
 
 def render(name: str, out: Path, settings: Settings | None = None) -> Reproduction:

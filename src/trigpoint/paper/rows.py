@@ -3,10 +3,10 @@
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from trigpoint.files.whole import written_whole
 from trigpoint.paper.experiment import Row, Value
 
 
@@ -63,9 +63,7 @@ class RowFile:
         self._append([_written(value) for value in row.values()])
 
     def _drop_half_line(self) -> None:
-        data = self.path.read_bytes()
-        with written_whole(self.path) as partial:
-            partial.write_bytes(data[: data.rfind(b"\n") + 1])
+        os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
         self._half_line = False
 
     def _append(self, cells: Sequence[str]) -> None:
@@ -73,6 +71,32 @@ class RowFile:
             csv.writer(file, lineterminator="\n").writerow(cells)
             file.flush()
             os.fsync(file.fileno())
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep other processes from writing to a table, where the system has locks that end with one.
+
+    Two that run the same experiment would otherwise do all of it twice, side by side.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{path} is being written by another run: wait for it, or name another folder"
+            ) from None
+        try:
+            yield
+        finally:
+            # Opening has made it, and nothing has come to be written.
+            if path.stat().st_size == 0:
+                path.unlink()
 
 
 def _written(value: Value) -> str:
