@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import trigpoint as tp
+from trigpoint.paper.patches import load_patches
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 NO_MNIST = (
@@ -40,7 +41,12 @@ def all_mnist(n: int) -> tuple[np.ndarray, np.ndarray]:
     return mnist("all", n)
 
 
-REAL = {"lidar": "lidar_lonestar.npz", "coil": "coil20_1440x1024.npz"}
+REAL = {
+    "lidar": "points/lidar_lonestar.npz",
+    "coil": "points/coil20_1440x1024.npz",
+    "faces": "points/isomap_faces_698x1024.npz",
+    "patches": "ct",
+}
 
 
 def missing(kind: str) -> bool:
@@ -49,7 +55,20 @@ def missing(kind: str) -> bool:
 
 
 def _file(kind: str) -> Path:
-    return Path(os.environ.get("TRIGPOINT_DATA", BESIDE)) / "points" / REAL[kind]
+    return Path(os.environ.get("TRIGPOINT_DATA", BESIDE)) / REAL[kind]
+
+
+def images(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Images of COIL-20 from 0 to 1 and their objects, or faces and their pose and light."""
+    with np.load(_file(kind)) as file:
+        X = file["X"].astype(np.float32)
+        return X / X.max(), file["y" if kind == "coil" else "params"]
+
+
+def patches(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Patches of CT scans as the paper's experiment takes them, and their classes."""
+    found = load_patches(_file("patches"), "openkbp", n)
+    return found.X, found.y
 
 
 def real(kind: str) -> np.ndarray:

@@ -9,6 +9,7 @@ MODULES = {
     "selection": "selection",
     "quality": "quality",
     "rule": "rule",
+    "neighbors": "neighbors",
     "embedding": "embedding",
     "mnist": "mnist",
     "growth": "growth",
