@@ -16,10 +16,10 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "command_help",
     "documented",
+    "mathml",
     "pictures",
 ]
 exclude_patterns = ["_build", "_templates", "_ext", "gallery"]
@@ -37,6 +37,7 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 # Names in docstrings become links where they are documented: see _ext/documented.py.
 default_role = "py:obj"
+html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "trigpoint"
