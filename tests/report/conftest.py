@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browsing import settle
 
 import trigpoint as tp
 
@@ -45,3 +46,30 @@ def browser():
         started = playwright.chromium.launch(executable_path=chromium, args=arguments)
         yield started
         started.close()
+
+
+@pytest.fixture
+def open_page(browser, written):
+    """Open the page in a window of its own; nothing may be asked of a network, nothing may fail."""
+    contexts, problems = [], []
+
+    def opened(path=written, **options):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: asked(request.url))
+        page.goto(path.as_uri())
+        settle(page)
+        return page
+
+    def asked(url):
+        if not url.startswith("file:"):
+            problems.append(f"request: {url}")
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert problems == []

@@ -1,47 +1,13 @@
 """The page in a browser: it opens offline, and each control does what it says."""
 
 import pytest
-
-
-@pytest.fixture
-def open_page(browser, written):
-    """Open the page in a window of its own; nothing may be asked of a network, nothing may fail."""
-    contexts, problems = [], []
-
-    def opened(path=written, **options):
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: asked(request.url))
-        page.goto(path.as_uri())
-        settle(page)
-        return page
-
-    def asked(url):
-        if not url.startswith("file:"):
-            problems.append(f"request: {url}")
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert problems == []
+from browsing import settle
 
 
 @pytest.fixture
 def page(open_page):
     """The page in a wide window, in light colours."""
     return open_page(color_scheme="light")
-
-
-def settle(page):
-    """Wait until what was asked to be drawn is on the canvas, in full."""
-    page.wait_for_timeout(200)
-    page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
 
 
 def state(page):

@@ -1,16 +1,13 @@
-"""Values in two bytes: what is lost, and what is refused."""
+"""Values in two bytes: what is lost, and in which order labels come."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from trigpoint.report.columns import (
     MISSING,
-    MOST_COLORS,
     MOST_LABELS,
-    color_column,
+    date_column,
     label_column,
-    named_colors,
     number_column,
 )
 
@@ -55,44 +52,66 @@ def test_rare_ones_of_many_labels_become_one():
     assert (column.codes == MOST_LABELS - 1).sum() == np.arange(1, 18).sum()
 
 
-def test_whole_numbers_are_labels_when_few():
-    assert color_column("x", np.array([10, 2, 2])).labels == ("2", "10")
-    assert color_column("x", np.arange(50)).labels is None
-    assert color_column("x", np.array([True, False])).labels == ("False", "True")
+def test_labels_come_as_people_count():
+    values = np.array(["kind 10", "11", "kind 2", "2", "10.5", "Kind 3", "-1"])
+    natural = ("-1", "2", "10.5", "11", "kind 2", "Kind 3", "kind 10")
+    assert label_column("x", values).labels == natural
+    digits = ["9" * 5000, "8" * 5000 + "a", "7a", "nan"]
+    assert label_column("x", np.array(digits)).labels == ("7a", digits[1], digits[0], "nan")
 
 
-def test_colours_are_named():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["u", "v"])})
-    assert list(named_colors(frame, 2)) == ["a", "b"]
-    assert list(named_colors(frame["a"], 2)) == ["a"]
-    assert list(named_colors([1, 2], 2)) == ["colour"]
-    assert color_column("b", named_colors(frame, 2)["b"]).labels == ("u", "v")
-    assert named_colors(None, 2) == {}
+def test_labels_keep_an_order_that_is_given():
+    values = np.array(["large", "small", "medium", "small"])
+    column = label_column("x", values, ("small", "medium", "unused", "large"))
+    assert column.labels == ("small", "medium", "large")
+    assert column.codes.tolist() == [2, 0, 1, 0]
 
 
-def test_numbers_with_gaps_stay_numbers():
-    column = color_column("x", np.asarray(pd.Series([1, None, 3], dtype="Int64")))
-    assert column.labels is None
-    assert column.codes.tolist() == [0, MISSING, 65534]
-    assert color_column("x", np.array([True, None, "a"], dtype=object)).labels == ("True", "a")
+def test_frequent_ones_of_many_labels_keep_their_order():
+    values = np.array([str(j) for j in range(30)] * 2 + ["29", "29", "7"])
+    column = label_column("x", values)
+    assert column.labels == (*map(str, range(12)), "29", "17 others")
+    assert column.others
+    assert column.codes[-3:].tolist() == [12, 12, 7]
+    assert not label_column("x", values[:14]).others
 
 
-def test_colours_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"color 'a' has shape \(3,\) and X has 2 rows"):
-        named_colors({"a": [1, 2, 3]}, 2)
-    with pytest.raises(TypeError, match="datetime64"):
-        named_colors({"a": np.array(["2015-01-01", "2015-01-02"], dtype="datetime64[D]")}, 2)
-    with pytest.raises(ValueError, match=f"at most {MOST_COLORS}"):
-        named_colors({str(j): [1, 2] for j in range(MOST_COLORS + 1)}, 2)
+def test_empty_labels_have_a_name():
+    column = label_column("x", np.array(["b", "", None, " "], dtype=object))
+    assert column.labels == ("(empty)", "(empty)", "b")
+    assert column.codes.tolist() == [2, 0, MISSING, 1]
 
 
-def test_masked_values_are_missing():
-    masked = np.ma.masked_array([1.0, 2.0, 3.5], [False, True, False])
-    column = color_column("x", named_colors(masked, 3)["colour"])
-    assert (column.codes == MISSING).tolist() == [False, True, False]
+def test_colours_of_extreme_numbers_have_ends():
+    few = number_column("x", np.array([-1.7e308, 1.7e308]))
+    assert few.codes.tolist() == [0, 65534]
+    assert np.isfinite([few.color_low, few.color_high]).all()
+    assert few.color_low < -1e308 < 1e308 < few.color_high
 
 
-def test_columns_of_the_same_name_are_refused():
-    frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
-    with pytest.raises(ValueError, match="columns of the same name among a, a: rename them"):
-        named_colors(frame, 3)
+@pytest.mark.parametrize(
+    ("dates", "unit"),
+    [
+        (["2015-01-01", "2015-03-01"], "day"),
+        (["2015-01-01T03:00", "2017-03-01T10:30"], "day"),
+        (["2015-01-01T03:00", "2015-01-09T10:30"], "minute"),
+        (["2015-01-01T03:00", "2015-01-09T10:30:12"], "minute"),
+        (["2015-01-01T03:00:00", "2015-01-01T04:00:05"], "second"),
+        (["2015-01-01T03:00:00.000", "2015-01-01T03:00:05.125"], "millisecond"),
+        (["0001-01-01", "2015-01-01"], "year"),
+        (["NaT", "NaT"], "day"),
+    ],
+)
+def test_dates_are_shown_to_what_is_known_of_them(dates, unit):
+    assert date_column("x", np.array(dates, dtype="datetime64")).unit == unit
+
+
+def test_dates_come_back_to_a_step():
+    days = np.array(["2015-01-01", "NaT", "2015-02-01", "2016-01-01"], dtype="datetime64[D]")
+    column = date_column("x", days)
+    assert (column.codes == MISSING).tolist() == [False, True, False, False]
+    milliseconds = days[[0, 2, 3]].astype("datetime64[ms]").astype(np.int64)
+    np.testing.assert_allclose(decoded(column)[[0, 2, 3]], milliseconds, atol=365 * 86.4e6 / 65534)
+    far = np.array([0, 10**6], dtype="datetime64[Y]")
+    with pytest.raises(ValueError, match="more than 200,000 years from 1970: pass years as"):
+        date_column("x", far)

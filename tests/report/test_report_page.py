@@ -116,3 +116,73 @@ def test_charts_say_in_words_what_they_show():
     assert "widest gap by ratio, after 2" in chart
     curve = tp.LandmarkCurve(np.array([10, 100]), np.array([0.5, 0.0]), np.zeros(2), 1.0)
     assert "10 landmarks 50%" in curve_chart(curve, 100)
+
+
+def test_what_a_chart_marks_is_said_above_all_that_it_draws():
+    """Also where the mark is at the end of the curve, or the highest eigenvalue beside the gap."""
+    curve = tp.LandmarkCurve(np.array([10, 600]), np.array([1.0, 1e-4]), np.zeros(2), 1.0)
+    falling = Eigenvalues(np.array([9.0, 8.0, 1.0]), np.array([True, True, False]), 2, "kernel")
+    for chart in (curve_chart(curve, 600), spectrum_chart(falling)):
+        label = float(re.search(r'<text class="note" x="[\d.]+" y="([\d.]+)"', chart)[1])
+        drawn = [float(y) for y in re.findall(r'<circle[^>]* cy="([\d.]+)"', chart)]
+        assert label + 3 < min(drawn) - 3.4
+        assert label >= 10.5
+
+
+def test_one_is_singular(fitted, roll, tmp_path):
+    path = fitted.report(tmp_path / "a.html", roll[0][:1], curve=False, neighborhoods=None)
+    text = path.read_text(encoding="utf-8")
+    assert "Laplacian eigenmaps of 1 point<" in text
+    assert "1 point, from 3 columns to 3 coordinates, by way of 150 landmarks." in text
+    assert "<dt>point</dt><dd>1</dd>" in text
+    assert "1 points" not in text
+    curve = tp.LandmarkCurve(np.array([1, 10]), np.array([0.9, 0.5]), np.zeros(2), 1.0)
+    assert "1 landmark here" in curve_chart(curve, 1)
+    assert "1 landmark 90%" in curve_chart(curve, 1)
+
+
+def headings(path):
+    return re.findall(r"<h2[^>]*>(.*?)</h2>", path.read_text(encoding="utf-8"))
+
+
+def test_what_was_not_asked_for_has_no_section(fitted, roll, tmp_path):
+    everything = fitted.report(tmp_path / "a.html", roll[0][:100], neighborhoods=(10,))
+    assert {"Neighbourhoods", "How many landmarks", "Stages"} < set(headings(everything))
+    less = fitted.report(tmp_path / "b.html", roll[0][:100], neighborhoods=None, curve=False)
+    assert not {"Neighbourhoods", "How many landmarks"} & set(headings(less))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n", "reason"),
+    [
+        (tp.KernelPCA(landmarks=20), 200, "KernelPCA compares all landmarks and has no neigh"),
+        (tp.LaplacianEigenmaps(1, landmarks=3, graph="euclidean"), 3, "3 landmarks: too few to"),
+        (tp.LaplacianEigenmaps(landmarks=8, graph="euclidean"), 9, "8 landmarks: too few to"),
+    ],
+    ids=["no graph", "tiny", "few landmarks"],
+)
+def test_a_section_with_nothing_to_show_says_why_in_one_line(estimator, n, reason, roll, tmp_path):
+    X = roll[0][:n]
+    path = estimator.set_params(random_state=0).fit(X).report(tmp_path / "a.html", X)
+    text = path.read_text(encoding="utf-8")
+    section = re.search(r"<section><h2>Neighbourhoods</h2>(.*?)</section>", text)[1]
+    assert section.startswith(f'<p class="note">{reason}')
+    assert section.count("<p") == 1
+    assert "embedded from other graphs" not in text
+    if n < 20:
+        assert "Not measured: it needs the points" in text
+        assert "Relative trace error" not in text
+
+
+def test_stages_are_left_out_where_none_are_known(fitted, tmp_path):
+    fitted.save(tmp_path / "roll.trig")
+    page = tp.load(tmp_path / "roll.trig").report(tmp_path / "a.html", neighborhoods=None)
+    assert "Stages" not in headings(page)
+
+
+def test_a_parameter_by_another_spelling_is_answered_with_its_name(fitted, roll, tmp_path):
+    with pytest.raises(TypeError, match="no parameter 'colour': did you mean 'color'"):
+        fitted.report(tmp_path / "a.html", roll[0], colour=roll[1][:, 0])
+    with pytest.raises(TypeError, match="no parameter 'xyz': there are estimator, path, X, color"):
+        fitted.report(tmp_path / "a.html", xyz=1)
+    assert not list(tmp_path.iterdir())

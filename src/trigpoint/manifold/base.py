@@ -224,7 +224,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         X : array-like of shape (n, d), or file; or None, default=None
             The points to show, read block by block; without them the landmarks alone are shown.
         color : array-like of shape (n,), dict or DataFrame; or None, default=None
-            Values, numbers or labels, to colour the points by; several by name.
+            Values, numbers, labels or dates, to colour the points by; several by name.
         **options
             Others of `trigpoint.report.write_report`, which this calls.
 

@@ -7,9 +7,11 @@ import numpy as np
 
 from trigpoint.landmarks import LandmarkCurve
 from trigpoint.report.spectra import Eigenvalues
+from trigpoint.report.wording import counted
 
-_WIDTH, _HEIGHT = 360, 230
-_LEFT, _RIGHT, _TOP, _BOTTOM = 50, 10, 14, 36
+_WIDTH, _HEIGHT = 360, 240
+# Above the frame there is room for a line of text.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 50, 10, 24, 36
 
 # Errors below this are rounding.
 _LEAST_ERROR = 1e-8
@@ -44,11 +46,8 @@ def spectrum_chart(eigenvalues: Eigenvalues) -> str:
     axes = _Axes((0.3, len(values) + 0.7), (low, high + 0.06 * (high - low or 1)), log=False)
     parts = []
     if eigenvalues.gap is not None:
-        x = axes.x(eigenvalues.gap + 0.5)
-        anchor, shift = ("start", 5) if eigenvalues.gap < 0.6 * len(values) else ("end", -5)
-        parts.append(_line("gap", x, _TOP, x, _HEIGHT - _BOTTOM))
         label = f"widest gap by ratio, after {eigenvalues.gap}"
-        parts.append(_text("note", x + shift, _TOP + 9, label, anchor))
+        parts += _marked(axes.x(eigenvalues.gap + 0.5), label)
     for place, (value, used) in enumerate(zip(values, eigenvalues.used, strict=True), start=1):
         x, y = axes.x(place), axes.y(value)
         parts.append(_line("stem used" if used else "stem", x, axes.y(max(low, 0)), x, y))
@@ -71,15 +70,7 @@ def curve_chart(curve: LandmarkCurve, n_landmarks: int) -> str:
     first, last = numbers[0] * 0.85, max(numbers[-1], n_landmarks) * 1.18
     axes = _Axes((first, last), (lower, max(upper, 10 * lower)), log=True)
     places = [(axes.x(n), axes.y(e)) for n, e in zip(numbers, errors, strict=True)]
-    parts = []
-    x = axes.x(n_landmarks)
-    parts.append(_line("gap", x, _TOP, x, _HEIGHT - _BOTTOM))
-    note = f"{n_landmarks:,} landmarks here"
-    if x > _WIDTH / 2:
-        # Left of the mark the curve is high, right of it low.
-        parts.append(_text("note", x - 5, _HEIGHT - _BOTTOM - 6, note, "end"))
-    else:
-        parts.append(_text("note", x + 5, _TOP + 9, note, "start"))
+    parts = _marked(axes.x(n_landmarks), f"{counted(n_landmarks, 'landmark')} here")
     path = " ".join(f"{'M' if j == 0 else 'L'}{x:.1f} {y:.1f}" for j, (x, y) in enumerate(places))
     parts.append(f'<path class="curve" d="{path}"/>')
     parts += [f'<circle class="used" cx="{x:.1f}" cy="{y:.1f}" r="3.4"/>' for x, y in places]
@@ -90,7 +81,8 @@ def curve_chart(curve: LandmarkCurve, n_landmarks: int) -> str:
     step = -(-len(decades) // 7)
     y_ticks = [(axes.y(10.0**e), _power(e)) for e in decades[::-1][::step]]
     summary = "Relative trace error: " + ", ".join(
-        f"{n:,.0f} landmarks {_percent(e)}" for n, e in zip(numbers, errors, strict=True)
+        f"{counted(n, 'landmark')} {_percent(e)}"
+        for n, e in zip(curve.n_landmarks.tolist(), errors, strict=True)
     )
     return _chart(summary, x_ticks, y_ticks, "number of landmarks", parts)
 
@@ -118,6 +110,13 @@ def _ticks(low: float, high: float) -> list[float]:
     unit = 10.0 ** np.floor(np.log10(rough))
     step = unit * min((1, 2, 2.5, 5, 10), key=lambda m: abs(m * unit - rough))
     return [float(v) for v in np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step]
+
+
+def _marked(x: float, label: str) -> list[str]:
+    """A line down the chart; what it says stands above the frame, where nothing is drawn."""
+    anchor = "start" if x < _WIDTH / 2 else "end"
+    line = _line("gap", x, _TOP - 4, x, _HEIGHT - _BOTTOM)
+    return [line, _text("note", x, _TOP - 9, label, anchor)]
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:

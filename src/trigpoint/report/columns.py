@@ -1,21 +1,26 @@
-"""Columns of values in two bytes each: numbers on a scale, or labels."""
+"""Columns of values in two bytes each: numbers on a scale, dates, or labels."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Real
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 # Kinds of labels that have a colour of their own; the rest share one.
 MOST_LABELS = 14
-MOST_COLORS = 24
 
 _STEPS = 65534
 MISSING = 65535
 
 # Colours spread over the numbers without the outermost, which would leave all others alike.
 _COLOR_QUANTILES = (0.01, 0.99)
+
+# Units that dates are shown to, in milliseconds, finest first.
+_UNITS = {"millisecond": 1, "second": 1000, "minute": 60_000, "day": 86_400_000}
+# Years from 1970: beyond, microseconds of numpy and dates of browsers end.
+_MOST_YEARS = 200_000
 
 
 @dataclass(frozen=True)
@@ -28,11 +33,15 @@ class Column:
     codes : uint16 ndarray of shape (s,)
         Numbers in steps from `low` to `high`, or places in `labels`; 65535 for missing values.
     low, high : float
-        Smallest and largest number.
+        Smallest and largest number; of dates, in milliseconds since 1970.
     color_low, color_high : float
         Numbers at the ends of the colour scale.
+    unit : {"", "millisecond", "second", "minute", "day", "year"}
+        The finest unit that dates are shown to; empty for numbers that are no dates.
     labels : tuple of str or None
-        The kinds, most frequent first; ``None`` for numbers.
+        The kinds, in the order of a legend; ``None`` for numbers.
+    others : bool
+        Whether the last one of `labels` stands for all kinds without a colour of their own.
     """
 
     name: str
@@ -41,7 +50,9 @@ class Column:
     high: float = 1.0
     color_low: float = 0.0
     color_high: float = 1.0
+    unit: str = ""
     labels: tuple[str, ...] | None = None
+    others: bool = False
 
 
 def number_column(name: str, values: np.ndarray) -> Column:
@@ -52,118 +63,85 @@ def number_column(name: str, values: np.ndarray) -> Column:
     if not finite.any():
         return Column(name, codes)
     low, high = float(values[finite].min()), float(values[finite].max())
-    # Halved, so that a range wider than the largest number does not overflow.
+    # Halved, here and for the quantiles, so that a range wider than the largest number does not
+    # overflow.
     width = high / 2 - low / 2
     share = (values[finite] / 2 - low / 2) / (width if width > 0 else 1.0)
     codes[finite] = np.round(_STEPS * share).astype(np.uint16)
-    ends = np.quantile(values[finite], _COLOR_QUANTILES)
+    ends = 2 * np.quantile(values[finite] / 2, _COLOR_QUANTILES)
     if ends[0] == ends[1]:
         ends = np.array([low, high])
     return Column(name, codes, low, high, float(ends[0]), float(ends[1]))
 
 
-def label_column(name: str, values: np.ndarray) -> Column:
-    """Kinds of labels, most frequent first; those beyond the first 14 become one."""
-    texts = np.array(["" if _is_missing(value) else str(value) for value in values], dtype=object)
-    missing = np.array([_is_missing(value) for value in values], dtype=bool)
-    kinds, places, counts = np.unique(
-        texts[~missing].astype(str), return_inverse=True, return_counts=True
-    )
-    if len(kinds) <= MOST_LABELS:
-        rank, labels = np.arange(len(kinds)), [str(kind) for kind in kinds]
-    else:
-        order = np.argsort(-counts, kind="stable")
-        rank = np.empty(len(kinds), dtype=np.int64)
-        rank[order] = np.minimum(np.arange(len(kinds)), MOST_LABELS - 1)
-        labels = [str(kinds[place]) for place in order[: MOST_LABELS - 1]]
-        labels.append(f"{len(kinds) - len(labels):,} others")
-    codes = np.full(len(values), MISSING, dtype=np.uint16)
-    codes[~missing] = rank[places.reshape(-1)]
-    return Column(name, codes, labels=tuple(labels))
-
-
-def named_colors(color: Any, n_points: int) -> dict[str, np.ndarray]:
-    """What a user passes as ``color=``, by name; refused unless there is a value for each point."""
-    if color is None:
-        return {}
-    named = {name: _unmasked(values) for name, values in _by_name(color).items()}
-    if len(named) > MOST_COLORS:
+def date_column(name: str, values: np.ndarray) -> Column:
+    """Dates, of any unit of numpy's, on a scale as numbers are."""
+    known = ~np.isnat(values)
+    years = values[known].astype("datetime64[Y]").astype(np.int64)
+    if (abs(years) > _MOST_YEARS).any():
         raise ValueError(
-            f"color has {len(named)} columns: choose at most {MOST_COLORS}, or the page would "
-            "become too large"
+            f"color {name!r} has dates more than {_MOST_YEARS:,} years from 1970: pass years as "
+            "numbers"
         )
-    for name, values in named.items():
-        if values.shape != (n_points,):
-            raise ValueError(
-                f"color {name!r} has shape {values.shape} and X has {n_points} rows: pass one "
-                "value per row"
-            )
-        if values.dtype.kind in "mMc":
-            raise TypeError(
-                f"color {name!r} has dtype {values.dtype}: pass real numbers or labels, such as "
-                "seconds for times"
-            )
-    return named
+    milliseconds = np.full(len(values), np.nan)
+    milliseconds[known] = values[known].astype("datetime64[us]").astype(np.int64) / 1000
+    column = number_column(name, milliseconds)
+    return replace(column, unit=_unit(milliseconds[known], (column.high - column.low) / _STEPS))
 
 
-def color_column(name: str, values: np.ndarray) -> Column:
-    """Values of the sampled points as numbers or labels; few whole numbers count as labels."""
-    values = _numbers_with_gaps(values)
-    if values.dtype.kind == "f":
-        return number_column(name, values)
-    if values.dtype.kind not in "iu":
-        return label_column(name, values)
-    kinds, places = np.unique(values, return_inverse=True)
-    if len(kinds) > MOST_LABELS:
-        return number_column(name, values)
-    # In the order of the numbers, which sorted as texts would put 10 before 2.
-    labels = tuple(str(kind) for kind in kinds.tolist())
-    return Column(name, places.reshape(-1).astype(np.uint16), labels=labels)
+def _unit(milliseconds: np.ndarray, step: float) -> str:
+    """The largest unit that all dates are whole numbers of, if a step is finer, else a larger one.
+
+    Midnights are shown as days; so are times of three years, which are kept to 24 minutes.
+    """
+    found = "millisecond"
+    for unit, size in _UNITS.items():
+        if step >= _UNITS[found] or not (milliseconds % size).any():
+            found = unit
+    return "year" if step >= _UNITS[found] else found
 
 
-def _unmasked(values: Any) -> np.ndarray:
-    """Values as an array, masked ones missing."""
-    if not isinstance(values, np.ma.MaskedArray):
-        return np.asarray(values)
-    filled = values.data.astype(object)
-    filled[np.ma.getmaskarray(values)] = None
-    return filled
+def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = None) -> Column:
+    """Kinds of labels; of more than 14, those beyond the 13 most frequent become one.
+
+    They come in the order that is given, else in the order in which people count: 2 before 10.
+    """
+    missing = np.array([is_missing(value) for value in values], dtype=bool)
+    texts = np.array([str(value) for value in values[~missing]], dtype=str)
+    kinds, places, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    names = [str(kind) for kind in kinds]
+    rank = {kind: place for place, kind in enumerate(order or sorted(names, key=_natural))}
+    shown = np.array(sorted(range(len(names)), key=lambda kind: rank[names[kind]]), dtype=np.int64)
+    if others := len(names) > MOST_LABELS:
+        frequent = np.argsort(-counts[shown], kind="stable")[: MOST_LABELS - 1]
+        shown = shown[np.sort(frequent)]
+    # An empty label would be a colour that stands for nothing.
+    labels = [names[kind] if names[kind].strip() else "(empty)" for kind in shown]
+    if others:
+        labels.append(f"{len(names) - len(shown):,} others")
+    new_places = np.full(len(names), len(shown))
+    new_places[shown] = np.arange(len(shown))
+    codes = np.full(len(values), MISSING, dtype=np.uint16)
+    codes[~missing] = new_places[places.reshape(-1)]
+    return Column(name, codes, labels=tuple(labels), others=others)
 
 
-def _by_name(color: Any) -> dict[str, Any]:
-    if isinstance(color, Mapping):
-        return {str(name): values for name, values in color.items()}
-    if hasattr(color, "iloc") and hasattr(color, "columns"):
-        named = {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
-        if len(named) < len(color.columns):
-            raise ValueError(
-                f"color has columns of the same name among {', '.join(map(str, color.columns))}: "
-                "rename them"
-            )
-        return named
-    if hasattr(color, "columns"):
-        return {str(name): color[name] for name in color.columns}
-    name = getattr(color, "name", None)
-    return {"colour" if name is None else str(name): color}
+def _natural(text: str) -> tuple[Any, ...]:
+    """Sort numbers by value and before words, and words by the numbers in them."""
+    parts = re.split(r"(\d+)", text.casefold())
+    # Digits by how many they are and then as text, since whole numbers may be too long to read.
+    parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
+    words = tuple((len(part) if place % 2 else 0, part) for place, part in enumerate(parts))
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    return (0, value, words, text) if isfinite(value) else (1, 0.0, words, text)
 
 
-def _numbers_with_gaps(values: np.ndarray) -> np.ndarray:
-    """Objects that are numbers or missing as numbers, missing ones NaN; others as they are."""
-    if values.dtype.kind != "O":
-        return values
-    missing = np.array([_is_missing(value) for value in values], dtype=bool)
-    kinds = {type(value) for value in values[~missing]}
-    if not kinds or not all(
-        issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds
-    ):
-        return values
-    numbers = np.full(len(values), np.nan)
-    numbers[~missing] = values[~missing].astype(np.float64)
-    return numbers
-
-
-def _is_missing(value: Any) -> bool:
-    # NaN, NaT and pandas' NA: none of them is equal to itself in a way that is true.
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    # None of the latter three is equal to itself in a way that is true.
     if value is None:
         return True
     try:

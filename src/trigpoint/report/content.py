@@ -14,8 +14,9 @@ from trigpoint.inputs import points_to_transform
 from trigpoint.landmarks import LandmarkCurve, landmark_curve
 from trigpoint.landmarks.count import distinct_points
 from trigpoint.records import LandmarkGraph, Landmarks
-from trigpoint.report.columns import Column, color_column, named_colors, number_column
+from trigpoint.report.columns import Column, number_column
 from trigpoint.report.density import DensityImage
+from trigpoint.report.given import Given, color_column, named_colors
 from trigpoint.report.neighborhoods import (
     Neighborhoods,
     compare_neighborhoods,
@@ -24,6 +25,7 @@ from trigpoint.report.neighborhoods import (
 from trigpoint.report.spectra import Eigenvalues, leading_eigenvalues
 from trigpoint.report.streaming import MOST_COORDINATES, Streamed, stream
 from trigpoint.report.suspects import JudgedEdges, judge_edges
+from trigpoint.report.wording import counted
 from trigpoint.threads import thread_count
 
 SAMPLE = 40_000
@@ -69,6 +71,8 @@ class Content:
         Where the local covariances come from; empty if there are none.
     eigenvalues : Eigenvalues
     curve : LandmarkCurve or None
+    curve_wanted : bool
+        Whether the curve was asked for.
     neighborhoods : Neighborhoods
     covering_radius : float or None
     cell_sizes : int64 ndarray of shape (k,) or None
@@ -93,6 +97,7 @@ class Content:
     covariances: str
     eigenvalues: Eigenvalues
     curve: LandmarkCurve | None
+    curve_wanted: bool
     neighborhoods: Neighborhoods
     covering_radius: float | None
     cell_sizes: np.ndarray | None
@@ -154,6 +159,7 @@ def gather(
         covariances=origin,
         eigenvalues=leading_eigenvalues(estimator),
         curve=_curve(streamed, len(landmarks.points)) if curve else None,
+        curve_wanted=curve,
         neighborhoods=compare_neighborhoods(estimator, known, neighborhoods, n_threads),
         covering_radius=None if streamed is None else streamed.covering_radius,
         cell_sizes=None if streamed is None else streamed.cell_sizes,
@@ -212,10 +218,10 @@ def _derived(streamed: Streamed | None) -> list[Column]:
     return [number_column("points in the cell", streamed.cell_sizes[streamed.cells])]
 
 
-def _sampled(colors: dict[str, np.ndarray], streamed: Streamed | None) -> list[Column]:
+def _sampled(colors: dict[str, Given], streamed: Streamed | None) -> list[Column]:
     if streamed is None:
         return []
-    return [color_column(name, values[streamed.rows]) for name, values in colors.items()]
+    return [color_column(name, given.take(streamed.rows)) for name, given in colors.items()]
 
 
 def _curve(streamed: Streamed | None, k: int) -> LandmarkCurve | None:
@@ -242,7 +248,8 @@ def _seconds(estimator: Any, streamed: Streamed | None) -> dict[str, float]:
 
 
 def _title(estimator: Any, n: int | None) -> str:
-    what = f"{len(estimator.landmarks_):,} landmarks" if n is None else f"{n:,} points"
+    k = len(estimator.landmarks_)
+    what = counted(k, "landmark") if n is None else counted(n, "point")
     words = {
         "LaplacianEigenmaps": "Laplacian eigenmaps",
         "DiffusionMaps": "Diffusion maps",

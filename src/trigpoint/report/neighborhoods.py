@@ -18,6 +18,7 @@ from trigpoint.neighbors import neighbor_index
 from trigpoint.progress import reporter
 from trigpoint.records import Landmarks
 from trigpoint.report.suspects import JudgedEdges, judge_edges
+from trigpoint.report.wording import counted
 
 # More landmarks would take minutes: shortest paths for Isomap, eigenvectors for the others.
 _MOST_FOR_PATHS = 1500
@@ -45,7 +46,10 @@ class Neighborhood:
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Embeddings to compare, and what is to be said about those that are missing."""
+    """Embeddings to compare, and what is to be said about those that are missing.
+
+    Nothing is said about what was not asked for.
+    """
 
     embeddings: list[Neighborhood]
     notes: list[str]
@@ -85,10 +89,12 @@ def compare_neighborhoods(
     n_threads : int
     """
     k = len(landmarks.points)
-    if numbers is None:
-        return Neighborhoods([], ["Other neighbourhoods were not asked for."])
-    wanted = {check_count("neighborhoods", number) for number in numbers}
-    reason = _reason_against(estimator, k)
+    asked = [] if numbers is None else numbers
+    wanted = {check_count("neighborhoods", number) for number in asked}
+    if not wanted:
+        return Neighborhoods([], [])
+    fitting = sorted(number for number in wanted if number < k)
+    reason = _reason_against(estimator, k, min(wanted))
     if reason:
         return Neighborhoods([], [reason])
     notes, metrics = [], list(METRICS)
@@ -99,7 +105,6 @@ def compare_neighborhoods(
             "Bhattacharyya distance compares are not in this model. Pass the points, as in "
             "emb.report(path, X), to estimate them."
         )
-    fitting = sorted(number for number in wanted if number < k)
     if len(fitting) < len(wanted):
         notes.append(f"Numbers of neighbours that {k} landmarks do not have are left out.")
     embeddings = []
@@ -108,17 +113,19 @@ def compare_neighborhoods(
             try:
                 embeddings.append(_embedded(estimator, landmarks, metric, number, n_threads))
             except (ValueError, np.linalg.LinAlgError) as error:
-                notes.append(f"{metric.capitalize()}, {number} neighbours: {error}.")
+                notes.append(f"{metric.capitalize()}, {counted(number, 'neighbour')}: {error}.")
     return Neighborhoods(embeddings, notes)
 
 
-def _reason_against(estimator: Any, k: int) -> str:
+def _reason_against(estimator: Any, k: int, fewest: int) -> str:
     if not isinstance(estimator, GraphEmbedding):
         return f"{type(estimator).__name__} compares all landmarks and has no neighbourhoods."
     most = _MOST_FOR_PATHS if isinstance(estimator, Isomap) else _MOST_FOR_EIGENVECTORS
     if k > most:
         return f"Left out above {most:,} landmarks, where it would take minutes."
-    return "Too few landmarks to compare neighbourhoods." if k < 4 else ""
+    if k < 4 or k <= fewest:
+        return f"{counted(k, 'landmark')}: too few to compare neighbourhoods of {fewest} or more."
+    return ""
 
 
 def _embedded(

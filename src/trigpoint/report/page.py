@@ -18,11 +18,13 @@ from trigpoint.report.density import DensityImage
 from trigpoint.report.neighborhoods import Neighborhood
 from trigpoint.report.packing import Packed, smallest
 from trigpoint.report.suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
+from trigpoint.report.wording import counted, plural
 
 _SCRIPTS = (
     "data.js",
     "colors.js",
     "view.js",
+    "crowding.js",
     "panel.js",
     "gestures.js",
     "neighborhoods.js",
@@ -55,16 +57,19 @@ def page(content: Content) -> str:
         # Nothing in the data can end the element that it is in.
         "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "arrays": packed.text(),
-        "spectrum": spectrum_chart(content.eigenvalues),
-        "spectrum_note": _spectrum_note(content),
-        "curve": _curve(content),
         "graph_note": escape(_graph_note(content)),
-        "notes": "".join(f"<p class=note>{escape(n)}</p>" for n in content.neighborhoods.notes),
-        "parameters": _table(content.parameters),
-        "seconds": _table({k: f"{v:.2f} s" for k, v in content.seconds.items()}),
-        "versions": _table(content.versions),
+        "neighborhoods": _neighborhoods(content),
+        "spectrum": _spectrum(content),
+        "curve": _curve(content),
+        "parameters": _details("Parameters", content.parameters),
+        "seconds": _details("Stages", {k: f"{v:.2f} s" for k, v in content.seconds.items()}),
+        "versions": _details("Versions", content.versions),
     }
-    return _SLOT.sub(lambda slot: slots[slot[1]], _asset("page.html"))
+    return _filled(_asset("page.html"), slots)
+
+
+def _filled(template: str, slots: Mapping[str, str]) -> str:
+    return _SLOT.sub(lambda slot: slots[slot[1]], template)
 
 
 def _asset(name: str) -> str:
@@ -102,7 +107,9 @@ def _column(column: Column, packed: Packed) -> dict[str, Any]:
         "codes": packed.add(column.codes),
         "range": [column.low, column.high],
         "colorRange": [column.color_low, column.color_high],
+        "unit": column.unit,
         "labels": column.labels,
+        "others": column.others,
     }
 
 
@@ -158,41 +165,43 @@ def _compared(one: Neighborhood, packed: Packed) -> dict[str, Any]:
 
 
 def _lead(content: Content) -> str:
-    columns = f"{content.n_features:,} column{'s' * (content.n_features != 1)}"
-    to = f"{content.n_components} coordinate{'s' * (content.n_components != 1)}"
+    columns = counted(content.n_features, "column")
+    to = counted(content.n_components, "coordinate")
+    landmarks = counted(content.n_landmarks, "landmark")
     if content.n_points is None:
-        text = f"{content.n_landmarks:,} landmarks, from {columns} to {to}. No points were passed."
+        text = f"{landmarks}, from {columns} to {to}. No points were passed."
     else:
-        text = (
-            f"{content.n_points:,} points, from {columns} to {to}, by way of "
-            f"{content.n_landmarks:,} landmarks."
-        )
+        points = counted(content.n_points, "point")
+        text = f"{points}, from {columns} to {to}, by way of {landmarks}."
     return escape(text)
 
 
 def _figures(content: Content) -> str:
-    figures = [("points", "&ndash;" if content.n_points is None else _number(content.n_points))]
-    figures.append(("landmarks", _number(content.n_landmarks)))
+    figures = [("points", "&ndash;")]
+    if content.n_points is not None:
+        figures = [_figure(content.n_points, "point")]
+    figures.append(_figure(content.n_landmarks, "landmark"))
     if content.covering_radius is not None:
         figures.append(("covering radius", f"{content.covering_radius:.3g}"))
     if content.cell_sizes is not None:
-        figures.append(("median points per landmark", _number(int(np.median(content.cell_sizes)))))
+        median = int(np.median(content.cell_sizes))
+        figures.append(("median points per landmark", f"{median:,}"))
     if content.edges is not None:
-        figures.append(("edges", _number(len(content.edges.kinds))))
-        figures.append(("suspected shortcuts", _number(content.edges.count(SHORTCUT))))
-        figures.append(("bridges", _number(content.edges.count(BRIDGE))))
+        figures.append(_figure(len(content.edges.kinds), "edge"))
+        figures.append(_figure(content.edges.count(SHORTCUT), "suspected shortcut"))
+        figures.append(_figure(content.edges.count(BRIDGE), "bridge"))
     # A model from a file does not know how long it took.
     if seconds := _fit_seconds(content):
         figures.append(("seconds to fit", f"{seconds:.2f}"))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
 
 
+def _figure(count: int, noun: str) -> tuple[str, str]:
+    return plural(noun, count), f"{count:,}"
+
+
 def _fit_seconds(content: Content) -> float:
     return sum(spent for stage, spent in content.seconds.items() if stage != "extension")
-
-
-def _number(count: int) -> str:
-    return f"{count:,}"
 
 
 def _graph_note(content: Content) -> str:
@@ -210,23 +219,45 @@ def _graph_note(content: Content) -> str:
     )
 
 
-def _spectrum_note(content: Content) -> str:
+def _neighborhoods(content: Content) -> str:
+    """The section, with one line that says why there is nothing to compare, or nothing at all."""
+    found = content.neighborhoods
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
+    if found.embeddings:
+        return _filled(_asset("neighborhoods.html"), {"notes": notes})
+    return f"<section><h2>Neighbourhoods</h2>{notes}</section>" if notes else ""
+
+
+def _spectrum(content: Content) -> str:
     gap = content.eigenvalues.gap
     where = (
         "no gap stands out" if gap is None else f"the largest ratio of neighbours comes after {gap}"
     )
-    return escape(f"Of the {content.eigenvalues.meaning}; filled ones are coordinates; {where}.")
+    note = f"Of the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."
+    return _chart("Eigenvalue spectrum", note, spectrum_chart(content.eigenvalues))
 
 
 def _curve(content: Content) -> str:
+    title = "How many landmarks"
+    if not content.curve_wanted:
+        return ""
     if content.curve is None:
-        return '<p class="note">Not measured: it needs the points, and at least 20 of them.</p>'
-    return curve_chart(content.curve, content.n_landmarks)
+        return _chart(title, "Not measured: it needs the points, and at least 20 of them.")
+    note = (
+        "Relative trace error of the Nyström approximation "
+        "against the number of landmarks, measured at a sample."
+    )
+    return _chart(title, note, curve_chart(content.curve, content.n_landmarks))
 
 
-def _table(rows: Mapping[str, str]) -> str:
+def _chart(title: str, note: str, drawn: str = "") -> str:
+    caption = f'<h2>{title}</h2><p class="note">{escape(note)}</p>'
+    return f"<figure><figcaption>{caption}</figcaption>{drawn}</figure>"
+
+
+def _details(title: str, rows: Mapping[str, str]) -> str:
     lines = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
         for name, value in rows.items()
     )
-    return f"<table>{lines}</table>"
+    return f"<div><h2>{title}</h2><table>{lines}</table></div>" if rows else ""

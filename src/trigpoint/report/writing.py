@@ -13,8 +13,10 @@ from trigpoint.files.whole import written_whole
 from trigpoint.inputs import is_file
 from trigpoint.report.content import NEIGHBORHOODS, SAMPLE, gather
 from trigpoint.report.page import page
+from trigpoint.report.wording import suggesting_names
 
 
+@suggesting_names
 def write_report(
     estimator: Any,
     path: str | os.PathLike[str],
@@ -38,9 +40,11 @@ def write_report(
     X : array-like of shape (n, d), or file; or None, default=None
         The points to show, read and transformed block by block; without them the landmarks alone
         are shown.
-    color : array-like of shape (n,), dict or DataFrame; or None, default=None
-        Values, numbers or labels, to colour the points by, beside the columns of `X`; several by
-        name. Whole numbers of at most 14 kinds count as labels.
+    color : array-like of shape (n,) or (n, 1), dict or DataFrame; or None, default=None
+        Values, numbers, dates or labels, to colour the points by, beside the columns of `X`;
+        several by name. Whole numbers of at most 14 kinds count as labels. Labels come in the
+        order of a pandas Categorical, else with 2 before 10; of more than 14 kinds the 13 most
+        frequent have a colour of their own.
     title : str or None, default=None
         Title of the page.
     sample : int, default=40000

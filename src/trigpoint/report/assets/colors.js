@@ -10,6 +10,8 @@ const DENSITY = {
 const LABELS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#e3d51f"];
 const BINS = 64;
 const NO_VALUE = { light: [170, 174, 172], dark: [92, 102, 106] };
+// Kinds that share a colour are no kind: a grey, and not that of missing values.
+const OTHERS = { light: [104, 110, 108], dark: [168, 176, 178] };
 
 const COLOR_CELLS = 256;
 
@@ -66,6 +68,7 @@ function cellColoring(theme) {
 
 function labelColoring(column, theme) {
   const palette = column.labels.map((_, place) => labelColor(place, theme));
+  if (column.others) palette[palette.length - 1] = OTHERS[theme];
   const codes = arrayAt(column.codes);
   const bins = Uint8Array.from(codes, (code) => (code === MISSING ? palette.length : code));
   return { bins, palette: [...palette, NO_VALUE[theme]], column };
@@ -73,11 +76,13 @@ function labelColoring(column, theme) {
 
 function numberColoring(column, theme) {
   const palette = numberRamp(theme);
-  const [low, high] = column.colorRange;
-  const scale = high > low ? BINS / (high - low) : 0;
   const bins = Uint8Array.from(sampleNumbers(column), (value) =>
-    Number.isNaN(value) ? BINS : Math.max(0, Math.min(BINS - 1, Math.floor((value - low) * scale))));
+    Number.isNaN(value) ? BINS : binOf(shareOf(value, column.colorRange)));
   return { bins, palette: [...palette, NO_VALUE[theme]], column };
+}
+
+function binOf(share) {
+  return Math.max(0, Math.min(BINS - 1, Math.floor(BINS * share)));
 }
 
 // Members of each bin, so that all points of a colour are drawn together.

@@ -21,12 +21,13 @@ function arrayAt(place) {
 }
 
 // Values of a column as numbers; missing ones are NaN. Kept, since every redraw asks for them.
+// Either end is weighed by itself, since the range may be wider than the largest number.
 function numbersOf(column) {
   if (!column.numbers) {
     const [low, high] = column.range;
     const codes = arrayAt(column.codes);
     column.numbers = Float64Array.from(codes, (code) =>
-      code === MISSING ? NaN : low + (code / STEPS) * (high - low));
+      code === MISSING ? NaN : low * (1 - code / STEPS) + high * (code / STEPS));
   }
   return column.numbers;
 }
@@ -55,6 +56,11 @@ function grouped(count) {
   return Math.round(count).toLocaleString("en-US");
 }
 
+// Where between two ends a value lies, as a share; halved, as the ends may be far apart.
+function shareOf(value, [low, high]) {
+  return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0;
+}
+
 function plural(count, word) {
   return `${grouped(count)} ${word}${count === 1 ? "" : "s"}`;
 }
@@ -64,4 +70,24 @@ function short(number) {
   const size = Math.abs(number);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return number.toExponential(2);
   return String(Number(number.toPrecision(4)));
+}
+
+// Milliseconds since 1970 as a date, to the unit that the column is known to.
+function dateText(moment, { unit, range: [low, high] }) {
+  // A moment comes back up to half a step early or late: late, it is still in the same unit.
+  const [day, time] = new Date(moment + (0.51 * (high - low)) / STEPS).toISOString().split("T");
+  const digits = { minute: 5, second: 8, millisecond: 12 }[unit];
+  if (digits) return `${day} ${time.slice(0, digits)}`;
+  return unit === "year" ? day.slice(0, -6) : day;
+}
+
+function numberText(column, number) {
+  return column.unit && !Number.isNaN(number) ? dateText(number, column) : short(number);
+}
+
+// What a point has in a column, in words.
+function valueText(column, point) {
+  if (!column.labels) return numberText(column, numbersOf(column)[point]);
+  const code = arrayAt(column.codes)[point];
+  return code === MISSING ? "missing" : column.labels[code];
 }

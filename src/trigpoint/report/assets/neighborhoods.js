@@ -45,10 +45,8 @@ class Comparison {
   // Coloured along the first coordinate of the model, to show where an embedding folds or mixes.
   recolor(theme) {
     const values = landmarkNumbers(facts.coordinates[0]);
-    const [low, high] = facts.coordinates[0].range;
     const palette = numberRamp(theme);
-    const bins = Uint8Array.from(values, (value) =>
-      Math.max(0, Math.min(BINS - 1, Math.floor((BINS * (value - low)) / (high - low || 1)))));
+    const bins = Uint8Array.from(values, (value) => binOf(shareOf(value, facts.coordinates[0].range)));
     this.look.colors = { bins, palette };
     this.look.members = membersByBin(bins, palette.length);
     this.panel.redraw();

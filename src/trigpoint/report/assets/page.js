@@ -6,7 +6,7 @@ const state = {
   color: 0,
   axes: [0, 1],
   columns: [...facts.firstColumns],
-  showLandmarks: true,
+  showLandmarks: false,
   showGraph: false,
   three: false,
   turned: [0.6, 0.35],
@@ -150,8 +150,8 @@ function showLegend() {
   const choice = choices[state.color];
   const parts = {
     plain: densityLegend,
-    cell: () => [`${grouped(facts.landmarks)} cells; a colour comes again in several`],
-    column: () => (choice.column.labels ? labelLegend(choice.column) : rampLegend(choice.column.colorRange.map(short), VIRIDIS)),
+    cell: () => [`${plural(facts.landmarks, "cell")}; a colour comes again in several`],
+    column: () => (choice.column.labels ? labelLegend(choice.column) : numberLegend(choice.column)),
   }[choice.kind]();
   byId("legend").replaceChildren(...parts, ...missingLegend(choice));
 }
@@ -166,7 +166,11 @@ function missingLegend({ kind }) {
 function densityLegend() {
   const image = facts.images[0];
   if (!image) return [];
-  return rampLegend(["1", `${grouped(image.most)} points a cell`], DENSITY[state.theme]);
+  return rampLegend(["1", `${plural(image.most, "point")} a cell`], DENSITY[state.theme]);
+}
+
+function numberLegend(column) {
+  return rampLegend(column.colorRange.map((end) => numberText(column, end)), VIRIDIS);
 }
 
 function rampLegend([low, high], stops) {
@@ -231,18 +235,12 @@ function described(point) {
   const rows = facts.rows ? [`row ${grouped(arrayAt(facts.rows)[point])}`] : [];
   const choice = choices[state.color];
   const columns = [...state.axes.map((axis) => facts.coordinates[axis]), ...state.columns.map((at) => facts.columns[at])];
-  const lines = [...new Set(columns)].map((column) => `${column.name}: ${short(numbersOf(column)[point])}`);
+  const lines = [...new Set(columns)].map((column) => `${column.name}: ${valueText(column, point)}`);
   if (choice.kind === "column" && !columns.includes(choice.column)) {
     lines.unshift(`${choice.name}: ${valueText(choice.column, point)}`);
   }
   if (choice.kind === "cell") lines.unshift(`landmark ${grouped(arrayAt(facts.cells)[point])}`);
   return [...rows, ...lines].join("\n");
-}
-
-function valueText(column, point) {
-  if (!column.labels) return short(numbersOf(column)[point]);
-  const code = arrayAt(column.codes)[point];
-  return code === MISSING ? "missing" : column.labels[code];
 }
 
 // Controls.
@@ -306,6 +304,13 @@ function setAxis(which, place) {
   embedding.home();
 }
 
+function setColumn(which, place) {
+  state.columns[which] = place;
+  // A name may be longer than there is room for.
+  byId(which ? "column-y" : "column-x").title = facts.columns[place].name;
+  original.home();
+}
+
 function setThree(on) {
   state.three = on;
   for (const id of ["axis-x", "axis-y"]) byId(id).disabled = on;
@@ -349,10 +354,12 @@ function connectControls() {
   fillColors();
   fillSelect("axis-x", coordinates, 0, (place) => setAxis(0, place));
   fillSelect("axis-y", coordinates, 1, (place) => setAxis(1, place));
-  fillSelect("column-x", columns, state.columns[0], (place) => { state.columns[0] = place; original.home(); });
-  fillSelect("column-y", columns, state.columns[1], (place) => { state.columns[1] = place; original.home(); });
+  fillSelect("column-x", columns, state.columns[0], (place) => setColumn(0, place));
+  fillSelect("column-y", columns, state.columns[1], (place) => setColumn(1, place));
+  state.columns.forEach((place, which) => setColumn(which, place));
   document.querySelectorAll("input[name=tool]").forEach((input) =>
     input.addEventListener("change", () => setTool(input.value)));
+  byId("show-landmarks").checked = state.showLandmarks = !landmarksHide();
   byId("show-landmarks").addEventListener("change", (event) => {
     state.showLandmarks = event.target.checked;
     redrawAll();
@@ -373,13 +380,21 @@ function connectControls() {
     setTheme(event.matches ? "dark" : "light"));
 }
 
+// Decided for the embedding alone, which is what people look at first.
+function landmarksHide() {
+  return facts.points !== null && embedding.coveredByLandmarks() > MOST_COVERED;
+}
+
 function shownText() {
   if (facts.points === null) return "No points were passed: the landmarks alone are shown.";
-  if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.`;
+  const off = state.showLandmarks ? "" : " The landmarks are off at first: they would hide the colours.";
+  if (facts.points === 1) return `The one point is shown.${off}`;
+  if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.${off}`;
   const { outside = 0 } = facts.images[0] || {};
   const far = outside ? ` ${plural(outside, "point")} too far away for it ${outside === 1 ? "is" : "are"} left out.` : "";
   const density = facts.images.length ? `All ${grouped(facts.points)} points count in the density.${far} ` : "";
-  return `${density}${grouped(facts.sampled)} of them, drawn uniformly, appear one by one as you zoom in, and can be selected.`;
+  const some = facts.sampled === 1 ? "One of them, drawn uniformly, appears" : `${grouped(facts.sampled)} of them, drawn uniformly, appear one by one`;
+  return `${density}${some} as you zoom in, and can be selected.${off}`;
 }
 
 connectControls();

@@ -214,11 +214,23 @@ class Panel {
     return path;
   }
 
+  landmarkRadius(count) {
+    const base = Math.max(1.1, Math.min(2.4, 42 / Math.sqrt(count)));
+    const scale = Math.max(0.7, Math.min(1, this.view.width / 560)) * Math.max(1, this.view.zoom) ** 0.4;
+    return Math.min(4.5, base * scale);
+  }
+
+  // Share of the points that landmarks, rims included, would hide when everything is in view.
+  coveredByLandmarks() {
+    this.fit(this.canvas.clientWidth, this.canvas.clientHeight);
+    const landmarks = this.model.landmarkPlaces();
+    const radius = this.landmarkRadius(landmarks.xs.length);
+    return coveredShare(this.view, this.model.points(), landmarks, 2 * radius + Math.min(1.6, radius));
+  }
+
   drawLandmarks({ xs, ys }) {
-    const { context, view } = this;
-    const base = Math.max(1.1, Math.min(2.4, 42 / Math.sqrt(xs.length)));
-    const scale = Math.max(0.7, Math.min(1, view.width / 560)) * Math.max(1, view.zoom) ** 0.4;
-    const radius = Math.min(4.5, base * scale);
+    const { context } = this;
+    const radius = this.landmarkRadius(xs.length);
     context.strokeStyle = this.look.style.card;
     context.lineWidth = Math.min(1.6, radius);
     context.fillStyle = this.look.style.landmark;
@@ -289,9 +301,18 @@ class Panel {
       if (y > 34 && y < view.height - 26) write(short(tick), 7, y + 4);
     }
     context.fillStyle = this.look.style.ink;
-    write(`↑ ${up}`, 8, 17);
+    // The buttons are beside the one, nothing is beside the other.
+    write(`↑ ${this.shortened(up, view.width - (view.width < NARROW ? 140 : 80))}`, 8, 17);
     context.textAlign = "right";
-    write(`${across} →`, view.width - 8, view.height - 24);
+    write(`${this.shortened(across, view.width - 36)} →`, view.width - 8, view.height - 24);
+  }
+
+  // The start of a name, as much of it as there is room for.
+  shortened(name, room) {
+    let length = name.length;
+    const text = () => (length < name.length ? `${name.slice(0, length)}…` : name);
+    while (length > 1 && this.context.measureText(text()).width > room) length--;
+    return text();
   }
 
   drawOutline() {

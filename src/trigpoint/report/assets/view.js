@@ -71,7 +71,8 @@ function niceTicks(low, high, count) {
   const rough = (high - low) / count;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * unit).find((size) => size >= rough);
-  const ticks = [];
-  for (let tick = Math.ceil(low / step); tick * step <= high; tick++) ticks.push(tick * step);
-  return ticks;
+  // Counted beforehand: of numbers beyond 2^53, adding one to a tick would never reach the end.
+  const first = Math.ceil(low / step);
+  const steps = Math.floor(high / step) - first;
+  return Array.from({ length: steps + 1 }, (_, tick) => (first + tick) * step);
 }

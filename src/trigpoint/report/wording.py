@@ -1,0 +1,35 @@
+"""Words for counts, and for names that are almost right."""
+
+import inspect
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
+
+
+def plural(noun: str, count: int) -> str:
+    """The noun as it follows a count: "point" after 1, else "points"."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return "1 point", "2 points", "3,000 points"."""
+    return f"{count:,} {plural(noun, count)}"
+
+
+def suggesting_names(function: Callable[_Given, _Returned]) -> Callable[_Given, _Returned]:
+    """Make a function answer a parameter that it does not have with the one most alike."""
+    known = list(inspect.signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args: _Given.args, **options: _Given.kwargs) -> _Returned:
+        for name in options.keys() - known:
+            alike = get_close_matches(name, known, n=1)
+            remedy = f"did you mean {alike[0]!r}?" if alike else f"there are {', '.join(known)}"
+            raise TypeError(f"{function.__name__}() has no parameter {name!r}: {remedy}")
+        return function(*args, **options)
+
+    return checked
