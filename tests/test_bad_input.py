@@ -1,6 +1,9 @@
 """Every promise about bad input: an error that names the parameter, the value and the remedy."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -32,6 +35,30 @@ def test_new_points_with_missing_values_or_other_columns(estimator, X):
         emb.transform(np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match=r"X has 3 features.*expecting 2"):
         emb.transform(np.ones((2, 3)))
+
+
+def test_columns_of_a_table_that_hold_no_numbers_are_named(X):
+    table = pd.DataFrame(X, columns=["east", "north"])
+    emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0).fit(table.astype(object))
+    bad = table.assign(name="a", day=pd.Timestamp("2020-01-01"), kind=pd.Categorical(["b"] * 60))
+    with pytest.raises(ValueError, match="text or dates in column 'name', 'day', 'kind'"):
+        tp.EfficientDPP(20).fit(bad)
+    with pytest.raises(ValueError, match="text or dates in column 'north'"):
+        emb.transform(table.assign(north="up"))
+
+
+@pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.KernelPCA])
+def test_new_points_far_from_all_others_come_with_a_warning(estimator, X, tmp_path):
+    emb = estimator(landmarks=30, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        emb.transform(X)
+    new = X.copy()
+    new[:3] += 1e6
+    with pytest.warns(tp.FarPointsWarning, match="3 of 60 points are more than ten bandwidths"):
+        emb.transform(new)
+    with pytest.warns(tp.FarPointsWarning, match="60 of 60"):
+        emb.transform(1e6 * X + 1e6, out=tmp_path / "far.npy")
 
 
 @each_estimator

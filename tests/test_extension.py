@@ -247,6 +247,30 @@ def test_points_far_from_every_landmark_get_finite_coordinates(space):
         assert (np.abs(found) <= np.abs(spectrum.coordinates).max(axis=0) + 1e-9).all()
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_points_far_from_every_landmark_are_counted(space, n_threads):
+    landmarks, graph, X = space
+    spectrum = laplacian_eigenmaps(graph.weights, 3)
+    beyond = 11 * graph.bandwidths.max() + np.abs(landmarks).max()
+    points = X[:200].copy()
+    points[[0, 7, 50]] += beyond
+    kernel = gaussian_kernel(landmarks, 1.0)
+    for extension in (
+        MarkovExtension(
+            AllLandmarks(landmarks, graph.bandwidths), spectrum.coordinates, np.ones(3)
+        ),
+        MarkovExtension(GraphNeighbors(landmarks, graph), spectrum.coordinates, np.ones(3)),
+        KernelExtension(
+            AllLandmarks(landmarks, np.full(len(landmarks), graph.bandwidths.max())),
+            kernel.mean(axis=0),
+            kernel_pca(kernel, 2),
+        ),
+    ):
+        far = []
+        extend(extension, points, n_threads, 16, far)
+        assert sum(far) == 3
+
+
 def test_float32_in_float32_out(space):
     landmarks, graph, X = space
     spectrum = laplacian_eigenmaps(graph.weights, 3)

@@ -64,6 +64,22 @@ def test_parameters_come_back(roll, tmp_path):
     assert str(tp.load(tmp_path / "model.trig")) == str(emb)
 
 
+def test_what_is_set_after_the_fit_is_not_saved(roll, tmp_path):
+    X = roll[0][:500]
+    emb = tp.LaplacianEigenmaps(2, landmarks=50, random_state=0).fit(X)
+    before = emb.transform(X)
+    emb.set_params(n_components=5, landmarks=10, extension=3).save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    assert (again.n_components, again.landmarks, again.extension) == (2, 50, "auto")
+    np.testing.assert_array_equal(again.transform(X), before)
+
+
+def test_a_sampler_with_a_callback_is_saved_as_a_sampler(roll, tmp_path):
+    sampler = tp.EfficientDPP(50, callback=lambda *_: None)
+    tp.Isomap(landmarks=sampler, random_state=0).fit(roll[0][:500]).save(tmp_path / "model.trig")
+    assert str(tp.load(tmp_path / "model.trig").landmarks) == "EfficientDPP(n_landmarks=50)"
+
+
 class OwnSampler(tp.Uniform):
     """Not one of the library's: nothing of it may be made from a file."""
 

@@ -2,6 +2,7 @@
 
 from trigpoint import datasets, metrics, plot
 from trigpoint.connectivity import DisconnectedGraphWarning
+from trigpoint.extension import FarPointsWarning
 from trigpoint.files import DamagedFileError, read_points
 from trigpoint.forecasting import Forecast, forecast
 from trigpoint.geometry import SingularCovarianceWarning
@@ -38,6 +39,7 @@ __all__ = [
     "DisconnectedGraphWarning",
     "EfficientDPP",
     "ExactDPP",
+    "FarPointsWarning",
     "FarthestPoint",
     "Forecast",
     "GreedyNystrom",

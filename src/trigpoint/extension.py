@@ -11,8 +11,9 @@ import numpy as np
 
 from trigpoint.points import block_rows, row_blocks
 from trigpoint.records import Spectrum
-from trigpoint.support import LocalSupport, Support
+from trigpoint.support import FAR_LOG_WEIGHT, LocalSupport, Support
 from trigpoint.threads import one_blas_thread, thread_map
+from trigpoint.warn import warn_user
 
 # Temporaries of a few megabytes stay in the caches, and products of so many rows are efficient: on
 # MNIST blocks of 512 images took 1.05 s, of 64 took 1.7 s.
@@ -23,14 +24,18 @@ _MIN_BLOCK_ROWS = 64
 _FAR = 10.0
 
 
+class FarPointsWarning(UserWarning):
+    """Some points are so far from all landmarks that their coordinates tell little."""
+
+
 class Extension(Protocol):
     """Coordinates of points; `row_bytes` are held for each at most."""
 
     n_components: int
     row_bytes: int
 
-    def coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Coordinates (b, l) of a block of points."""
+    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
+        """Coordinates (b, l) of a block of points; the number of those that are far joins `far`."""
 
 
 class MarkovExtension:
@@ -71,10 +76,10 @@ class MarkovExtension:
         if scale is not None:
             self._scaled *= scale[:, None]
 
-    def coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Coordinates (b, l) of a block of points."""
+    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
+        """Coordinates (b, l) of a block of points; those that are far go where the nearest are."""
         weights = self._support.log_weights(X)
-        weights.shift()
+        far.append(weights.shift())
         sums = weights.sums(self._scaled)
         return sums[:, :-1] / sums[:, -1:]
 
@@ -86,14 +91,18 @@ class KernelExtension:
         self.n_components = spectrum.coordinates.shape[1]
         self.row_bytes = support.row_bytes
         self._support = support
-        self._components = _components(spectrum)
+        components = _components(spectrum)
+        # Projections, and the kernels' total, come from one pass.
+        self._summed = np.column_stack([components, np.ones(len(components))])
         # Components sum to zero over the landmarks, so only the means of the kernel's columns
         # remain of the centring.
-        self._offset = kernel_means @ self._components
+        self._offset = kernel_means @ components
 
-    def coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Coordinates (b, l) of a block of points."""
-        return self._support.log_weights(X).sums(self._components) - self._offset
+    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
+        """Coordinates (b, l) of a block of points; those that are far all go to one place."""
+        sums = self._support.log_weights(X).sums(self._summed)
+        far.append(int((sums[:, -1] < np.exp(FAR_LOG_WEIGHT)).sum()))
+        return sums[:, :-1] - self._offset
 
 
 class GeodesicExtension:
@@ -112,8 +121,8 @@ class GeodesicExtension:
         squares = np.square(geodesics).mean(axis=0)
         self._centring = squares - squares.mean()
 
-    def coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Coordinates (b, l) of a block of points."""
+    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
+        """Coordinates (b, l) of a block of points; those that are far come out far."""
         result = np.zeros((len(X), self.n_components))
         for shares, lengths, columns in self._support.starts(X):
             paths = self._shortest(lengths, columns, X.dtype)
@@ -146,7 +155,11 @@ def _components(spectrum: Spectrum) -> np.ndarray:
 
 
 def extend(
-    extension: Extension, X: np.ndarray, n_threads: int = 1, rows: int | None = None
+    extension: Extension,
+    X: np.ndarray,
+    n_threads: int = 1,
+    rows: int | None = None,
+    far: list[int] | None = None,
 ) -> np.ndarray:
     """Coordinates of every row of `X`, in the precision of `X`.
 
@@ -157,6 +170,8 @@ def extend(
     n_threads : int, default=1
     rows : int or None, default=None
         Rows per block; ``None`` keeps the temporaries of a block near the caches.
+    far : list of int or None, default=None
+        Numbers of points that are far from all landmarks are appended to it.
 
     Returns
     -------
@@ -166,13 +181,15 @@ def extend(
         rows = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
     result = np.empty((len(X), extension.n_components), dtype=X.dtype)
 
-    def fill(part: slice) -> None:
-        result[part] = extension.coordinates(np.ascontiguousarray(X[part]))
+    every = [] if far is None else far
+
+    def fill(part: slice, counts: list[int] = every) -> None:
+        result[part] = extension.coordinates(np.ascontiguousarray(X[part]), counts)
 
     # Blocks are what runs side by side: products within them keep to their thread.
     with one_blas_thread():
         # One row first, alone: what is prepared for a precision is prepared once.
-        fill(slice(0, 1))
+        fill(slice(0, 1), [])
         for _ in thread_map(fill, row_blocks(len(X), rows), n_threads):
             pass
     return result
@@ -181,6 +198,16 @@ def extend(
 def extended_blocks(
     extension: Extension, blocks: Iterable[np.ndarray], n_threads: int
 ) -> Iterator[np.ndarray]:
-    """Yield the coordinates of blocks of points as they come."""
+    """Yield the coordinates of blocks of points as they come; at the end, warn of far points."""
+    far: list[int] = []
+    n_points = 0
     for block in blocks:
-        yield extend(extension, block, n_threads)
+        n_points += len(block)
+        yield extend(extension, block, n_threads, far=far)
+    if n_far := sum(far):
+        warn_user(
+            f"{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
+            "landmark, and their coordinates tell little: check the units and the order of the "
+            "columns, or fit to points like these",
+            FarPointsWarning,
+        )

@@ -60,8 +60,8 @@ class Forecast:
     stages: dict[str, float]
 
     def __str__(self) -> str:
-        stages = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in self.stages.items())
-        return f"about {self.seconds:.1f} s ({stages}) and {self.bytes / 1e9:.2f} GB"
+        stages = ", ".join(f"{name} {seconds:,.1f} s" for name, seconds in self.stages.items())
+        return f"about {self.seconds:,.1f} s ({stages}) and {self.bytes / 1e9:,.2f} GB"
 
 
 def forecast(

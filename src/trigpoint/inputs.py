@@ -36,6 +36,7 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
             # What is mapped and not read has not been looked at; this names the row.
             for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
                 pass
+    _refuse_text(X)
     X = validate_data(estimator, X, dtype=_DTYPES, ensure_min_samples=2, ensure_all_finite=False)
     if source is None:
         refuse_non_finite(X, "X", _names(estimator))
@@ -43,6 +44,33 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
     if source is not None and source.feature_names is not None:
         estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
     return X
+
+
+def _refuse_text(X: Any) -> None:
+    """Refuse a pandas table with columns of text or dates, and name them."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return
+    refused = [
+        str(name)
+        for j, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True))
+        if dtype.kind not in "biufc" and not _holds_numbers(X.iloc[:, j])
+    ]
+    if refused:
+        raise ValueError(
+            f"X has text or dates in column {', '.join(map(repr, refused))}: leave such columns "
+            "out, or turn them into numbers"
+        )
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether a column of objects consists of numbers."""
+    values = np.asarray(column)
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    # Dates would become numbers, of nobody knows which unit.
+    return values.dtype.kind not in "mM"
 
 
 def _names(estimator: Any) -> list[str] | None:
@@ -55,6 +83,7 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
     """Validate points for `transform`, as far as that is possible before they are read."""
     refuse_masked(X)
     if not is_file(X):
+        _refuse_text(X)
         mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
         X = validate_data(estimator, X, dtype=_DTYPES, reset=False, ensure_all_finite=False)
         refuse_non_finite(X, "X", _names(estimator))

@@ -22,6 +22,9 @@ _FOLLOWED = 1e-6
 # A squared distance may be off by this share of the squared bandwidth.
 _TOLERANCE = 1e-4
 
+# Logarithm of a weight at ten bandwidths: a point for which none is larger is far from all data.
+FAR_LOG_WEIGHT = -50.0
+
 # So many nearest landmarks share their neighbourhoods with a point that follows the graph.
 _BLENDED = 3
 
@@ -29,10 +32,11 @@ _BLENDED = 3
 class LogWeights(Protocol):
     """Logarithms of the weights of the landmarks that speak for each point of a block."""
 
-    def shift(self) -> None:
+    def shift(self) -> int:
         """Shift those of each point so that the largest is 0, which cancels in a mean.
 
-        Without it, the weights of points far from every landmark would all vanish.
+        Without it, the weights of points far from every landmark would all vanish. Returns the
+        number of such points.
         """
 
     def sums(self, values: np.ndarray) -> np.ndarray:
@@ -59,11 +63,11 @@ class LocalLogWeights(NamedTuple):
     nearest: np.ndarray
     columns: np.ndarray
 
-    def shift(self) -> None:
-        """Shift those of each point so that the largest is 0."""
+    def shift(self) -> int:
+        """Shift those of each point so that the largest is 0; count those that are far."""
         from trigpoint.compiled.extension import shift_largest_to_zero
 
-        shift_largest_to_zero(self.exponents)
+        return int(shift_largest_to_zero(self.exponents, FAR_LOG_WEIGHT))
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sums (b, l) of the landmarks' `values` (k, l) by weight."""
@@ -86,11 +90,11 @@ class DenseLogWeights(NamedTuple):
 
     exponents: np.ndarray
 
-    def shift(self) -> None:
-        """Shift those of each point so that the largest is 0."""
+    def shift(self) -> int:
+        """Shift those of each point so that the largest is 0; count those that are far."""
         from trigpoint.compiled.extension import shift_largest_to_zero
 
-        shift_largest_to_zero(self.exponents[:, None])
+        return int(shift_largest_to_zero(self.exponents[:, None], FAR_LOG_WEIGHT))
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Sums (b, l) of the landmarks' `values` (k, l) by weight."""

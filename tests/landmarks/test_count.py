@@ -74,6 +74,12 @@ def test_auto_in_an_estimator(roll):
     assert 100 < len(emb.landmarks_) < 1000
 
 
+@pytest.mark.parametrize(("tolerance", "message"), [(1, "a relative error below 1"), (0, "> 0")])
+def test_tolerances_that_mean_nothing(roll, tolerance, message):
+    with pytest.raises(ValueError, match=message):
+        tp.EfficientDPP("auto", tolerance=tolerance).fit(roll)
+
+
 def test_tolerance_out_of_reach_says_so(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 30))
     # With every point a landmark, any tolerance is kept.

@@ -74,22 +74,26 @@ def graph_exponents(
 
 
 @compiled
-def shift_largest_to_zero(exponents: np.ndarray) -> None:
+def shift_largest_to_zero(exponents: np.ndarray, far: float) -> int:
     """Shift the (parts, width) exponents of each point so that the largest is 0.
 
-    Where all are infinitely small, the first place stands alone, the nearest landmark's.
+    Where all are infinitely small, the first place stands alone, the nearest landmark's. Returns
+    the number of points whose largest was below `far`.
     """
     parts, width = exponents.shape[1:]
+    n_far = 0
     for i in range(len(exponents)):
         most = -np.inf
         for p in range(parts):
             for j in range(width):
                 most = max(most, exponents[i, p, j])
+        n_far += most < far
         if most == -np.inf:
             exponents[i, 0, 0] = most = 0.0
         for p in range(parts):
             for j in range(width):
                 exponents[i, p, j] -= most
+    return n_far
 
 
 @compiled

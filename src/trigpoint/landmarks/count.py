@@ -73,6 +73,17 @@ def distinct_points(X: np.ndarray, most: int) -> int:
     return most if rows is None else len(rows)
 
 
+def check_tolerance(tolerance: Any) -> float:
+    """Return a relative error that can be asked for."""
+    number = check_positive("tolerance", tolerance)
+    if number >= 1:
+        raise ValueError(
+            f"tolerance={number:g} is out of range: choose a relative error below 1, which is that "
+            "of no landmarks at all"
+        )
+    return number
+
+
 def count_landmarks(
     X: np.ndarray, sampler: Sampler, bandwidth: Any, tolerance: Any, rng: np.random.Generator
 ) -> tuple[int, float]:
@@ -81,7 +92,7 @@ def count_landmarks(
     Returns them and the bandwidth of the kernel that the error is of. The sampler must have the
     parameters of `EfficientDPP`.
     """
-    tolerance = check_positive("tolerance", tolerance)
+    tolerance = check_tolerance(tolerance)
     sampler = clone(sampler).set_params(covariance=None, verbose=False, callback=None)
     measure = ErrorEstimate(X, sampler, bandwidth, rng, "kernel_bandwidth")
     last = distinct_points(measure.X, min(_LAST, len(measure.X)))

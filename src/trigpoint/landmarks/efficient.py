@@ -8,7 +8,7 @@ import numpy as np
 from trigpoint.checks import check_choice, check_count, check_positive
 from trigpoint.geometry import neighborhood_covariances
 from trigpoint.landmarks.base import Sampler, check_n_landmarks
-from trigpoint.landmarks.count import count_landmarks
+from trigpoint.landmarks.count import check_tolerance, count_landmarks
 from trigpoint.landmarks.drawing import Repulsion, draw_landmarks
 from trigpoint.landmarks.exchanges import Refined
 from trigpoint.landmarks.refine import resolve_refinement
@@ -163,7 +163,7 @@ class EfficientDPP(ProgressMixin, Sampler):
         check_choice("covariance", self.covariance, (None, "full", "diag"))
         if self.kernel_bandwidth is not None:
             check_positive("kernel_bandwidth", self.kernel_bandwidth)
-        check_positive("tolerance", self.tolerance)
+        check_tolerance(self.tolerance)
         k, kernel_bandwidth = self._count(X, np.random.default_rng(count_seed))
         m = resolve_n_neighbors(self.n_neighbors, len(X), k)
         report = reporter(self.verbose, self.callback)

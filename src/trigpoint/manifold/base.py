@@ -30,6 +30,9 @@ from trigpoint.threads import thread_count
 
 logger = logging.getLogger(__name__)
 
+# Parameters that say how it is run, not what comes out.
+HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
+
 # Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
 _MIN_EIGENVALUE = 1e-6
 
@@ -136,6 +139,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
         """Become what was fitted, to points of type `dtype`."""
+        # What `save` writes down: parameters may be set again without a new fit.
+        self._fitted_with = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in HOW_IT_RUNS
+        }
         self._extension = self._extended(fitted)
         self._fitted = fitted
         self.landmark_indices_ = fitted.landmarks.indices

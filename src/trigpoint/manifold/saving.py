@@ -39,9 +39,6 @@ _NONSENSE = (
     *(RecursionError, OverflowError),
 )
 
-# How it was run, not what came out: two runs of the same give the same file.
-_NOT_OF_THE_MODEL = ("n_jobs", "verbose", "callback")
-
 
 def save_model(estimator: "LandmarkEmbedding", path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
@@ -199,9 +196,7 @@ def _require(condition: bool, what: str) -> None:
 def _described(estimator: "LandmarkEmbedding", fitted: Fitted) -> dict[str, Any]:
     """Parameters as JSON; what cannot be written down is given by what it came to."""
     described: dict[str, Any] = {}
-    for name, value in estimator.get_params(deep=False).items():
-        if name in _NOT_OF_THE_MODEL:
-            continue
+    for name, value in estimator._fitted_with.items():
         try:
             described[name] = _as_json(value)
         except TypeError:
@@ -230,6 +225,8 @@ def _as_json(value: Any) -> Any:
     name = type(value).__name__
     if _PARTS.get(name) is type(value):
         parameters = value.get_params(deep=False)
+        # Whom a sampler told its progress is no part of what it drew.
+        parameters.pop("callback", None)
         return {"class": name, "parameters": {k: _as_json(v) for k, v in parameters.items()}}
     raise TypeError(f"{value!r} cannot be written down")
 
