@@ -379,8 +379,8 @@ def test_rendering_runs_nothing(counting, tmp_path):
     result = render("table1", tmp_path)
     assert counting.ran == ALL[:3]
     assert (result.n_runs, result.n_new) == (3, 0)
-    text = result.page.read_text()
-    assert "3 runs in `table1.csv`, **of 6 that it takes to be complete**" in " ".join(text.split())
+    text = " ".join(result.page.read_text().split())
+    assert "3 runs in [table1.csv](table1.csv), **of 6 that it takes to be complete**" in text
     assert json.loads(result.record.read_text())["complete"] is False
 
 

@@ -158,8 +158,8 @@ def _provenance(experiment: Experiment, settings: Settings, rows: Sequence[Row])
     if settings.seed:
         command += f" --seed {settings.seed}"
     total = sum(1 for _ in experiment.cases(settings))
-    text = f"`{command}`"
-    text += f": {len(rows):,} runs in `{experiment.name}.csv`"
+    table, record = (f"{experiment.name}.{kind}" for kind in ("csv", "json"))
+    text = f"`{command}`: {len(rows):,} runs in [{table}]({table})"
     if len(rows) < total:
         text += f", **of {total:,} that it takes to be complete**"
     seconds = sum(float(row["run_seconds"] or 0.0) for row in rows)
@@ -167,7 +167,7 @@ def _provenance(experiment: Experiment, settings: Settings, rows: Sequence[Row])
     sources = sorted({str(row["source"]) for row in rows})
     if len(sources) > 1:
         text += f", from {len(sources)} states of the library ({', '.join(sources)})"
-    return text + "."
+    return f"{text}. Seeds, parameters and versions: [{record}]({record})."
 
 
 def _record(experiment: Experiment, settings: Settings, rows: Sequence[Row]) -> dict[str, object]:
