@@ -60,7 +60,9 @@ def test_version_and_help_of_the_module():
 
 def test_help_lists_the_commands_and_every_experiment(capsys):
     assert exit_code("--help") == 0
-    assert "reproduce" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "reproduce" in text
+    assert "while Python is still starting" in text
     assert exit_code("reproduce", "--help") == 0
     text = capsys.readouterr().out
     for name, about in EXPERIMENTS.items():
@@ -75,7 +77,10 @@ def test_help_lists_the_commands_and_every_experiment(capsys):
         (["reproduce"], "NAME"),
         (["reproduce", "table1", "--runs", "0"], "'0' is not a whole number, 1 or more"),
         (["reproduce", "table1", "--runs", "many"], "'many' is not a whole number, 1 or more"),
-        (["reproduce", "table1", "--seed", "x"], "invalid int value: 'x'"),
+        (["reproduce", "table1", "--seed", "x"], "'x' is not a whole number, 0 or more"),
+        (["reproduce", "table1", "--seed", "-1"], "'-1' is not a whole number, 0 or more"),
+        (["demo", "--seed", "-1"], "--seed -1 is not a whole number, 0 or more"),
+        (["demo", "--points", "100", "--landmarks", "100"], "are too few or too many"),
         (["survey"], "invalid choice: 'survey'"),
         ([], "COMMAND"),
     ],
@@ -137,7 +142,42 @@ def test_files_that_are_missing_in_the_folder_are_said_too(tmp_path, capsys):
 def test_a_folder_that_cannot_be_written_is_said(tmp_path, capsys):
     (tmp_path / "out").write_text("a file")
     assert cli.main(["reproduce", "table1", "--out", str(tmp_path / "out")]) == FAILED
-    assert "trigpoint: table1: " in capsys.readouterr().err
+    assert capsys.readouterr().err == f"trigpoint: {tmp_path / 'out'} is a file: name a folder\n"
+
+
+@pytest.mark.parametrize("command", [["demo"], ["reproduce", "table1"]])
+def test_a_folder_without_permission_is_said_before_any_work(
+    command, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr("trigpoint.demo.run", lambda options: 1 / 0)
+    failing(monkeypatch, AssertionError("it was run"))
+    monkeypatch.setattr("os.access", lambda *_: False)
+    out = tmp_path / "a" / "out"
+    assert cli.main([*command, "--out", str(out)]) == FAILED
+    said = f"trigpoint: {out} cannot be written: no permission to write in {tmp_path}\n"
+    assert capsys.readouterr().err == said
+
+
+def test_errors_of_the_system_are_said_in_words(monkeypatch, tmp_path, capsys):
+    failing(monkeypatch, PermissionError(13, "Permission denied", "runs.csv"))
+    assert cli.main(["reproduce", "table1", "--out", str(tmp_path)]) == FAILED
+    assert capsys.readouterr().err == "trigpoint: table1: runs.csv: Permission denied\n"
+
+
+def test_diagnostics_after_every_command(monkeypatch, tmp_path, capsys):
+    failing(monkeypatch, ValueError("no"))
+    arguments = ["reproduce", "table1", "--out", str(tmp_path), "--debug", "--log"]
+    assert cli.main(arguments) == FAILED
+    assert "Traceback" in capsys.readouterr().err
+
+    def fail(options):
+        raise ValueError("no")
+
+    monkeypatch.setattr("trigpoint.demo.run", fail)
+    assert cli.main(["demo", "--out", str(tmp_path), "--debug", "--log"]) == FAILED
+    assert "Traceback" in capsys.readouterr().err
+    assert cli.main(["--debug", "demo", "--out", str(tmp_path)]) == FAILED
+    assert "Traceback" in capsys.readouterr().err
 
 
 def test_one_failure_does_not_stop_the_others(calls, monkeypatch, capsys):

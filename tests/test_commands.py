@@ -7,13 +7,16 @@ import subprocess
 import sys
 import time
 
+import h5py
 import numpy as np
+import pandas as pd
 import pytest
 
 import trigpoint as tp
 from trigpoint.cli import main
 from trigpoint.commands import common, info
 from trigpoint.commands.common import FAILED, INTERRUPTED, USAGE
+from trigpoint.commands.wording import in_options
 
 
 @pytest.fixture
@@ -23,6 +26,7 @@ def folder(tmp_path, monkeypatch):
     X, intrinsic = tp.datasets.make_swiss_roll(2000, dtype=np.float32, random_state=0)
     np.save("roll.npy", X)
     (tmp_path / "empty.npy").write_bytes(b"")
+    np.save("few.npy", np.arange(3))
     np.savez("labelled.npz", X=X, y=(intrinsic[:, 0] > 50).astype(int))
     lines = [f"{x},{y},{z},point" for x, y, z in X.tolist()]
     (tmp_path / "roll.csv").write_text("east,north,up,name\n" + "\n".join(lines) + "\n")
@@ -116,14 +120,44 @@ def test_every_format_has_the_same_coordinates(folder, name):
     np.testing.assert_array_equal(found.astype(np.float32), np.load("again.npy"))
 
 
-def test_columns_by_name_and_by_number(folder):
+def test_columns_choose_what_is_compared_not_what_is_written(folder):
+    lines = (folder / "roll.csv").read_text().splitlines()
     for columns in ("up,east", "2,0"):
         arguments = ["roll.csv", "--columns", columns, "-o", "rows.csv", "-k", "5", "--force"]
         assert run("select", *arguments) == 0
-        source = tp.read_points("rows.csv")
-        assert source.feature_names == ["up", "east"]
         X = np.load("roll.npy")[:, [2, 0]].astype(np.float64)
-        assert all((np.abs(X - row).max(axis=1) < 1e-6).any() for row in np.asarray(source))
+        drawn = tp.EfficientDPP(5, random_state=0).fit(X).indices_
+        expected = [lines[0], *(lines[1 + row] for row in drawn)]
+        assert (folder / "rows.csv").read_text().splitlines() == expected
+
+
+def test_select_keeps_every_column_of_parquet(folder, capsys):
+    frame = pd.read_csv("roll.csv")
+    frame["name"] = [f"point {row}" for row in range(len(frame))]
+    frame.to_parquet("roll.parquet")
+    arguments = ["roll.parquet", "--columns", "east,north,up", "-k", "20", "--json"]
+    assert run("select", *arguments, "-o", "some.parquet") == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["columns_written"] == 4
+    found = pd.read_parquet("some.parquet")
+    pd.testing.assert_frame_equal(found, frame.iloc[values["rows"]].reset_index(drop=True))
+
+
+def test_select_keeps_every_column_of_an_array(folder, capsys):
+    X = np.c_[np.load("roll.npy"), np.arange(2000)].astype(np.float32)
+    X[5, 3] = np.nan  # Not compared, so not looked at.
+    np.save("numbered.npy", X)
+    arguments = ["numbered.npy", "--columns", "0,1,2", "-k", "1000", "--json"]
+    assert run("select", *arguments, "-o", "some.npy") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    np.testing.assert_array_equal(np.load("some.npy"), X[rows])
+
+
+def test_select_to_another_kind_of_file_keeps_what_was_compared(folder, capsys):
+    arguments = ["roll.csv", "--columns", "up,east", "-k", "5", "-o", "rows.npy"]
+    assert run("select", *arguments) == 0
+    assert np.load("rows.npy").shape == (5, 2)
+    assert capsys.readouterr().out.startswith("5 of 2,000 rows, 2 columns, in ")
 
 
 def test_select_prints_rows_for_a_pipe(folder, capsys):
@@ -132,7 +166,7 @@ def test_select_prints_rows_for_a_pipe(folder, capsys):
     assert err == ""
     rows = [int(line) for line in out.splitlines()]
     expected = tp.EfficientDPP(20, random_state=3).fit(np.load("roll.npy")).indices_
-    assert rows == sorted(expected)
+    assert rows == expected.tolist()
 
 
 def test_transform_and_evaluate_with_a_saved_model(folder, capsys):
@@ -158,6 +192,21 @@ def test_transform_takes_the_columns_that_the_model_knows(folder):
     np.testing.assert_array_equal(np.load("again.npy"), np.load("Y.npy"))
 
 
+def test_other_columns_than_the_model_knows(folder, capsys):
+    assert run("embed", "roll.csv", "--columns", "up,north,east", "-o", "Y.npy", "--save", "m.trig",
+               "-k", "60") == 0  # fmt: skip
+    capsys.readouterr()
+    arguments = ["-o", "again.npy", "--columns", "east,north,up"]
+    assert run("transform", "m.trig", "roll.csv", *arguments) == FAILED
+    assert said(capsys) == (
+        "--columns takes east, north, up, and the model was fitted to up, north, east: leave it "
+        "out, and they are found by name"
+    )
+    (folder / "other.csv").write_text("a,b,c\n1,2,3\n")
+    assert run("transform", "m.trig", "other.csv", "-o", "again.npy") == FAILED
+    assert said(capsys) == "other.csv has no column 'up': choose from a, b, c"
+
+
 def test_evaluate_takes_columns_by_name(folder, capsys):
     arguments = ["--columns", "east,north,up", "-o", "Y.npy", "--save", "m.trig", "-k", "60"]
     assert run("embed", "roll.csv", *arguments) == 0
@@ -179,6 +228,93 @@ def test_labels_from_a_column(folder, capsys):
     capsys.readouterr()
     assert run("evaluate", "m.trig", "roll.npy", "--labels", "roll.csv::name", "--json") == 0
     assert json.loads(capsys.readouterr().out)["nearest_neighbor_accuracy"] == 1.0
+
+
+LABELS = {
+    "t.parquet::cat": lambda frame: frame.to_parquet("t.parquet"),
+    "t.tsv::cat": lambda frame: frame.to_csv("t.tsv", sep="\t"),
+    "t.h5ad::obs/cat": lambda frame: save_obs("t.h5ad", frame["cat"]),
+}
+
+
+def save_obs(path, column):
+    with h5py.File(path, "w") as file:
+        file["obs/cat/codes"] = column.cat.codes.to_numpy()
+        file["obs/cat/categories"] = list(column.cat.categories)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_from_every_kind_of_table(folder, capsys, name):
+    labels = np.where(np.load("labelled.npz")["y"] == 1, "outer", "inner")
+    LABELS[name](pd.DataFrame({"cat": pd.Categorical(labels)}))
+    embed("--save", "m.trig")
+    capsys.readouterr()
+    assert run("evaluate", "m.trig", "roll.npy", "--labels", name, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["nearest_neighbor_accuracy"] > 0.95
+
+
+def test_labels_that_are_missing(folder, capsys):
+    (folder / "gaps.csv").write_text("id,kind\n" + "1,a\n" * 1990 + "2,\n" * 10)
+    embed("--save", "m.trig")
+    capsys.readouterr()
+    assert run("evaluate", "m.trig", "roll.npy", "--labels", "gaps.csv::kind") == FAILED
+    assert said(capsys) == "gaps.csv::kind has no label in row 1990: fill it in"
+
+
+@pytest.fixture
+def colors(monkeypatch):
+    """What a report was coloured by."""
+    given = {}
+
+    def report(self, path, X=None, *, color=None, **options):
+        given.update(color or {})
+        time.sleep(0.2)
+
+    monkeypatch.setattr(tp.LaplacianEigenmaps, "report", report)
+    return given
+
+
+def test_colours_of_a_report(folder, colors):
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color"]
+    columns = ["roll.csv", "--columns", "east,north,up"]
+    assert run("embed", *columns, *arguments, "name,up,labelled.npz::y") == 0
+    assert list(colors) == ["name", "up", "y"]
+    assert set(colors["name"]) == {"point"}
+    np.testing.assert_allclose(colors["up"], np.load("roll.npy")[:, 2])
+    np.testing.assert_array_equal(colors["y"], np.load("labelled.npz")["y"])
+
+
+def test_colours_beside_the_cells(folder, colors):
+    save_obs("cells.h5ad", pd.Series(pd.Categorical(["B", "T"] * 1000)))
+    with h5py.File("cells.h5ad", "a") as file:
+        file["obsm/X_pca"] = np.load("roll.npy")
+    np.save("cat.npy", np.arange(2000))
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color", "cat,cat.npy"]
+    assert run("embed", "cells.h5ad::obsm/X_pca", *arguments) == 0
+    assert list(colors) == ["cat", "cat.npy"]
+    assert colors["cat"][:2].tolist() == ["B", "T"]
+
+
+def test_a_coloured_page_is_written(folder):
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color", "name,up"]
+    assert run("embed", "roll.csv", "--columns", "east,north,up", *arguments) == 0
+    assert "point" in (folder / "page.html").read_text()
+
+
+def test_the_time_is_that_of_all_that_was_written(folder, colors, capsys):
+    assert embed("--report", "page.html", "--json") == 0
+    values = json.loads(capsys.readouterr().out)
+    # Both are rounded to a millisecond.
+    assert values["seconds_in_all"] >= values["seconds"] + 0.198
+
+
+def test_one_coordinate_is_one(folder, capsys):
+    assert embed("-l", "1", "--save", "m.trig") == 0
+    assert "2,000 points to 1 coordinate from 100 landmarks" in capsys.readouterr().out
+    assert run("transform", "m.trig", "roll.npy", "-o", "again.npy") == 0
+    assert "2,000 points to 1 coordinate in" in capsys.readouterr().out
+    assert run("info", "m.trig") == 0
+    assert "LaplacianEigenmaps, 1 coordinate from" in capsys.readouterr().out
 
 
 def test_a_reader_that_has_seen_enough(folder):
@@ -215,7 +351,7 @@ def test_info_finds_missing_values_and_constant_columns(folder, capsys, monkeypa
     X[[5, 90], 1] = np.nan
     np.save("gaps.npy", X)
     assert main(["info", "gaps.npy"]) == 0
-    assert "values     contains NaN in row 5, column 1; also in rows 90" in capsys.readouterr().out
+    assert "problem  contains NaN in row 5, column 1; also in row 90" in capsys.readouterr().out
     assert main(["info", "gaps.npy", "--json"]) == 0
     assert "NaN in row 5" in json.loads(capsys.readouterr().out)["problem"]
     # What would take long is looked at when asked to.
@@ -224,6 +360,82 @@ def test_info_finds_missing_values_and_constant_columns(folder, capsys, monkeypa
     assert "not looked at: --check" in capsys.readouterr().out
     assert main(["info", "gaps.npy", "--check"]) == 0
     assert "NaN in row 5" in capsys.readouterr().out
+
+
+def test_info_of_a_table_with_text(folder, capsys):
+    frame = pd.read_csv("roll.csv")
+    frame["day"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(2000), "D")
+    frame["a b"] = np.arange(2000)
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet")
+    kinds = {"east": "number", "north": "number", "up": "number", "name": "text", "day": "date"}
+    for name in ("t.csv", "t.parquet"):
+        assert main(["info", name]) == 0
+        out = capsys.readouterr().out
+        assert "east (number), north (number), up (number), name (text), day (date)" in out
+        assert "2,000 rows x 4 columns" in out
+        assert "--columns 'east,north,up,a b' --landmarks 1000 --neighbors" in out
+        assert main(["info", name, "--json"]) == 0
+        values = json.loads(capsys.readouterr().out)
+        assert values["column_kinds"] == kinds | {"a b": "number"}
+        assert values["suggested"]["columns"] == ["east", "north", "up", "a b"]
+        assert values["suggested"]["landmarks"] == 1000
+    frame[["name", "day"]].to_csv("words.csv", index=False)
+    assert main(["info", "words.csv"]) == 0
+    assert "no column holds numbers" in capsys.readouterr().out
+    (folder / "commas.csv").write_text("x;y\n4,909;3,2\n1;2,5\n")
+    assert main(["info", "commas.csv"]) == 0
+    assert "numbers have a decimal comma: write them with a point" in capsys.readouterr().out
+
+
+def test_info_suggests_nothing_that_must_fail(folder, capsys):
+    rng = np.random.default_rng(0)
+    problems = {
+        "large": (rng.normal(size=(500, 3)) * 1e200, "whose squared distances overflow"),
+        "bool": (rng.random((500, 2)) < 0.5, "only 4 of the rows differ"),
+        "same": (np.ones((500, 3)), "all 500 rows are the same point"),
+        "tiny": (rng.normal(size=(500, 3)) * 1e-200, "whose squared distances vanish"),
+    }
+    for name, (X, problem) in problems.items():
+        np.save(f"{name}.npy", X)
+        assert main(["info", f"{name}.npy"]) == 0
+        out = capsys.readouterr().out
+        assert problem in out
+        assert "suggested" not in out
+        assert "may be left out" not in out
+        assert main(["info", f"{name}.npy", "--json"]) == 0
+        assert "problem" in json.loads(capsys.readouterr().out)
+        assert run("embed", f"{name}.npy", "-o", "Y.npy") == FAILED
+        capsys.readouterr()
+
+
+def test_info_counts_distinct_points(folder, capsys):
+    np.save("twice.npy", np.repeat(np.load("roll.npy")[:300], 5, axis=0))
+    assert main(["info", "twice.npy", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["distinct_rows"] == 300
+    assert values["suggested"]["landmarks"] == 150
+    assert run("embed", "twice.npy", "-o", "Y.npy", "-k", "150") == 0
+
+
+@pytest.mark.parametrize("n", range(2, 12))
+def test_what_info_suggests_for_few_points_works(folder, capsys, n):
+    np.save("tiny.npy", np.load("roll.npy")[:n])
+    assert main(["info", "tiny.npy", "--json"]) == 0
+    suggested = json.loads(capsys.readouterr().out).get("suggested")
+    if suggested is not None:
+        k, n_neighbors = suggested["landmarks"], suggested["neighbors"]
+        arguments = ["-k", str(k), "--neighbors", str(n_neighbors), "-o", "Y.npy"]
+        assert run("embed", "tiny.npy", *arguments) == 0
+    assert (suggested is None) == (n < 6)
+
+
+def test_info_of_a_file_that_cannot_be_read(folder, capsys):
+    (folder / "ragged.csv").write_text("x,y\n1,2\n3,4\n5\n6,7\n")
+    assert main(["info", "ragged.csv"]) == FAILED
+    assert (
+        said(capsys) == "ragged.csv has 2 columns at first and 1 in row 2: give every row as many"
+    )
 
 
 def test_values_are_no_labels(folder, capsys):
@@ -283,8 +495,8 @@ REFUSED = {
     ),
     "text": (
         ["embed", "roll.csv", "-o", "Y.npy"],
-        "column 'name' of roll.csv holds text, 'point' in its first row: leave it out with "
-        "--columns",
+        "column 'name' of roll.csv holds text, 'point', in its first row: leave it out with "
+        "--columns east,north,up",
     ),
     "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "suffix that is not known"),
     "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "write to another file"),
@@ -300,20 +512,32 @@ REFUSED = {
     "no labels": (["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"], "no file none.npy"),
     "empty labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "empty.npy"],
-        "empty.npy holds no labels",
+        "empty.npy holds no array of numbers, text or dates",
     ),
     "too many": (["select", "roll.npy", "-k", "9999"], "--landmarks=9999 is too large"),
     "same twice": (
         ["embed", "roll.npy", "-o", "Y.npy", "--save", "Y.npy"],
         "two of the files to write are the same",
     ),
-    "no graph": (
-        ["embed", "roll.npy", "-o", "Y.npy", "--method", "kernel-pca", "--graph", "euclidean"],
-        "--graph has no meaning for --method kernel-pca",
-    ),
     "no model": (
         ["transform", "roll.npy", "roll.npy", "-o", "Z.npy"],
         "roll.npy is no file that trigpoint saved",
+    ),
+    "labels without a column": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "roll.csv"],
+        "roll.csv has 4 columns: name one of east, north, up, name, as in roll.csv::east",
+    ),
+    "odd labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "m.trig"],
+        "give .npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN",
+    ),
+    "no such colour": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "height"],
+        "--color height is no file, and roll.npy has no columns to colour by: give .npy",
+    ),
+    "colours of others": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "few.npy"],
+        "--color few.npy has 3 values for 2,000 points",
     ),
     "labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "labelled.npz::z"],
@@ -340,6 +564,12 @@ def test_refused_in_a_line(folder, capsys, arguments, message):
         ["embed", "roll.npy", "-o", "Y.npy", "-k", "1"],
         ["embed", "roll.npy", "-o", "Y.npy", "--method", "umap"],
         ["embed", "roll.npy", "-o", "Y.npy", "--columns", "a,,b"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--jobs", "0"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--jobs", "-2"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--seed", "-1"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--method", "isomap", "--eigenvectors", "leading"],
+        ["embed", "none.npy", "-o", "Y.npy", "--method", "kernel-pca", "--graph", "euclidean"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--color", "labelled.npz::y"],
     ],
 )
 def test_wrong_arguments(folder, arguments, capsys):
@@ -354,7 +584,7 @@ def test_missing_values_are_refused_with_their_rows(folder, capsys):
     X[[3, 44], 1] = np.nan
     np.save("holes.npy", X)
     assert run("embed", "holes.npy", "-o", "Y.npy", "-k", "50") == FAILED
-    assert "holes.npy contains NaN in row 3, column 1; also in rows 44" in said(capsys)
+    assert "holes.npy contains NaN in row 3, column 1; also in row 44" in said(capsys)
     assert not (folder / "Y.npy").exists()
 
 
@@ -372,7 +602,7 @@ def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
     monkeypatch.setattr("trigpoint.files.sinks.NpySink.write", full)
     assert embed() == FAILED
     assert said(capsys) == "No space left on device"
-    assert sorted(os.listdir()) == ["empty.npy", "labelled.npz", "roll.csv", "roll.npy"]
+    assert sorted(os.listdir()) == ["empty.npy", "few.npy", "labelled.npz", "roll.csv", "roll.npy"]
 
 
 def test_debug_shows_where(folder, capsys):
@@ -387,6 +617,7 @@ def test_warnings_are_lines(folder, capsys):
     assert run("embed", "two.npy", "-o", "Y.npy", "-k", "100") == 0
     err = capsys.readouterr().err
     assert "trigpoint: warning: the landmark graph falls into 2 components" in err
+    assert "(a larger --neighbors) or take more landmarks" in err
     assert ".py:" not in err
 
 
@@ -409,6 +640,24 @@ def test_ctrl_c_leaves_no_file(folder):
     assert "interrupted" in err
     assert "Traceback" not in err
     assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("library", "command"),
+    [
+        ("choose n_landmarks <= 4", "choose --landmarks <= 4"),
+        ("remove duplicates or raise n_neighbors of the sampler", "remove duplicates"),
+        (
+            'choose n_components=1 or eigenvectors="leading"',
+            "choose --components=1 or --eigenvectors leading",
+        ),
+        ("leave it out with columns=['a b', 2]", "leave it out with --columns 'a b,2'"),
+        ("columns=[1, 1] chooses a column twice", "--columns 1,1 chooses a column twice"),
+        ("leave it out with columns=", "leave it out with --columns"),
+    ],
+)
+def test_messages_name_options(library, command):
+    assert in_options(library) == command
 
 
 def test_sizes_and_durations_as_people_say_them():

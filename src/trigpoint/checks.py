@@ -126,7 +126,7 @@ def refuse_non_finite(
     rows = first_row + np.flatnonzero(bad.any(axis=1))
     others = ", ".join(str(other) for other in rows[1:_ROWS_SHOWN])
     more = f" and {len(rows) - _ROWS_SHOWN} more" if len(rows) > _ROWS_SHOWN else ""
-    also = f"; also in rows {others}{more}" if others else ""
+    also = f"; also in row{'s' if len(rows) > 2 else ''} {others}{more}" if others else ""
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
     raise ValueError(
         f"{name} contains {kind} in row {rows[0]}, column {label}{also}: fill such values in, or "

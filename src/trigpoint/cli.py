@@ -3,7 +3,6 @@
 import argparse
 import logging
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -18,29 +17,23 @@ from trigpoint.commands.common import (
     CommandError,
     Interrupted,
     Result,
+    UsageError,
     add_diagnostics,
 )
+from trigpoint.commands.wording import in_options, said
 
 COMMANDS = (embed, select, transform, evaluate, info, demo, reproduce)
 
 # What wrong input, a full disk or a missing library raise; anything else is a mistake of ours.
 _EXPECTED = (CommandError, ValueError, TypeError, OSError, EOFError, ImportError, MemoryError)
 
-# What is an argument in a program is an option here.
-_OPTIONS = {
-    "n_landmarks": "--landmarks",
-    "n_components": "--components",
-    "n_neighbors": "--neighbors",
-    "n_jobs": "--jobs",
-    "random_state": "--seed",
-}
-
 _EXIT_CODES = """
 exit codes:
   0    done
   1    failed; the reason is on standard error, and no output was left half-written
   2    wrong arguments
-  130  interrupted (Ctrl-C)
+  130  interrupted (Ctrl-C); in the first second or two, while Python is still starting, with
+       Python's own message
 """
 
 
@@ -60,19 +53,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result.show(as_json=options.json)
         sys.stdout.flush()
     except KeyboardInterrupt as stopped:
-        said = "nothing was left half-written"
+        state = "nothing was left half-written"
         if isinstance(stopped, Interrupted) and stopped.written:
-            said = f"complete: {', '.join(map(str, stopped.written))}"
-        print(f"\ntrigpoint: interrupted; {said}", file=sys.stderr)
+            state = f"complete: {', '.join(map(str, stopped.written))}"
+        print(f"\ntrigpoint: interrupted; {state}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough; Python would complain of it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except UsageError as error:
+        options.parser.error(str(error))
     except _EXPECTED as error:
         if options.debug:
             traceback.print_exc()
-        print(f"trigpoint: {_said(error)}", file=sys.stderr)
+        print(f"trigpoint: {said(error)}", file=sys.stderr)
         return FAILED
     return 0
 
@@ -92,21 +87,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _said(error: BaseException) -> str:
-    """Message of an error for a person."""
-    if isinstance(error, MemoryError):
-        return f"out of memory: {error or 'choose fewer columns or landmarks'}"
-    if isinstance(error, OSError) and error.errno is not None and error.strerror:
-        name = f"{error.filename}: " if error.filename else ""
-        return f"{name}{error.strerror}"
-    said = str(error).replace("read_points(columns=...)", "--columns")
-    said = re.sub(r"\bcolumns=(?=$|[\s,;])", "--columns", said)
-    said = re.sub(r"\bchoose one with key=, or as in", "choose one as in", said)
-    for name, option in _OPTIONS.items():
-        said = re.sub(rf"\b{name}\b(?=[= ])", option, said)
-    return said or type(error).__name__
-
-
 def _show_warning(
     message: Warning | str,
     category: type[Warning],
@@ -115,7 +95,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"trigpoint: warning: {message}", file=sys.stderr)
+    print(f"trigpoint: warning: {in_options(str(message))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

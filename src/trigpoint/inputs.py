@@ -1,7 +1,7 @@
 """What users pass as points: arrays, which scikit-learn validates, and files, which are read."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from trigpoint.progress import Report
 
 _DTYPES = [np.float64, np.float32]
 _FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata")
+
+_NAMES_SHOWN = 5
 
 
 def is_file(X: Any) -> bool:
@@ -102,11 +104,15 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
         names = source.feature_names
         if list(fitted) != names:
             raise ValueError(
-                f"{source.name} has columns {', '.join(names[:5])}..., but "
-                f"{type(estimator).__name__} was fitted with {', '.join(fitted[:5])}...: choose "
-                "them, in that order, with read_points(columns=...)"
+                f"{source.name} has columns {_first(names)}, but {type(estimator).__name__} was "
+                f"fitted with {_first(fitted)}: choose them, in that order, with "
+                "read_points(columns=...)"
             )
     return source
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMES_SHOWN]) + ("..." if len(names) > _NAMES_SHOWN else "")
 
 
 def checked_blocks(

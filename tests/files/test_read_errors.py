@@ -13,7 +13,7 @@ import zarr
 from formats import save_h5ad, save_h5ad_sparse, save_hdf5, save_npz, save_parquet, save_zarr, table
 from scipy import sparse
 
-from trigpoint.files import load, read_points
+from trigpoint.files import DamagedFileError, load, read_points
 
 
 def test_unknown_things(tmp_path):
@@ -208,7 +208,14 @@ def test_files_that_change(tmp_path, points):
         ("1,NA\n4,5\n", r"both text \('NA'\) and numbers \('1'\)"),
         ("cell,1,2\ncell,3,4\n", r"both text \('cell'\) and numbers \('1'\)"),
         ("a,b\n1,2,3\n", r"has 2 names in its header and 3 values in its first row"),
-        ("a,b\n1,x\n", r"column 'b' of .*a\.csv holds text, 'x' in its first row"),
+        ("a,b\n1,x\n", r"column 'b' of .*a\.csv holds text, 'x', in its first row"),
+        ("a,b\n1,\n", r"column 'b' of .*a\.csv is empty in its first row: leave it out"),
+        (
+            "x;y\n4,909;3,2\n",
+            r"column 'x' of .*a\.csv has a decimal comma, '4,909', in its first row: write numbers",
+        ),
+        ("4,909;3,2\n1,5;2,5\n", r"has a decimal comma, '1,5', in its first row"),
+        ("x;y\n4,9;3\n", r"has a decimal comma, '4,9', in its first row"),
     ],
 )
 def test_text_refused_at_once(tmp_path, content, message):
@@ -225,17 +232,37 @@ def test_text_refused_at_once(tmp_path, content, message):
             r"column 1 of .*a\.csv holds text, 'x', in row 3",
         ),
         ("1,2\n3,4\n5,6\n7,\n", r"column 1 of .*a\.csv is empty in row 3: fill it in"),
-        (
-            "1,2\n3,4\n5,6\n7\n",
-            r"a\.csv, in rows counted from row 2: the number of columns changed",
-        ),
-        ("1,2\n3,4\n5,6,7\n", r"a\.csv has 2 columns at first and 3 from row 2 on"),
+        ("1,2\n3,4\n5,6\n7\n", r"a\.csv has 2 columns at first and 1 in row 3: give every row"),
+        ("x;y\n1;2\n3;4\n5;6,5\n", r"column 'y' of .* has a decimal comma, '6,5', in row 2:"),
+        ("1,2\n3,4\n5,6,7\n", r"a\.csv has 2 columns at first and 3 in row 2:"),
     ],
 )
 def test_text_refused_where_it_occurs(tmp_path, content, message):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(ValueError, match=message):
         list(read_points(tmp_path / "a.csv").blocks(2))
+
+
+def test_rows_of_another_length_are_counted_in_the_file(tmp_path):
+    """Not in the lines that were read together, and in our own words."""
+    lines = ["x,y", *["1,2"] * 500, "3", *["1,2"] * 500]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    with pytest.raises(DamagedFileError) as refused:
+        list(read_points(tmp_path / "a.csv").blocks(300))
+    assert str(refused.value).endswith(
+        "has 2 columns at first and 1 in row 500: give every row as many"
+    )
+
+
+def test_columns_of_numbers_are_named_for_those_that_are_not(tmp_path):
+    """As a list to paste; a name with a comma goes by its number."""
+    odd = pa.table({"id": ["a", "b"], "x": [1.0, 2.0], "a,b": [1, 2]})
+    pq.write_table(odd, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text('id,x,"a,b"\na,1.5,1\nb,2.5,2\n')
+    for name in ("a.parquet", "a.csv"):
+        with pytest.raises(ValueError, match=r"leave it out with columns=\['x', 2\]$"):
+            read_points(tmp_path / name)
+        assert read_points(tmp_path / name, columns=["x", 2]).shape == (2, 2)
 
 
 def test_folder_with_different_columns(tmp_path, points):

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 from trigpoint.checks import check_count
 from trigpoint.files import PointSource, read_points, refuse_same_file
+from trigpoint.files.choices import listed
 from trigpoint.files.whole import check_place
 from trigpoint.progress import Report, TerminalReport, reporter
 
@@ -33,6 +35,10 @@ class Interrupted(KeyboardInterrupt):
 
 class CommandError(Exception):
     """Something that the person at the terminal can put right; no traceback is shown for it."""
+
+
+class UsageError(CommandError):
+    """Arguments that are wrong together; a single wrong one is for argparse to refuse."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ def add_command(
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     # Without a default, which would undo what was said before the command.
     add_diagnostics(parser, default=argparse.SUPPRESS)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     return parser
 
 
@@ -90,7 +96,11 @@ def add_diagnostics(parser: argparse.ArgumentParser, default: Any = False) -> No
         parser.add_argument(option, action="store_true", default=default, help=help)
 
 
-def add_input(parser: argparse.ArgumentParser, what: str = "the points") -> None:
+def add_input(
+    parser: argparse.ArgumentParser,
+    what: str = "the points",
+    columns: str = "columns to take, by name or number",
+) -> None:
     """Add the file of points, and what to take of it."""
     parser.add_argument(
         "input",
@@ -98,9 +108,7 @@ def add_input(parser: argparse.ArgumentParser, what: str = "the points") -> None
         help=f"{what}: .npy, .npz, .csv, .tsv, .txt, .parquet, .zarr, .h5 or .h5ad; an array "
         "inside as FILE::KEY",
     )
-    parser.add_argument(
-        "--columns", type=_names, metavar="A,B,...", help="columns to take, by name or number"
-    )
+    parser.add_argument("--columns", type=names_argument, metavar="A,B,...", help=columns)
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -121,9 +129,19 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add what decides speed and repetition, not the method."""
-    parser.add_argument("--seed", type=int, default=0, help="seed of the landmarks (default: 0)")
+    add_seed(parser, "seed of the landmarks")
+    add_jobs(parser)
+
+
+def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the seed of what is drawn."""
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help=f"{what} (default: 0)")
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add the number of threads."""
     parser.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help="threads (default: all cores)"
+        "--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)"
     )
 
 
@@ -133,10 +151,17 @@ def add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = T
     parser.add_argument("--force", action="store_true", help="replace files that exist")
 
 
-def _names(text: str) -> list[str | int]:
+def split_names(text: str) -> list[str]:
+    """Names, separated by commas."""
     names = [part.strip() for part in text.split(",")]
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name: write A,B,C")
+    return names
+
+
+def names_argument(text: str) -> list[str | int]:
+    """Names or numbers, separated by commas."""
+    names = split_names(text)
     return [int(name) if name.isdecimal() else name for name in names]
 
 
@@ -164,10 +189,24 @@ def suggested_landmarks(n: int) -> int:
 
 def count_argument(text: str) -> int:
     """Whole number, 1 or more."""
+    return _whole(text, 1)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _jobs(text: str) -> int:
+    return -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores")
+
+
+def _whole(text: str, low: int, otherwise: str = "") -> int:
     try:
-        return check_count("number", int(text))
+        return check_count("number", int(text), low=low)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more") from error
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number, {low} or more{otherwise}"
+        ) from error
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
@@ -175,18 +214,28 @@ def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
 
     Of a table, without a choice, the columns that a `model` was fitted to, in their order.
     """
-    columns = options.columns
+    columns, fitted = options.columns, getattr(model, "feature_names_in_", None)
     if columns is None:
-        return _open_for(options.input, getattr(model, "feature_names_in_", None))
+        return _open_for(options.input, fitted)
+    points = _open_columns(options.input, columns)
+    if fitted is not None and points.feature_names not in (None, list(fitted)):
+        raise CommandError(
+            f"--columns takes {listed(points.feature_names or ())}, and the model was fitted to "
+            f"{listed(fitted)}: leave it out, and they are found by name"
+        )
+    return points
+
+
+def _open_columns(name: str, columns: Sequence[str | int]) -> PointSource:
     try:
-        return _unambiguous(read_points(options.input, columns=columns), columns)
+        return _unambiguous(read_points(name, columns=columns), columns)
     except ValueError:
         # A table may well have a column that is called 1990.
         as_names = [str(column) for column in columns]
         if as_names == columns:
             raise
         try:
-            return read_points(options.input, columns=as_names)
+            return read_points(name, columns=as_names)
         except ValueError:
             pass
         raise
@@ -213,11 +262,14 @@ def _open_for(name: str, columns: Sequence[str] | None) -> PointSource:
     try:
         return read_points(name, columns=list(columns))
     except ValueError as error:
-        # Columns without names are taken as they come.
         try:
-            return read_points(name)
+            points = read_points(name)
         except ValueError:
             raise error from None
+        # Columns without names are taken as they come.
+        if points.feature_names is not None:
+            raise
+        return points
 
 
 def check_outputs(
@@ -241,6 +293,15 @@ def check_outputs(
                 raise CommandError(f"{source} is being read: write to another file")
     if len({path.resolve() for path in given}) < len(given):
         raise CommandError("two of the files to write are the same: name different ones")
+
+
+def check_folder(path: Path) -> None:
+    """Refuse, before any work, a folder that can neither be made nor written in."""
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise CommandError(f"{there} is a file: name a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise CommandError(f"{path} cannot be written: no permission to write in {there}")
 
 
 def progress(options: argparse.Namespace) -> Report:

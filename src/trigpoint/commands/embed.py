@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from trigpoint.commands import common
-from trigpoint.commands.common import CommandError, Interrupted, Result
+from trigpoint.commands.colors import read_colors
+from trigpoint.commands.common import CommandError, Interrupted, Result, UsageError
+from trigpoint.commands.wording import counted
 from trigpoint.files import PointSource, open_writer
+from trigpoint.files.values import FORMATS
 from trigpoint.forecasting import forecast_bytes
 from trigpoint.graph import DEFAULT_NEIGHBORS
 from trigpoint.landmarks import EfficientDPP
@@ -36,6 +39,7 @@ def add(commands: common.Commands) -> None:
             trigpoint embed points.npy -o embedding.npy
             trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet --landmarks 2500
             trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
+            trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
             trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
         """,
         notes="Output is written block by block and appears when it is complete.",
@@ -73,21 +77,30 @@ def add(commands: common.Commands) -> None:
     parser.add_argument(
         "--report", type=Path, metavar="HTML", help="also write an interactive page"
     )
+    parser.add_argument(
+        "--color",
+        type=common.split_names,
+        metavar="NAME,...",
+        help="what to colour the page by: columns of the same table, text or numbers, or "
+        f"{FORMATS}",
+    )
     parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
 
 
 def run(options: argparse.Namespace) -> Result:
     """Fit, write the coordinates, then model and page."""
+    check_choices(options)
     points = common.open_points(options)
     # Refused now rather than after an hour.
     common.check_outputs(options, [points], options.output, options.save, options.report)
     open_writer(options.output, 1, 1)
+    color = read_colors(options.color, points) if options.color else None
     k = common.n_landmarks(options, points)
     estimator = make_estimator(options, k)
     check_memory(points, k, options.jobs)
     written: list[Path] = []
+    start = time.perf_counter()
     try:
-        start = time.perf_counter()
         estimator.fit(points)
         estimator.transform(points, out=options.output)
         seconds = time.perf_counter() - start
@@ -96,10 +109,11 @@ def run(options: argparse.Namespace) -> Result:
             estimator.save(options.save)
             written.append(options.save)
         if options.report is not None:
-            estimator.report(options.report, points)
+            estimator.report(options.report, points, color=color)
             written.append(options.report)
     except KeyboardInterrupt:
         raise Interrupted(written) from None
+    in_all = time.perf_counter() - start
     n, d = points.shape
     k = len(estimator.landmarks_)
     values = {
@@ -111,25 +125,34 @@ def run(options: argparse.Namespace) -> Result:
         "bridges": len(getattr(estimator, "bridges_", ())),
         "seed": options.seed,
         "seconds": round(seconds, 3),
+        "seconds_in_all": round(in_all, 3),
         "stage_seconds": {k: round(v, 3) for k, v in estimator.stage_seconds_.items()},
         "written": [str(path) for path in written],
     }
+    coordinates = counted(estimator.embedding_.shape[1], "coordinate")
     text = (
-        f"{n:,} points to {values['components']} coordinates from {k:,} landmarks in "
-        f"{common.duration(seconds)}\n" + "\n".join(f"  {path}" for path in written)
+        f"{n:,} points to {coordinates} from {k:,} landmarks in "
+        f"{common.duration(in_all)}\n" + "\n".join(f"  {path}" for path in written)
     )
     return Result(text, values)
 
 
+def check_choices(options: argparse.Namespace) -> None:
+    """Refuse options that have no meaning beside others."""
+    for option in _NOT_FOR.get(options.method, ()):
+        if getattr(options, option) is not None:
+            raise UsageError(f"--{option} has no meaning for --method {options.method}")
+    if options.color and options.report is None:
+        raise UsageError("--color colours the page that --report writes: add --report HTML")
+
+
 def make_estimator(options: argparse.Namespace, k: int | str) -> Any:
     """Return the estimator that the options describe."""
-    chosen = {"graph": options.graph, "eigenvectors": options.eigenvectors}
-    chosen["neighbors"] = options.neighbors
-    for option in _NOT_FOR.get(options.method, ()):
-        if chosen.pop(option) is not None:
-            raise CommandError(f"--{option} has no meaning for --method {options.method}")
-    if "neighbors" in chosen:
-        chosen["n_neighbors"] = chosen.pop("neighbors")
+    chosen = {
+        "graph": options.graph,
+        "eigenvectors": options.eigenvectors,
+        "n_neighbors": options.neighbors,
+    }
     sampler = EfficientDPP(k, refine=options.refine, random_state=options.seed)
     return METHODS[options.method](
         options.components,

@@ -1,8 +1,6 @@
 """``trigpoint evaluate``: how good the landmarks and the embedding of a saved model are."""
 
 import argparse
-import csv
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,8 @@ import numpy as np
 from trigpoint.commands import common
 from trigpoint.commands.common import CommandError, Result
 from trigpoint.files import PointSource, read_points
+from trigpoint.files.source import picked_rows
+from trigpoint.files.values import FORMATS, read_values
 from trigpoint.kernels import landmark_spacing
 from trigpoint.manifold import load
 from trigpoint.metrics import (
@@ -24,6 +24,7 @@ from trigpoint.metrics import (
 _SAMPLE = 20_000
 _ERROR_SAMPLE = 4_000
 _NEIGHBORS = 15
+_BLOCK_ROWS = 2**16
 
 # Of less points than twice this, any labels may be classes.
 _FEW_CLASSES = 10
@@ -47,10 +48,9 @@ def add(commands: common.Commands) -> None:
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help="labels of the points, for the accuracy of the nearest neighbour: .npy, .npz::KEY, or "
-        "a column of a .csv as FILE::COLUMN",
+        help=f"labels of the points, for the accuracy of the nearest neighbour: {FORMATS}",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: 0)")
+    common.add_seed(parser, "seed of the sample")
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> Result:
     labels = None if options.labels is None else _labels(options.labels, n)
     rng = np.random.default_rng(options.seed)
     rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
-    X = _rows(points, rows)
+    X = picked_rows(points.blocks(_BLOCK_ROWS), rows)
     # Through a source, which has the names that the model was fitted to.
     Y = model.transform(_named(X, points))
     landmarks = model.landmarks_
@@ -104,22 +104,16 @@ def _named(X: np.ndarray, points: PointSource) -> Any:
     return source
 
 
-def _rows(points: PointSource, rows: np.ndarray) -> np.ndarray:
-    """Some rows of the points, in one pass over them."""
-    found, start = [], 0
-    for block in points.blocks(2**16):
-        low, high = np.searchsorted(rows, (start, start + len(block)))
-        found.append(block[rows[low:high] - start])
-        start += len(block)
-    return np.concatenate(found)
-
-
 def _labels(name: str, n: int) -> np.ndarray:
-    labels = _one_column(name)
+    labels = read_values(name)
     if len(labels) != n:
         raise CommandError(f"{name} has {len(labels):,} labels for {n:,} points: pass one for each")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+    # Numbers and dates that are missing are not equal to themselves.
+    missing = labels != labels
+    if labels.dtype.kind == "O":
+        missing = np.array([label is None for label in labels])
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
         raise CommandError(f"{name} has no label in row {row}: fill it in")
     n_classes = len(np.unique(labels))
     if n_classes > max(_FEW_CLASSES, n // 2):
@@ -128,41 +122,6 @@ def _labels(name: str, n: int) -> np.ndarray:
             "which many points share"
         )
     return labels
-
-
-def _one_column(name: str) -> np.ndarray:
-    file, _, key = name.partition("::")
-    path = Path(file)
-    if not path.is_file():
-        raise CommandError(f"there is no file {path}")
-    if path.suffix == ".csv":
-        return _csv_column(path, key)
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise CommandError(f"{path} holds no labels that can be read: {error}") from error
-    if not isinstance(loaded, np.ndarray):
-        if key not in loaded:
-            raise CommandError(
-                f"{path} has no array {key!r}: choose from {', '.join(loaded)}, as in "
-                f"{path}::{next(iter(loaded), 'y')}"
-            )
-        loaded = loaded[key]
-    if loaded.ndim != 1 and max(loaded.shape, default=0) != loaded.size:
-        raise CommandError(f"{name} has shape {loaded.shape}: labels are one column")
-    return np.asarray(loaded).ravel()
-
-
-def _csv_column(path: Path, column: str) -> np.ndarray:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        names = list(reader.fieldnames or [])
-        if column not in names:
-            raise CommandError(
-                f"{path} has no column {column!r}: choose from {', '.join(names)}, as in "
-                f"{path}::{next(iter(names), 'label')}"
-            )
-        return np.array([row[column] or "" for row in reader])
 
 
 def _accuracy(Y: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:

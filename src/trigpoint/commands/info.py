@@ -5,22 +5,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
-from trigpoint.files import PointSource
+from trigpoint.commands.inspection import Inspection, inspect
+from trigpoint.commands.wording import columns_option, counted, in_options
+from trigpoint.files import DamagedFileError, PointSource, read_points
+from trigpoint.files.kinds import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint.files.tensors import is_tensor_file
 from trigpoint.forecasting import forecast
 from trigpoint.graph import DEFAULT_NEIGHBORS
 from trigpoint.manifold import load
 from trigpoint.memory import available_memory
-from trigpoint.points import block_rows
 
 _NAMES_SHOWN = 12
 
+# Names that are still worth pasting.
+_NAMES_PASTED = 50
+
 # Points whose values are looked at without being asked to: a second or two.
 _LITTLE = 2**28
+
+# Two coordinates take one landmark more.
+_FEWEST_LANDMARKS = 3
+
+# For scripts, and for people.
+_Found = tuple[dict[str, Any], dict[str, str]]
 
 
 def add(commands: common.Commands) -> None:
@@ -50,12 +59,48 @@ def run(options: argparse.Namespace) -> Result:
     """Look at the header of a file, and at its values if they are few."""
     if is_tensor_file(options.input):
         return _model(options)
-    return _points(common.open_points(options), options.check)
+    path = Path(options.input)
+    whole_table = options.columns is None and path.exists() and is_table(path)
+    columns = table_columns(path) if whole_table else []
+    if {column.kind for column in columns} <= {"number", "row label"}:
+        values, shown = _points(common.open_points(options), options.check)
+    else:
+        values, shown = _mixed_table(options, columns)
+    return Result(f"{values['name']}\n{common.listing(shown)}", values)
 
 
-def _points(points: PointSource, check: bool) -> Result:
+def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) -> _Found:
+    """Of a table that does not hold numbers alone: what its columns are, and its numbers."""
+    labels = [column.name or str(number) for number, column in enumerate(columns)]
+    kinds = {label: column.kind for label, column in zip(labels, columns, strict=True)}
+    told = [f"{label} ({kind})" for label, kind in kinds.items()]
+    values: dict[str, Any] = {"name": options.input, "column_kinds": kinds}
+    shown = {"columns": _some(range(len(told)), told)}
+    numbers = [number for number, column in enumerate(columns) if column.kind == "number"]
+    if not numbers:
+        problem = "no column holds numbers: there are no points"
+        if DECIMAL_COMMA in kinds.values():
+            problem = "numbers have a decimal comma: write them with a point"
+        values["problem"] = shown["problem"] = problem
+        return values, shown
+    try:
+        found, of_numbers = _points(read_points(options.input, columns=numbers), options.check)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        values["problem"] = shown["problem"] = in_options(str(error))
+        return values, shown
+    suggested = found.get("suggested", {}) | {"columns": [labels[j] for j in numbers]}
+    # A comma separates names, so a column with one in its name goes by its number.
+    choice = columns_option([j if "," in labels[j] else labels[j] for j in numbers])
+    if len(numbers) > _NAMES_PASTED:
+        choice = f"--columns with the {len(numbers):,} that hold numbers"
+    of_numbers["suggested"] = " ".join([choice, *of_numbers.get("suggested", "").split()])
+    return found | values | {"suggested": suggested}, of_numbers | shown
+
+
+def _points(points: PointSource, check: bool) -> _Found:
     n, d = points.shape
-    k = common.suggested_landmarks(n)
     values: dict[str, Any] = {
         "name": points.name,
         "rows": n,
@@ -65,49 +110,65 @@ def _points(points: PointSource, check: bool) -> Result:
         "feature_names": points.feature_names,
     }
     shown = {
-        "points": f"{n:,} rows x {d:,} columns, {points.dtype.name} "
+        "points": f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name} "
         f"({common.size(values['bytes'])} in memory)"
     }
     if points.feature_names is not None:
         shown["columns"] = _some(range(d), points.feature_names)
+    k = common.suggested_landmarks(n)
+    seen = Inspection()
     if check or values["bytes"] <= _LITTLE:
-        try:
-            constant = values["constant_columns"] = _constant_columns(points)
+        seen = _inspected(points, k)
+        values["constant_columns"] = list(seen.constant)
+        if seen.problem is None:
             shown["values"] = "all finite"
-            if constant:
-                shown["constant"] = (
-                    f"column {_some(constant, points.feature_names)}: may be left out"
-                )
-        except ValueError as error:
-            values["problem"] = shown["values"] = str(error).removeprefix(f"{points.name} ")
+        if seen.constant:
+            constant = _some(seen.constant, points.feature_names)
+            shown["constant"] = f"column {constant}: may be left out"
     else:
         shown["values"] = "not looked at: --check finds missing ones and constant columns"
-    if k + 1 < n:
-        expected = forecast(n, d, k, dtype=points.dtype)
-        free = available_memory()
-        values["suggested"] = {"landmarks": k, "neighbors": min(DEFAULT_NEIGHBORS, k - 1)}
-        values["forecast"] = {
-            "seconds": round(expected.seconds, 2),
-            "bytes": round(expected.bytes),
-            "free_bytes": round(free) if free < float("inf") else None,
-        }
-        shown["suggested"] = f"--landmarks {k} --neighbors {min(DEFAULT_NEIGHBORS, k - 1)}"
-        shown["forecast"] = (
-            f"about {common.duration(expected.seconds)} and {common.size(expected.bytes)} beside "
-            f"the points ({common.size(free)} free)"
-        )
-    return Result(f"{points.name}\n{common.listing(shown)}", values)
+    if seen.problem is not None:
+        values["problem"] = shown["problem"] = seen.problem
+        return values, shown
+    if seen.n_distinct is not None and seen.n_distinct < n:
+        values["distinct_rows"] = seen.n_distinct
+        shown["distinct"] = f"only {seen.n_distinct:,} of the rows differ from each other"
+        k = common.suggested_landmarks(seen.n_distinct)
+        if k < _FEWEST_LANDMARKS:
+            values["problem"] = shown["problem"] = (
+                "too few distinct points to choose landmarks from"
+            )
+    if _FEWEST_LANDMARKS <= k < n - 1:
+        _forecast(points, k, values, shown)
+    return values, shown
 
 
-def _constant_columns(points: PointSource) -> list[int]:
-    """Columns that tell no two points apart; raises where a value is missing."""
-    first: np.ndarray | None = None
-    constant = np.ones(points.shape[1], dtype=bool)
-    for block in points.blocks(block_rows(points.shape[1] * points.dtype.itemsize)):
-        first = block[0].copy() if first is None else first
-        constant &= (block == first).all(axis=0)
-    # A single point is no reason to speak of its columns.
-    return np.flatnonzero(constant).tolist() if points.shape[0] > 1 else []
+def _inspected(points: PointSource, most: int) -> Inspection:
+    try:
+        return inspect(points, most)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        return Inspection(problem=in_options(str(error)).removeprefix(f"{points.name} "))
+
+
+def _forecast(points: PointSource, k: int, values: dict[str, Any], shown: dict[str, str]) -> None:
+    """Add what is suggested, and what it would take."""
+    n, d = points.shape
+    expected = forecast(n, d, k, dtype=points.dtype)
+    free = available_memory()
+    n_neighbors = min(DEFAULT_NEIGHBORS, k - 1)
+    values["suggested"] = {"landmarks": k, "neighbors": n_neighbors}
+    values["forecast"] = {
+        "seconds": round(expected.seconds, 2),
+        "bytes": round(expected.bytes),
+        "free_bytes": round(free) if free < float("inf") else None,
+    }
+    shown["suggested"] = f"--landmarks {k} --neighbors {n_neighbors}"
+    shown["forecast"] = (
+        f"about {common.duration(expected.seconds)} and {common.size(expected.bytes)} beside "
+        f"the points ({common.size(free)} free)"
+    )
 
 
 def _some(columns: Sequence[int], names: Sequence[str] | None) -> str:
@@ -140,7 +201,8 @@ def _model(options: argparse.Namespace) -> Result:
         "bytes": Path(options.input).stat().st_size,
     }
     shown = {
-        "model": f"{values['estimator']}, {values['components']} coordinates from {k:,} landmarks",
+        "model": f"{values['estimator']}, {counted(values['components'], 'coordinate')} from {k:,} "
+        "landmarks",
         "takes": f"points of {d:,} columns",
         "size": common.size(float(Path(options.input).stat().st_size)),
     }

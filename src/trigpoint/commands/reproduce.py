@@ -3,10 +3,12 @@
 import argparse
 import os
 import sys
+import traceback
 from pathlib import Path
 
 from trigpoint.commands import common
 from trigpoint.commands.common import FAILED, INTERRUPTED, Commands
+from trigpoint.commands.wording import said
 from trigpoint.paper.catalogue import EXPERIMENTS
 from trigpoint.paper.experiment import Settings
 
@@ -32,7 +34,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--runs", type=common.count_argument, help="runs of every case (default: the paper's)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first run (default: 0)")
+    common.add_seed(parser, "seed of the first run")
     parser.add_argument(
         "--data",
         type=Path,
@@ -49,13 +51,16 @@ def add(commands: Commands) -> None:
         "--render", action="store_true", help="run nothing: write the pages of the runs so far"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.set_defaults(run=run)
+    # Without a default, which would undo what was said before the command.
+    common.add_diagnostics(parser, default=argparse.SUPPRESS)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run experiments one after the other; returns the exit code."""
     from trigpoint.paper.reproduction import render, reproduce
 
+    common.check_folder(options.out)
     data = None if options.data is None else Path(options.data).expanduser()
     settings = Settings(options.quick, options.runs, options.seed, data)
     names = list(EXPERIMENTS) if options.name == "all" else [options.name]
@@ -67,7 +72,9 @@ def run(options: argparse.Namespace) -> int:
             else:
                 result = reproduce(name, options.out, settings, common.progress(options))
         except (OSError, ModuleNotFoundError, ValueError) as error:
-            print(f"trigpoint: {name}: {error}", file=sys.stderr)
+            if options.debug:
+                traceback.print_exc()
+            print(f"trigpoint: {name}: {said(error)}", file=sys.stderr)
             failures += 1
             continue
         except KeyboardInterrupt:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
+from trigpoint.commands.wording import counted
 from trigpoint.files import open_writer
 from trigpoint.manifold import load
 
@@ -25,9 +26,7 @@ def add(commands: common.Commands) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="a file that --save wrote")
     common.add_input(parser)
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
-    parser.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help="threads (default: all cores)"
-    )
+    common.add_jobs(parser)
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -48,5 +47,6 @@ def run(options: argparse.Namespace) -> Result:
         "seconds": round(seconds, 3),
         "written": [str(options.output)],
     }
-    text = f"{n:,} points to {values['components']} coordinates in {common.duration(seconds)}"
+    coordinates = counted(model.embedding_.shape[1], "coordinate")
+    text = f"{n:,} points to {coordinates} in {common.duration(seconds)}"
     return Result(f"{text}\n  {options.output}", values)

@@ -1,6 +1,7 @@
 """Columns of numbers in Arrow's formats: Parquet files and folders, Tables and Datasets."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from trigpoint.files.choices import (
     check_shape,
     choose_columns,
+    leave_out,
     listed,
     point_dtype,
     refuse_key,
@@ -35,17 +37,49 @@ def read_parquet(path: Path, name: str, key: str | None, columns: Any) -> PointS
     """Points in the columns of a Parquet file, or of a folder of them as one after another."""
     refuse_key(key, name)
     pq = require("pyarrow.parquet", f"reading {name}")
-    files = parquet_files(path) if path.is_dir() else [path]
-    schemas, n_rows = [], 0
-    for file in files:
-        label = f"{name}/{file.name}" if path.is_dir() else name
-        try:
-            with pq.ParquetFile(file) as opened:
-                schemas.append((label, opened.schema_arrow))
-                n_rows += opened.metadata.num_rows
-        except ValueError as error:
-            raise ValueError(f"{label} cannot be opened as Parquet: {error}") from error
-    return ArrowSource(partial(_file_batches, pq, files), name, schemas, n_rows, columns)
+    schemas, n_rows, files = [], 0, _files(path, name)
+    for file, label in files:
+        with _opened(pq, file, label) as opened:
+            schemas.append((label, opened.schema_arrow))
+            n_rows += opened.metadata.num_rows
+    batches = partial(_file_batches, pq, [file for file, _ in files])
+    return ArrowSource(batches, name, schemas, n_rows, columns)
+
+
+def parquet_schema(path: Path, name: str) -> Any:
+    """Names and types of the columns of a Parquet file, or of the first of a folder."""
+    pq = require("pyarrow.parquet", f"reading {name}")
+    file, label = _files(path, name)[0]
+    with _opened(pq, file, label) as opened:
+        return opened.schema_arrow
+
+
+def parquet_column(path: Path, name: str, column: str) -> Any:
+    """One column of a Parquet file or folder, of any type, as a chunked array."""
+    pyarrow = require("pyarrow", f"reading {name}")
+    pq = require("pyarrow.parquet", f"reading {name}")
+    parts = []
+    for file, label in _files(path, name):
+        with _opened(pq, file, label) as opened:
+            parts.append(opened.read(columns=[column]))
+    return pyarrow.concat_tables(parts, promote_options="permissive").column(column)
+
+
+def _files(path: Path, name: str) -> list[tuple[Path, str]]:
+    """Files to read, each with what messages call it."""
+    if not path.is_dir():
+        return [(path, name)]
+    return [(file, f"{name}/{file.name}") for file in parquet_files(path)]
+
+
+@contextmanager
+def _opened(pq: Any, file: Path, label: str) -> Iterator[Any]:
+    try:
+        opened = pq.ParquetFile(file)
+    except ValueError as error:
+        raise ValueError(f"{label} cannot be opened as Parquet: {error}") from error
+    with opened:
+        yield opened
 
 
 def from_arrow(table: Any, key: str | None, columns: Any) -> PointSource:
@@ -107,17 +141,27 @@ class ArrowSource(PointSource):
         check_shape((n_rows, len(first.names)), name)
         chosen = choose_columns(columns, len(first.names), first.names, name)
         if chosen is None:
-            names = [column for column in first.names if column not in _index_columns(first)]
+            names = [column for column in first.names if column not in index_columns(first)]
         else:
             names = [first.names[number] for number in chosen]
+        numbers = [
+            number
+            for number, column in enumerate(first.names)
+            if column in names and holds_numbers(first.field(number).type)
+        ]
+        remedy = leave_out(first.names, numbers)
         types = [
-            _column_dtype(schema.field(column).type, column, label)
+            _column_dtype(schema.field(column).type, column, label, remedy)
             for label, schema in schemas
             for column in names
         ]
-        self._batches, self._names = batches, names
+        self._batches, self._names, self._all_names = batches, names, first.names
         shape = check_shape((n_rows, len(names)), name)
         super().__init__(name, shape, np.result_type(*types), names)
+
+    def whole_batches(self) -> Iterator[Any]:
+        """All columns of all rows, text included, as record batches."""
+        return self._batches(self._all_names, _BATCH_ROWS)
 
     def _pieces(self, rows: int) -> Iterator[np.ndarray]:
         n_rows, n_columns = self.shape
@@ -149,7 +193,7 @@ class ArrowSource(PointSource):
             block[:, number] = column.to_numpy(zero_copy_only=False)
 
 
-def _index_columns(schema: Any) -> set[str]:
+def index_columns(schema: Any) -> set[str]:
     """Columns in which pandas keeps the labels of rows."""
     kept = (schema.pandas_metadata or {}).get("index_columns", ())
     return {column for column in kept if isinstance(column, str)}
@@ -167,9 +211,13 @@ def _check_columns(first: list[str], names: list[str], label: str, first_label: 
         )
 
 
-def _column_dtype(arrow_type: Any, column: str, label: str) -> np.dtype:
-    types = require("pyarrow.types", f"reading {label}")
+def holds_numbers(arrow_type: Any) -> bool:
+    """Whether a column of this type can be read as numbers."""
+    types = require("pyarrow.types", "reading columns")
     known = (types.is_floating, types.is_integer, types.is_boolean)
-    dtype = object if not any(is_kind(arrow_type) for is_kind in known) else None
-    what = f"column {column!r} of {label}, of type {arrow_type},"
-    return point_dtype(dtype or arrow_type.to_pandas_dtype(), what, "leave it out with columns=")
+    return any(is_kind(arrow_type) for is_kind in known)
+
+
+def _column_dtype(arrow_type: Any, column: str, label: str, remedy: str) -> np.dtype:
+    dtype = arrow_type.to_pandas_dtype() if holds_numbers(arrow_type) else object
+    return point_dtype(dtype, f"column {column!r} of {label}, of type {arrow_type},", remedy)

@@ -135,6 +135,43 @@ def listed(items: Iterable[object]) -> str:
     return ", ".join(texts[:_LISTED]) + more
 
 
+def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
+    """Return `name` if it is one of `names`, or the only one if it is empty.
+
+    Parameters
+    ----------
+    name : str
+        What the caller asked for; empty if for nothing.
+    names : sequence of str
+        What there is.
+    what : str
+        What they are names of, in the singular.
+    place : str
+        Where they are, written as what goes before a name: ``"table.csv::"``.
+    """
+    if name in names and name:
+        return name
+    if not name and len(names) == 1:
+        return names[0]
+    file = place.partition("::")[0]
+    there = f"{listed(names)}, as in {place}{next(iter(names), what)}"
+    if not name:
+        raise ValueError(f"{file} has {len(names)} {what}s: name one of {there}")
+    raise ValueError(f"{file} has no {what} {name!r}: choose from {there}")
+
+
+def leave_out(names: Sequence[str] | None, numbers: Sequence[int]) -> str:
+    """Remedy for a column without numbers: the columns that have them, in a form to paste."""
+    if not 0 < len(numbers) <= _LISTED:
+        return "leave it out with columns="
+    # Commas would separate names on a command line, so such a column goes by its number.
+    chosen = [
+        int(number) if names is None or "," in names[number] else names[number]
+        for number in numbers
+    ]
+    return f"leave it out with columns={chosen!r}"
+
+
 def refuse_key(key: str | None, source: str) -> None:
     """Refuse a key for what holds a single table."""
     if key is not None:

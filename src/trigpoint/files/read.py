@@ -15,10 +15,11 @@ from trigpoint.files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, r
 from trigpoint.files.choices import refuse_key
 from trigpoint.files.frames import from_pandas
 from trigpoint.files.hdf5 import from_hdf5, read_hdf5
+from trigpoint.files.lines import TEXT_SUFFIXES
 from trigpoint.files.npy import from_npz_file, read_npy, read_npz
 from trigpoint.files.optional import is_from
 from trigpoint.files.source import PointSource
-from trigpoint.files.text import TEXT_SUFFIXES, read_text
+from trigpoint.files.text import read_text
 from trigpoint.files.zarrs import from_zarr, read_zarr
 
 _Reader = Callable[[Path, str, str | None, Any], PointSource]
