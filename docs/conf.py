@@ -41,6 +41,8 @@ html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "trigpoint"
+# As the reader's system has it; without a word of it the theme complains on every page.
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["trigpoint.css"]
 html_show_sourcelink = False

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -56,3 +57,28 @@ def test_curves_have_different_colours():
     axes = plot.landmark_curve(falling([10, 100], [0.5, 0.05]))
     plot.landmark_curve(falling([10, 100], [0.4, 0.04]), ax=axes)
     assert axes.lines[0].get_color() != axes.lines[1].get_color()
+
+
+def test_no_curve_runs_through_a_label():
+    """Of three curves the one in the middle has others on both sides."""
+    axes = None
+    for factor in (1.0, 2.0, 4.0):
+        curve = falling([10, 30, 100, 300, 1000], np.array([0.6, 0.2, 0.06, 0.02, 0.006]) * factor)
+        axes = plot.landmark_curve(curve, tolerance=0.05, ax=axes, label="a")
+    axes.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    for line in axes.lines[::3]:
+        x, y = (np.log(values) for values in line.get_data())
+        along = np.linspace(x[0], x[-1], 500)
+        path = np.exp(np.column_stack([along, np.interp(along, x, y)]))
+        for place in axes.transData.transform(path):
+            assert not any(box.contains(*place) for box in boxes)
+
+
+def test_what_is_no_curve_is_refused():
+    message = "curve of type list and length 3 is no curve: pass what trigpoint.landmark_curve"
+    with pytest.raises(TypeError, match=message):
+        plot.landmark_curve([1, 2, 3])
+    with pytest.raises(TypeError, match="curve=None is no curve"):
+        plot.landmark_curve(None)
+    assert not plt.get_fignums()

@@ -120,6 +120,10 @@ def test_integers_are_numbers_unless_they_are_said_to_be_classes(rng):
         (np.array(["a", None, "b", np.nan], dtype=object), ["a", "b", "missing"]),
         (np.array([2.0, 1.0, 2.0, np.nan]), ["1", "2", "missing"]),
         (np.array([b"a", b"b", b"a", b"a"]), ["a", "b"]),
+        (
+            np.array([b"a", b"\xff", None, b"a"], dtype=object),
+            ["a", "\N{REPLACEMENT CHARACTER}", "missing"],
+        ),
         (np.array([-1, 10, 9, 10]), ["-1", "9", "10"]),
         (np.array([10, "9", 10.5, None], dtype=object), ["9", "10", "10.5", "missing"]),
     ],
@@ -176,6 +180,39 @@ def test_colour_bar_says_what_numbers_are(rng):
     assert axes.figure.axes[1].get_ylabel() == "height"
     classes = plot.embedding(coordinates, color=["a", "b"] * 15, legend=False)
     assert classes.get_legend() is None
+
+
+def test_a_series_says_what_its_numbers_are(rng):
+    pandas = pytest.importorskip("pandas")
+    coordinates = rng.normal(size=(30, 2))
+    heights = pandas.Series(coordinates[:, 0], name="height")
+    axes = plot.embedding(coordinates, color=heights)
+    assert axes.figure.axes[1].get_ylabel() == "height"
+    axes = plot.embedding(coordinates, color=heights, label="metres")
+    assert axes.figure.axes[1].get_ylabel() == "metres"
+    assert len(plot.embedding(coordinates, color=heights, legend=False).figure.axes) == 1
+    # A column of a table without names has a number for a name.
+    assert len(plot.embedding(coordinates, color=heights.rename(0)).figure.axes) == 1
+    kinds = pandas.Series(["a", "b"] * 15, name="kind")
+    legend = plot.embedding(coordinates, color=kinds).get_legend()
+    assert legend.get_title().get_text() == "kind"
+
+
+@pytest.mark.parametrize("n", [30, 30_000])
+def test_grey_points_are_explained(n, rng):
+    coordinates, color = rng.normal(size=(n, 2)), np.linspace(0, 1, n)
+    color[::3] = np.nan
+    axes = plot.embedding(coordinates, color=color)
+    _, bar = axes.figure.axes
+    assert legend_names(bar) == ["missing"]
+    (dot,) = bar.get_legend().legend_handles
+    assert to_rgb(dot.get_color()) == to_rgb(MISSING)
+    axes.figure.canvas.draw()
+    below = bar.get_legend().get_window_extent()
+    assert below.y1 <= bar.get_window_extent().y0 + 1
+    assert below.y0 >= 0
+    known = plot.embedding(coordinates, color=np.nan_to_num(color), label="x")
+    assert known.figure.axes[1].get_legend() is None
 
 
 def test_missing_numbers_are_grey(rng):
@@ -241,7 +278,7 @@ POINTS = np.arange(10.0).reshape(5, 2)
     [
         ({"coordinates": np.ones(5)}, r"coordinates has shape \(5,\)"),
         ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
-        ({"coordinates": np.ones((0, 2))}, r"coordinates has shape \(0, 2\)"),
+        ({"coordinates": np.ones((0, 2))}, r"coordinates has shape \(0, 2\), which are no points"),
         ({"coordinates": np.full((5, 2), np.nan)}, "coordinates has NaN"),
         ({"coordinates": POINTS, "color": [1, 2]}, r"color has shape \(2,\).* the 5 points"),
         ({"coordinates": POINTS, "color": "red"}, r"color has shape \(\)"),
@@ -267,7 +304,7 @@ def test_bad_values_are_named(arguments, message):
     [
         ({"color": list("abcde"), "categories": False}, "no numbers.*categories=True"),
         ({"color": np.array([1, "a", 2, 3, 4], object), "categories": False}, "no numbers"),
-        ({"landmarks": [0.5, 1.5]}, "pass a 1-D array of row numbers"),
+        ({"landmarks": [0.5, 1.5]}, "landmarks of type list and length 2 is not .* row numbers"),
         ({"landmarks": tp.EfficientDPP(2, random_state=0).fit(POINTS)}, "has no embedding_"),
     ],
 )

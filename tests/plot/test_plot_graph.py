@@ -76,7 +76,12 @@ def test_of_too_many_edges_the_heaviest_are_drawn_and_a_note_says_so(islands):
     drawn = edge_set(edges.get_segments(), islands.landmarks_[:, :2])
     np.testing.assert_allclose(sorted(weights[pair] for pair in drawn), heaviest)
     total = (islands.graph_.nnz - 60) // 2 - 2
-    assert axes.texts[0].get_text() == f"the heaviest 10 of {total} edges"
+    (note,) = axes.texts
+    assert note.get_text() == f"the heaviest 10 of {total} edges"
+    axes.figure.canvas.draw()
+    place = note.get_window_extent()
+    # Where no edge is, and inside of the figure.
+    assert 0 <= place.y0 < place.y1 <= axes.xaxis.label.get_window_extent().y0
 
 
 def test_many_edges_are_pixels_in_vector_files(roll, eigenmaps):

@@ -134,8 +134,10 @@ def test_an_estimator_read_from_a_file_has_no_covariances(eigenmaps, tmp_path):
 def test_wrong_sources_and_points_are_refused(roll, eigenmaps):
     with pytest.raises(ValueError, match="not fitted"):
         plot.landmarks(tp.EfficientDPP())
-    with pytest.raises(TypeError, match="pass a fitted estimator or sampler"):
-        plot.landmarks(roll[0])
+    # Not the array itself, of which there would be pages.
+    message = r"^source of type ndarray and shape \(50, 3\) is not understood: pass a fitted est"
+    with pytest.raises(TypeError, match=message):
+        plot.landmarks(roll[0][:50], roll[0])
     with pytest.raises(TypeError, match="pass a fitted estimator or sampler"):
         plot.landmarks(tp.EfficientDPP)
     with pytest.raises(ValueError, match="X has 2 columns and the landmarks have 3"):

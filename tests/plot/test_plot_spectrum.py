@@ -1,65 +1,89 @@
-"""`plot.spectrum`: the eigenvalues, and their largest gap."""
+"""`plot.spectrum`: the leading eigenvalues, those of the coordinates, and their widest gap."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn import decomposition
 
 import trigpoint as tp
 from trigpoint import plot
+from trigpoint.plot.eigenvalues import leading_eigenvalues, widest_gap
 
 
-def fitted(eigenvalues):
-    """An estimator that has come to these eigenvalues."""
-    estimator = tp.LaplacianEigenmaps()
-    estimator.eigenvalues_ = np.array(eigenvalues)
-    return estimator
+def drawn(axes):
+    """Places and values of the dots, by what the legend calls them."""
+    return {line.get_label(): np.transpose(line.get_data()) for line in axes.lines}
 
 
-def band(axes):
-    """Lower and upper end of the marked gap."""
-    (patch,) = axes.patches
-    corners = patch.get_path().vertices if not hasattr(patch, "get_y") else None
-    if corners is None:
-        return patch.get_y(), patch.get_y() + patch.get_height()
-    return corners[:, 1].min(), corners[:, 1].max()
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize(
-    ("values", "ends", "after"),
-    [([0.1, 0.2, 0.7, 0.8], (0.2, 0.7), 2), ([9.0, 4.0, 3.5, 1.0], (4.0, 9.0), 1)],
+    ("sizes", "after"),
+    [
+        ([0.1, 0.2, 0.7, 0.8], 2),
+        ([1 / 9, 1 / 4, 1 / 3.5, 1.0], 3),
+        ([0.0, 0.0, 1.0], 2),
+        ([1.0, 1.4, 1.9], None),
+        ([0.5, 0.5], None),
+        ([0.5], None),
+    ],
 )
-def test_the_largest_gap_is_marked(values, ends, after):
-    axes = plot.spectrum(fitted(values), title="here")
-    np.testing.assert_allclose(axes.lines[0].get_xdata(), [1, 2, 3, 4])
-    np.testing.assert_allclose(axes.lines[0].get_ydata(), values)
-    np.testing.assert_allclose(band(axes), ends)
-    (text,) = axes.get_legend().get_texts()
-    assert text.get_text() == f"largest gap: {ends[1] - ends[0]:.2g}, after coordinate {after}"
-    assert axes.get_title() == "here"
+def test_the_widest_gap_is_the_largest_ratio(sizes, after):
+    assert widest_gap(np.array(sizes)) == after
 
 
-@pytest.mark.parametrize("values", [[0.5], [0.5, 0.5]])
-def test_without_a_gap_none_is_marked(values):
-    axes = plot.spectrum(fitted(values))
-    assert not axes.patches
-    assert axes.get_legend() is None
-
-
-def test_three_clusters_have_their_gap_after_two_coordinates():
+def test_three_clusters_have_their_gap_after_two():
     """The graph of three clusters falls apart but for its bridges: two small eigenvalues."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)) + np.repeat([0, 40, 80], 100)[:, None] * [1, 0, 0]
     with pytest.warns(tp.DisconnectedGraphWarning):
         emb = tp.LaplacianEigenmaps(6, landmarks=90, random_state=0).fit(X)
-    axes = plot.spectrum(emb)
-    np.testing.assert_allclose(band(axes), emb.eigenvalues_[1:3])
+    axes = plot.spectrum(emb, title="here")
+    assert legend(axes) == ["coordinate", "not used", "widest gap by ratio, after 2"]
+    assert set(drawn(axes)["widest gap by ratio, after 2"][:, 0]) == {2.5}
+    assert axes.get_title() == "here"
 
 
-def test_every_estimator_has_a_spectrum(eigenmaps, kernel_pca):
-    for estimator in (eigenmaps, kernel_pca):
-        values = plot.spectrum(estimator).lines[0].get_ydata()
-        np.testing.assert_allclose(values, estimator.eigenvalues_)
+def test_every_estimator_has_a_spectrum(eigenmaps, kernel_pca, roll):
+    others = [
+        kind(2, landmarks=80, random_state=0).fit(roll[0]) for kind in (tp.DiffusionMaps, tp.Isomap)
+    ]
+    for estimator in (eigenmaps, kernel_pca, *others):
+        found = drawn(plot.spectrum(estimator))
+        own = estimator.eigenvalues_
+        expected = np.column_stack([np.arange(1, len(own) + 1), own])
+        np.testing.assert_allclose(found["coordinate"], expected, rtol=1e-6)
+        assert found["not used"][0, 0] == len(own) + 1
+
+
+def test_eigenvectors_that_were_passed_over_are_shown_too(roll):
+    """Between coordinates that are no neighbours there is no gap but eigenvectors not used."""
+    emb = tp.LaplacianEigenmaps(
+        2, landmarks=200, eigenvectors="independent", n_neighbors=10, random_state=0
+    ).fit(roll[0])
+    all_of_them = tp.LaplacianEigenmaps(
+        30, landmarks=emb.landmark_indices_, n_neighbors=10, random_state=0
+    ).fit(roll[0])
+    leading = leading_eigenvalues(emb)
+    np.testing.assert_allclose(leading.values, all_of_them.eigenvalues_, rtol=1e-6)
+    np.testing.assert_allclose(leading.values[leading.used], emb.eigenvalues_, rtol=1e-6)
+    assert leading.used[0]
+    assert not leading.used[1], "on a roll the second is a function of the first"
+    assert leading.gap == leading_eigenvalues(all_of_them).gap
+    found = drawn(plot.spectrum(emb))
+    np.testing.assert_allclose(found["coordinate"][:, 0] - 1, np.flatnonzero(leading.used))
+
+
+def test_equal_eigenvalues_are_told_apart():
+    """Those of a ring come in pairs."""
+    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    ring = np.column_stack([np.cos(angles), np.sin(angles)])
+    emb = tp.LaplacianEigenmaps(4, landmarks=60, graph="euclidean", n_neighbors=4, random_state=0)
+    leading = leading_eigenvalues(emb.fit(ring))
+    assert leading.used[:6].tolist() == [True] * 4 + [False] * 2
 
 
 def test_what_has_no_eigenvalues_is_refused(roll):
@@ -69,3 +93,6 @@ def test_what_has_no_eigenvalues_is_refused(roll):
         plot.spectrum(tp.Uniform(10).fit(roll[0]))
     with pytest.raises(TypeError, match="is not understood"):
         plot.spectrum(SimpleNamespace(eigenvalues_=[1.0]))
+    other = decomposition.KernelPCA(2).fit(roll[0][:50])
+    with pytest.raises(TypeError, match="a KernelPCA of another library: pass a fitted estimator"):
+        plot.spectrum(other)

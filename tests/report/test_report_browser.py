@@ -1,5 +1,7 @@
 """The page in a browser: it opens offline, and each control does what it says."""
 
+import re
+
 import pytest
 from browsing import settle
 
@@ -141,7 +143,8 @@ def test_rectangle_in_the_embedding_selects_in_both_panels(page):
     assert 50 < len(chosen) < 1950
     assert abs(len(set(inside) ^ set(chosen))) <= 10
     text = page.locator("#selected").inner_text()
-    assert text.startswith(f"{len(chosen):,} sampled points selected, about ")
+    assert text.startswith(f"{len(chosen):,} of the 2,000 points on this page selected, about ")
+    assert text.endswith(" of all 3,000")
     assert pixels(page, "original") != before
     page.get_by_role("button", name="Clear selection").click()
     assert state(page)["selected"] == 0
@@ -235,6 +238,10 @@ def test_neighbourhoods_are_switched(page):
     counts = page.locator("#compare-counts").inner_text()
     assert "Euclidean, 100 neighbours" in counts
     assert " suspected shortcuts, 0 bridges" in counts
+    tiles = page.locator("#thumbnails span").all_inner_texts()
+    assert all(
+        re.fullmatch(r"\w+ \d+\s+[\d,]+ suspected\s+[\d,]+ bridges?", tile) for tile in tiles
+    )
     assert pixels(page, "compared") != start
     thumbnail = page.locator("#thumbnails button").first
     thumbnail.focus()
@@ -246,13 +253,14 @@ def test_neighbourhoods_are_switched(page):
 
 def test_dark_and_light(open_page):
     page = open_page(color_scheme="dark")
-    button = page.get_by_role("button", name="Dark colours")
-    assert button.get_attribute("aria-pressed") == "true"
+    button = page.locator("#theme")
+    # It says what pressing it does, to readers and to listeners.
+    assert (button.inner_text(), button.get_attribute("aria-label")) == ("Light", "Light colours")
     paper = "getComputedStyle(document.body).backgroundColor"
     dark, drawn = page.evaluate(paper), pixels(page, "embedding")
     button.click()
     assert state(page)["theme"] == "light"
-    assert button.get_attribute("aria-pressed") == "false"
+    assert (button.inner_text(), button.get_attribute("aria-label")) == ("Dark", "Dark colours")
     assert page.evaluate(paper) != dark
     assert pixels(page, "embedding") != drawn
     page.emulate_media(color_scheme="light")

@@ -5,8 +5,11 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import trigpoint as tp
+from trigpoint.progress import reporter
+from trigpoint.report.charts import spectrum_chart
 from trigpoint.report.content import gather
 from trigpoint.report.streaming import stream
 
@@ -77,7 +80,7 @@ def test_memory_does_not_grow_with_the_points(tmp_path, rng):
         np.save(path, np.concatenate([X] * repeats))
         tracemalloc.start()
         source = tp.read_points(path)
-        streamed = stream(emb, source, np.arange(12), 1000)
+        streamed = stream(emb, source, np.arange(12), 1000, reporter(verbose=False))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert streamed.images[0].counts.sum() + streamed.images[0].outside == source.shape[0]
@@ -123,6 +126,14 @@ def test_one_coordinate_is_spread_out(roll):
     assert [column.name for column in content.coordinates] == ["coordinate 1", "(spread out)"]
 
 
+def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    emb = tp.LaplacianEigenmaps(1, landmarks=12, graph="euclidean", random_state=0).fit(X)
+    places = np.column_stack([values(column) for column in quick(emb, X).coordinates])
+    np.testing.assert_allclose(places[30:], places[:30][emb.landmark_indices_], atol=1e-6)
+    assert len(np.unique(places[:30, 1])) == 30
+
+
 def test_neighborhoods_are_those_of_estimators_fitted_so(fitted, roll):
     """Same landmarks, other graph: up to signs, what fitting with it gives."""
     X, _ = roll
@@ -163,6 +174,41 @@ def test_the_gap_of_clusters_is_found(rng):
     assert content.edges.count(2) == len(emb.bridges_) >= 3
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        tp.LaplacianEigenmaps(5),
+        tp.LaplacianEigenmaps(2, eigenvectors="independent", n_neighbors=10),
+        tp.DiffusionMaps(5),
+        tp.DiffusionMaps(2, eigenvectors="independent", n_neighbors=10),
+        tp.Isomap(5),
+        tp.KernelPCA(5),
+    ],
+    ids=lambda estimator: f"{type(estimator).__name__}-{estimator.n_components}",
+)
+def test_the_page_and_the_picture_name_the_same_gap(estimator, roll):
+    emb = estimator.set_params(landmarks=100, random_state=0).fit(roll[0])
+    axes = tp.plot.spectrum(emb, ax=Figure().subplots())
+    (named,) = (text.get_text() for text in axes.get_legend().get_texts()[2:])
+    found = quick(emb).eigenvalues
+    assert f">{named}<" in spectrum_chart(found)
+    assert named == f"widest gap by ratio, after {found.gap}"
+
+
+def test_long_work_tells_how_far_it_is(roll):
+    told = []
+    emb = tp.LaplacianEigenmaps(
+        landmarks=60, callback=lambda *progress: told.append(progress), random_state=0
+    ).fit(roll[0])
+    told.clear()
+    content = gather(emb, roll[0], neighborhoods=(10, 20))
+    stages = list(dict.fromkeys(stage for stage, _, _ in told))
+    assert stages == ["report", "landmark curve", "neighbourhoods"]
+    for stage, total in (("landmark curve", len(content.curve.errors)), ("neighbourhoods", 4)):
+        progress = [(done, of) for name, done, of in told if name == stage]
+        assert progress == [(done, total) for done in range(total + 1)]
+
+
 def test_the_curve_passes_through_the_number_of_landmarks(fitted, roll):
     content = gather(fitted, roll[0], neighborhoods=None)
     assert 150 in content.curve.n_landmarks
@@ -176,3 +222,12 @@ def test_landmarks_lie_where_the_extension_puts_them():
     shown = np.column_stack([values(column) for column in quick(emb, X).coordinates])[-60:]
     spread = np.ptp(emb.transform(X), axis=0).max()
     np.testing.assert_allclose(shown, emb.transform(emb.landmarks_), atol=1e-4 * spread)
+
+
+def test_parameters_are_those_of_the_fit_without_how_it_was_run(roll):
+    emb = tp.LaplacianEigenmaps(landmarks=100, random_state=0, callback=lambda *_: None)
+    emb.fit(roll[0]).set_params(n_components=7)
+    shown = gather(emb, None, neighborhoods=None, curve=False).parameters
+    assert shown["n_components"] == "2"
+    assert shown["landmarks"] == "100"
+    assert not {"callback", "verbose", "n_jobs"} & set(shown)

@@ -32,10 +32,50 @@ def test_colours_are_named():
 
 
 def test_numbers_with_gaps_stay_numbers():
-    column = column_of(pd.Series([1, None, 3], dtype="Int64"))
+    column = column_of(pd.Series([1, None, *range(2, 50)], dtype="Int64"))
     assert column.labels is None
-    assert column.codes.tolist() == [0, MISSING, 65534]
+    assert column.codes[:3].tolist() == [0, MISSING, round(65534 / 48)]
+    assert column_of(np.array([1.5, None, 2.0], dtype=object)).labels is None
+    assert column_of(np.array([1.0, np.nan, np.inf])).labels is None
+    assert column_of(np.array([1.0, 2.0])).labels is None
+    assert column_of(np.full(3, np.nan)).labels is None
     assert column_of(np.array([True, None, "a"], dtype=object)).labels == ("a", "True")
+
+
+@pytest.mark.parametrize(
+    "color",
+    [
+        [10, None, 2],
+        pd.Series([10, None, 2]),
+        pd.Series([10, None, 2], dtype="Int64"),
+        np.ma.masked_array([10, 5, 2], [False, True, False]),
+        np.array([np.int64(10), np.nan, 2], dtype=object),
+        np.array([10.0, None, 2], dtype=object),
+    ],
+    ids=["list", "float", "Int64", "masked", "mixed", "objects"],
+)
+def test_few_whole_numbers_with_gaps_are_labels_as_without(color):
+    column = column_of(color)
+    assert column.labels == ("2", "10")
+    assert column.codes.tolist() == [1, MISSING, 0]
+
+
+def test_large_whole_numbers_with_gaps_keep_all_digits():
+    assert column_of([2**60 + 1, None]).labels == (str(2**60 + 1),)
+
+
+@pytest.mark.parametrize(
+    "color",
+    [
+        np.array([b"b", b"a\xc3\xa4"]),
+        np.array([b"b", b"a\xc3\xa4"], dtype=object),
+        pd.Categorical([b"b", b"a\xc3\xa4"]),
+    ],
+    ids=["bytes", "objects", "categories"],
+)
+def test_bytes_are_text(color):
+    assert column_of(color).labels == ("aä", "b")
+    assert column_of(np.array([b"\xff"])).labels == ("\N{REPLACEMENT CHARACTER}",)
 
 
 def test_masked_values_are_missing():

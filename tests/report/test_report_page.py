@@ -11,8 +11,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import trigpoint as tp
+from trigpoint.plot.eigenvalues import Eigenvalues
 from trigpoint.report.charts import curve_chart, spectrum_chart
-from trigpoint.report.spectra import Eigenvalues
 
 
 class Elements(HTMLParser):
@@ -127,6 +127,35 @@ def test_what_a_chart_marks_is_said_above_all_that_it_draws():
         drawn = [float(y) for y in re.findall(r'<circle[^>]* cy="([\d.]+)"', chart)]
         assert label + 3 < min(drawn) - 3.4
         assert label >= 10.5
+
+
+@pytest.mark.parametrize("values", [[0.4, 0.6], [0.5, 0.5], [1.0]])
+def test_stems_of_few_eigenvalues_begin_at_zero(values):
+    shown = Eigenvalues(np.array(values), np.ones(len(values), dtype=bool), None, "kernel")
+    chart = spectrum_chart(shown)
+    stems = re.findall(r'<line class="stem used" [^>]*y1="([\d.]+)" [^>]*y2="([\d.]+)"', chart)
+    lengths = np.array([float(y1) - float(y2) for y1, y2 in stems])
+    assert lengths / lengths.max() == pytest.approx(values / np.max(values), abs=0.01)
+    assert ">0</text>" in chart
+
+
+def test_eigenvalues_that_crowd_far_from_zero_have_no_stems():
+    shown = Eigenvalues(np.array([0.99, 0.98, 0.95]), np.ones(3, dtype=bool), None, "Markov matrix")
+    chart = spectrum_chart(shown)
+    assert "stem" not in chart
+    heights = [float(y) for y in re.findall(r'<circle[^>]* cy="([\d.]+)"', chart)]
+    assert heights[2] - heights[0] > 100
+
+
+def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, fitted, tmp_path):
+    no_proof = "that none is suspected is no proof that there is none."
+    assert text.count(no_proof) == 2, "of the graph, and of the neighbourhoods to compare"
+    assert "It is far, and not only for being long: its Bhattacharyya distance" in text
+    fitted.save(tmp_path / "roll.trig")
+    page = tp.load(tmp_path / "roll.trig").report(tmp_path / "a.html", neighborhoods=None)
+    less = page.read_text(encoding="utf-8")
+    assert "in one case only: its ends have no neighbour in common" in less
+    assert less.count(no_proof) == 1
 
 
 def test_one_is_singular(fitted, roll, tmp_path):

@@ -75,6 +75,10 @@ def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
     assert page.evaluate("document.getElementById('embedding').toDataURL()") != without
 
 
+def test_landmarks_that_would_hide_points_of_one_colour_are_off_at_first(show):
+    assert "they would hide the points." in show().locator("#shown").inner_text()
+
+
 def test_landmarks_all_over_a_line_are_off_at_first(open_page, tmp_path):
     """On a ring few of the points are landmarks, and yet they cover it."""
     angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 3000)
@@ -108,7 +112,8 @@ def test_others_are_grey_and_empty_labels_are_named(show, theme):
 def test_dates_are_read_in_the_legend_and_at_a_point(show):
     days = np.datetime64("1999-12-31") + np.arange(400) % 97 * np.timedelta64(40, "D")
     page = show({"collected on": days})
-    low, high = page.locator("#legend").inner_text().split()
+    low, least, high = page.locator("#legend").inner_text().split()
+    assert least == "≥"
     assert low.startswith("1999-12-") or low.startswith("2000-0")
     assert high.startswith("2010-")
     for point in (0, 1, 50, 96, 333):
@@ -154,3 +159,84 @@ def test_the_marked_number_of_landmarks_is_beside_the_curve(fitted, roll, open_p
     label = chart.locator(".note").bounding_box()
     for drawn in chart.locator(".curve, circle").all():
         assert label["y"] + label["height"] <= drawn.bounding_box()["y"] + 1
+
+
+def legend(page):
+    return page.locator("#legend").inner_text().replace("\N{NO-BREAK SPACE}", " ").split("\n")
+
+
+def test_a_colour_bar_says_where_it_is_cut_off(show):
+    """One far number above; below, many are least."""
+    numbers = np.concatenate([np.zeros(200), np.linspace(0, 1, 199), [1000]])
+    page = show(
+        {"far above": numbers, "far below": -numbers, "even": np.repeat(np.arange(20.0), 20)}
+    )
+    assert legend(page)[0] == "0"
+    assert legend(page)[1].startswith("≥ 0.98")
+    page.select_option("#color", label="far below")
+    assert legend(page)[0].startswith("≤ -0.98")
+    assert legend(page)[1] == "0"
+    page.select_option("#color", label="even")
+    assert legend(page) == ["0", "19"]
+
+
+def test_a_column_of_nothing_but_gaps_has_no_colour_bar(show):
+    page = show({"unknown": np.full(400, np.nan)})
+    assert page.locator("#legend .ramp").count() == 0
+    assert legend(page) == ["missing"]
+
+
+def test_what_is_grey_is_named_beside_the_dot(show):
+    """In a narrow window a line may end before them, and not between."""
+    numbers = np.where(np.arange(400) % 3, np.linspace(0.12345, 123.45, 400), np.nan)
+    page = show({"some": numbers}, viewport={"width": 390, "height": 800})
+    dot = page.locator("#legend .missing i").bounding_box()
+    both = page.locator("#legend .missing").bounding_box()
+    assert both["y"] <= dot["y"] < dot["y"] + dot["height"] <= both["y"] + both["height"]
+    assert both["height"] < 30
+
+
+@pytest.mark.parametrize("width", [1200, 768, 390, 320])
+@pytest.mark.parametrize("kind", [tp.LaplacianEigenmaps, tp.KernelPCA])
+def test_figures_leave_no_cell_empty(kind, width, roll, open_page, tmp_path):
+    X = roll[0][:300]
+    emb = kind(landmarks=60, random_state=0).fit(X)
+    path = emb.report(tmp_path / "a.html", X, curve=False, neighborhoods=None)
+    page = open_page(path, viewport={"width": width, "height": 800})
+    inside = page.locator(".figures").bounding_box()
+    boxes = [box.bounding_box() for box in page.locator(".figures div").all()]
+    for top in {box["y"] for box in boxes}:
+        ends = [box["x"] + box["width"] for box in boxes if box["y"] == top]
+        assert max(ends) == pytest.approx(inside["x"] + inside["width"], abs=2)
+
+
+def test_axes_can_be_read_in_a_narrow_window(show):
+    page = show(viewport={"width": 390, "height": 800})
+    for name in ("axis-x", "axis-y", "column-x", "column-y"):
+        assert page.locator(f"label:has(#{name}) span").is_visible()
+    page.evaluate(
+        """() => {
+          const write = CanvasRenderingContext2D.prototype.fillText;
+          CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            window.written.push([this.canvas.id, this.textAlign, text]);
+            write.call(this, text, x, y);
+          };
+        }"""
+    )
+    for panel in ("embedding", "original"):
+        for _ in range(6):
+            page.evaluate("window.written = []")
+            page.locator(f"#{panel}").press("+")
+            settle(page)
+            ticks = {"center": set(), "left": set()}
+            for canvas, align, text in page.evaluate("window.written"):
+                if canvas == panel and align in ticks and not text.startswith("↑"):
+                    ticks[align].add(text)
+            assert all(2 <= len(texts) <= 7 for texts in ticks.values()), ticks
+
+
+def test_few_points_on_a_line_are_covered_by_the_landmarks_that_they_are(open_page, tmp_path):
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.1]])
+    emb = tp.LaplacianEigenmaps(1, landmarks=3, graph="euclidean", random_state=0).fit(X)
+    page = open_page(emb.report(tmp_path / "a.html", X))
+    assert not page.get_by_role("checkbox", name="Landmarks").is_checked()

@@ -29,16 +29,28 @@ def is_estimator(value: Any) -> bool:
 def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
     """Refuse what is no fitted estimator, or has nothing to draw."""
     if not is_estimator(value):
-        raise TypeError(f"{name}={value!r} is not understood: pass {wanted}")
+        raise TypeError(f"{described(name, value)} is not understood: pass {wanted}")
     check_is_fitted(value)
     if not hasattr(value, attribute):
         raise TypeError(f"{name}={value!r} has no {attribute}: pass {wanted}")
 
 
+def described(name: str, value: Any) -> str:
+    """A parameter and its value; of an array or a list, its type and size."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"{name} of type {type(value).__name__} and shape {tuple(shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"{name} of type {type(value).__name__} and length {len(value)}"
+    return f"{name}={value!r}"
+
+
 def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
     """Return two columns of `values`, shape (n, 2), as finite numbers."""
     values = np.asarray(values)
-    if values.ndim != 2 or values.shape[1] < 2 or len(values) == 0:
+    if values.ndim >= 1 and len(values) == 0:
+        raise ValueError(f"{name} has shape {values.shape}, which are no points: pass at least one")
+    if values.ndim != 2 or values.shape[1] < 2:
         raise ValueError(f"{name} has shape {values.shape}: pass points with at least two columns")
     points = values[:, check_plane(plane, values.shape[1])]
     if not np.isfinite(points).all():

@@ -86,11 +86,28 @@ class Coloring:
         """Coloring of some of the points, with the same classes in the same colours."""
         return replace(self, values=self.values[rows])
 
+    @property
+    def some_missing(self) -> bool:
+        """Whether numbers are missing; missing classes are a class."""
+        return self.names is None and bool(np.isnan(self.values).any())
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether colours say nothing to whoever is not told what they are."""
+        return self.names is not None or self.some_missing
+
     def limits(self) -> dict[str, float]:
         """Ends of the colour map, where they do not depend on the values."""
         if self.names is None:
             return {}
         return {"vmin": -0.5, "vmax": len(self.names) - 0.5}
+
+
+def name_of(color: Any) -> str | None:
+    """Name that a pandas Series, or a column of another library, brings along."""
+    name = getattr(color, "name", None)
+    # A number is the place of a column that has no name.
+    return name if isinstance(name, str) and name else None
 
 
 def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | None:
@@ -169,7 +186,7 @@ def _comparable(values: np.ndarray) -> np.ndarray:
     """Labels of one type, "" for missing ones among objects."""
     if values.dtype.kind != "O":
         return values
-    return np.array(["" if _is_missing(value) else str(value) for value in values])
+    return np.array(["" if _is_missing(value) else _name(value) for value in values])
 
 
 def _is_missing(value: Any) -> bool:
@@ -180,7 +197,7 @@ def _name(value: Any) -> str:
     """Name of a class, "" for missing ones; a number is written without the point of 3.0."""
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else f"{value:.12g}"
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _natural(name: str) -> tuple[bool, float, str]:
@@ -245,16 +262,13 @@ def draw_key(
     place: Any, coloring: Coloring, mappable: Any, axes: Iterable[Any], label: str | None
 ) -> None:
     """Say which colour is what: a legend beside `place`, axes or figure, or a bar at `axes`."""
-    from matplotlib.lines import Line2D
-
     if coloring.names is None:
         bar = mappable.get_figure().colorbar(mappable, ax=list(axes), label=label or "")
         bar.outline.set_visible(False)
+        if coloring.some_missing:
+            _explain_missing(bar.ax)
         return
-    handles = [
-        Line2D([], [], linestyle="", marker="o", color=coloring.cmap(code), label=name)
-        for code, name in enumerate(coloring.names)
-    ]
+    handles = [_dot(coloring.cmap(code), name) for code, name in enumerate(coloring.names)]
     inside = hasattr(place, "transAxes")
     where: dict[str, Any] = (
         {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
@@ -269,3 +283,22 @@ def draw_key(
         ncols=-(-len(handles) // _CLASSES_PER_COLUMN),
         **where,
     )
+
+
+def _explain_missing(bar: Any) -> None:
+    """Say below the axes of a colour bar what is grey."""
+    bar.legend(
+        handles=[_dot(MISSING, "missing")],
+        frameon=False,
+        handletextpad=0.2,
+        # To the right, where the numbers of the bar have made room.
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        borderpad=0,
+    )
+
+
+def _dot(color: Any, name: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="", marker="o", color=color, label=name)

@@ -8,7 +8,7 @@ import numpy as np
 from trigpoint.checks import check_count
 from trigpoint.plot.axes import label_coordinates
 from trigpoint.plot.cloud import draw_cloud
-from trigpoint.plot.colors import draw_key, read_coloring
+from trigpoint.plot.colors import draw_key, name_of, read_coloring
 from trigpoint.plot.embedding import read_embedding
 
 _MAX_COLUMNS = 4
@@ -48,7 +48,7 @@ def compare(
     cmap : str, default="viridis"
         Colour map of numbers.
     label : str or None, default=None
-        What colours stand for.
+        What colours stand for; ``None`` takes the name of a pandas Series.
     title : str or None, default=None
         Title of the figure.
 
@@ -99,7 +99,9 @@ def compare(
             ax.set_xlabel("")
     if coloring is not None:
         _share_limits(drawn)
-        draw_key(axes[0].figure, coloring, drawn[0], axes, label)
+        draw_key(
+            axes[0].figure, coloring, drawn[0], axes, name_of(color) if label is None else label
+        )
     if title is not None:
         axes[0].figure.suptitle(title)
     return axes

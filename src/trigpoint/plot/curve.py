@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint.checks import check_positive
-from trigpoint.plot.axes import make_axes
+from trigpoint.landmarks import LandmarkCurve
+from trigpoint.plot.axes import described, make_axes
 from trigpoint.plot.colors import OKABE_ITO
 
 # Errors below this are rounding.
@@ -53,6 +54,10 @@ def landmark_curve(
     """
     from matplotlib.ticker import LogLocator
 
+    if not isinstance(curve, LandmarkCurve):
+        raise TypeError(
+            f"{described('curve', curve)} is no curve: pass what trigpoint.landmark_curve returns"
+        )
     if ax is None:
         ax = make_axes(ax)
         ax.set_prop_cycle(color=OKABE_ITO)
@@ -88,16 +93,19 @@ def _mark_needed(ax: Any, needed: int, tolerance: float, color: Any) -> None:
         gid=_LABEL,
         bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},
     )
-    _place_labels([text for text in ax.texts if text.get_gid() == _LABEL])
+    _place_labels(ax, [text for text in ax.texts if text.get_gid() == _LABEL])
 
 
-def _place_labels(labels: list[Any]) -> None:
-    """Keep the labels of several curves apart.
+def _place_labels(ax: Any, labels: list[Any]) -> None:
+    """Write the labels of several curves where no curve is, one above the other.
 
-    Curves fall from the upper left to the lower right, so there is room to the upper right of the
-    last mark; the labels of earlier ones go to the lower left, each in a row of its own.
+    Curves fall from the upper left to the lower right: to the upper right of the last mark there is
+    none. Colours say which curve a label belongs to.
     """
-    last, *earlier = sorted(labels, key=lambda label: label.xy[0], reverse=True)
-    last.set(position=(6, 6), ha="left", va="bottom")
-    for row, label in enumerate(earlier):
-        label.set(position=(-6, -6 - 1.5 * row * label.get_fontsize()), ha="right", va="top")
+    from matplotlib.transforms import offset_copy
+
+    ordered = sorted(labels, key=lambda label: label.xy[0], reverse=True)
+    for row, label in enumerate(ordered):
+        up = 6 + 1.5 * row * label.get_fontsize()
+        label.anncoords = offset_copy(ax.transData, ax.figure, 6, up, units="points")
+        label.xyann = ordered[0].xy

@@ -8,13 +8,14 @@ from trigpoint.plot.axes import (
     check_estimator,
     check_plane,
     check_points,
+    described,
     extended_landmarks,
     is_estimator,
     label_coordinates,
     make_axes,
 )
 from trigpoint.plot.cloud import draw_cloud
-from trigpoint.plot.colors import Coloring, draw_key, read_coloring
+from trigpoint.plot.colors import Coloring, draw_key, name_of, read_coloring
 
 _WANTED = "coordinates, or a fitted estimator such as LaplacianEigenmaps"
 
@@ -55,11 +56,11 @@ def embedding(
     cmap : str, default="viridis"
         Colour map of numbers; the default is safe for the colour-blind.
     label : str or None, default=None
-        What colours stand for.
+        What colours stand for; ``None`` takes the name of a pandas Series.
     legend : bool or None, default=None
         Whether to say which colour is what. ``None`` does for classes, and for numbers if `label`
-        says what they are. A legend stands to the right of the axes: figures of your own should
-        have ``layout="constrained"`` to make room for it.
+        says what they are or some are missing. A legend stands to the right of the axes: figures of
+        your own should have ``layout="constrained"`` to make room for it.
     title : str or None, default=None
 
     Returns
@@ -88,6 +89,7 @@ def embedding(
     >>> ax.get_xlabel()
     'coordinate 1'
     """
+    label = name_of(color) if label is None else label
     points, coloring = read_embedding(coordinates, read_coloring(color, categories, cmap), plane)
     marks = None if landmarks is None else _marks(landmarks, coordinates, plane)
     ax = make_axes(ax)
@@ -96,7 +98,7 @@ def embedding(
         ax.scatter(*marks.T, s=6, c="white", edgecolors="black", linewidths=0.5)
     label_coordinates(ax, plane, title)
     if legend is None:
-        legend = coloring is not None and (coloring.names is not None or label is not None)
+        legend = label is not None or (coloring is not None and coloring.needs_key)
     if legend and coloring is not None:
         draw_key(ax, coloring, mappable, [ax], label)
     return ax
@@ -143,8 +145,8 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
     values = np.asarray(coordinates.embedding_ if is_estimator(coordinates) else coordinates)
     if marks.dtype.kind not in "iu" or not len(marks):
         raise TypeError(
-            f"landmarks={landmarks!r} is not understood: pass a 1-D array of row numbers, a 2-D "
-            "array of coordinates, or a fitted estimator"
+            f"{described('landmarks', landmarks)} is not understood: pass a 1-D array of row "
+            "numbers, a 2-D array of coordinates, or a fitted estimator"
         )
     if marks.min() < 0 or marks.max() >= len(values):
         raise ValueError(

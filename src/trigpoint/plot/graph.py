@@ -41,7 +41,8 @@ def graph(
     plane : (int, int), default=(0, 1)
         The columns to draw.
     max_edges : int, default=20000
-        Of more edges, the heaviest are drawn, and a note says so. Bridges are always drawn.
+        Of more edges, the heaviest are drawn, and a note below the axes says so: figures of your
+        own should have ``layout="constrained"`` to make room for it. Bridges are always drawn.
     ax : matplotlib Axes or None, default=None
         Where to draw; ``None`` makes a new figure.
     title : str or None, default=None
@@ -113,10 +114,13 @@ def _draw_edges(
         edges, weights = edges[-max_edges:], weights[-max_edges:]
         ax.annotate(
             f"the heaviest {max_edges:,} of {n_edges:,} edges",
-            (0.99, 0.01),
-            xycoords="axes fraction",
-            ha="right",
-            va="bottom",
+            # Below the name of the axis: anywhere inside, edges would run through it.
+            (0.5, 0),
+            xycoords=ax.xaxis.label,
+            xytext=(0, -2),
+            textcoords="offset points",
+            ha="center",
+            va="top",
             fontsize="small",
         )
     colors = np.empty((len(edges), 4))

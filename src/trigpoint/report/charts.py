@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 
 from trigpoint.landmarks import LandmarkCurve
-from trigpoint.report.spectra import Eigenvalues
+from trigpoint.plot.eigenvalues import Eigenvalues
 from trigpoint.report.wording import counted
 
 _WIDTH, _HEIGHT = 360, 240
@@ -15,6 +15,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 10, 24, 36
 
 # Errors below this are rounding.
 _LEAST_ERROR = 1e-8
+
+# Eigenvalues that all are above this share of the largest would look alike beside 0.
+_CROWDED = 0.8
 
 
 class _Axes:
@@ -40,8 +43,9 @@ def spectrum_chart(eigenvalues: Eigenvalues) -> str:
     """Eigenvalues in their order, those of the coordinates filled, and the widest gap."""
     values = eigenvalues.values
     low, high = min(0.0, float(values.min())), float(values.max())
-    if values.min() > high / 2:
-        # As those of a Markov matrix, which crowd below 1.
+    crowded = _CROWDED * high < values.min() < high
+    if crowded:
+        # As those of a Markov matrix, below 1.
         low = float(values.min()) - 0.05 * (high - float(values.min()))
     axes = _Axes((0.3, len(values) + 0.7), (low, high + 0.06 * (high - low or 1)), log=False)
     parts = []
@@ -50,7 +54,9 @@ def spectrum_chart(eigenvalues: Eigenvalues) -> str:
         parts += _marked(axes.x(eigenvalues.gap + 0.5), label)
     for place, (value, used) in enumerate(zip(values, eigenvalues.used, strict=True), start=1):
         x, y = axes.x(place), axes.y(value)
-        parts.append(_line("stem used" if used else "stem", x, axes.y(max(low, 0)), x, y))
+        if not crowded:
+            # Lengths are compared, so that they have to begin at 0.
+            parts.append(_line("stem used" if used else "stem", x, axes.y(0), x, y))
         parts.append(
             f'<circle class="{"used" if used else "free"}" cx="{x:.1f}" cy="{y:.1f}" r="3.4"/>'
         )

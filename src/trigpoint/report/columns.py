@@ -107,7 +107,7 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
     They come in the order that is given, else in the order in which people count: 2 before 10.
     """
     missing = np.array([is_missing(value) for value in values], dtype=bool)
-    texts = np.array([str(value) for value in values[~missing]], dtype=str)
+    texts = np.array([label_text(value) for value in values[~missing]], dtype=str)
     kinds, places, counts = np.unique(texts, return_inverse=True, return_counts=True)
     names = [str(kind) for kind in kinds]
     rank = {kind: place for place, kind in enumerate(order or sorted(names, key=_natural))}
@@ -124,6 +124,11 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
     codes = np.full(len(values), MISSING, dtype=np.uint16)
     codes[~missing] = new_places[places.reshape(-1)]
     return Column(name, codes, labels=tuple(labels), others=others)
+
+
+def label_text(value: Any) -> str:
+    """A label as it is read; bytes are those of a text."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _natural(text: str) -> tuple[Any, ...]:

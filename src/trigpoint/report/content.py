@@ -13,6 +13,8 @@ from trigpoint.extension import extend
 from trigpoint.inputs import points_to_transform
 from trigpoint.landmarks import LandmarkCurve, landmark_curve
 from trigpoint.landmarks.count import distinct_points
+from trigpoint.plot.eigenvalues import Eigenvalues, leading_eigenvalues
+from trigpoint.progress import Report, reporter
 from trigpoint.records import LandmarkGraph, Landmarks
 from trigpoint.report.columns import Column, number_column
 from trigpoint.report.density import DensityImage
@@ -22,7 +24,6 @@ from trigpoint.report.neighborhoods import (
     compare_neighborhoods,
     with_covariances,
 )
-from trigpoint.report.spectra import Eigenvalues, leading_eigenvalues
 from trigpoint.report.streaming import MOST_COORDINATES, Streamed, stream
 from trigpoint.report.suspects import JudgedEdges, judge_edges
 from trigpoint.report.wording import counted
@@ -125,7 +126,8 @@ def gather(
         raise ValueError("color has a value for each row of X, and X was not passed: pass both")
     n = None if source is None else source.shape[0]
     colors = {} if n is None else named_colors(color, n)
-    streamed = None if source is None else stream(estimator, source, shown, sample)
+    report = reporter(estimator.verbose, estimator.callback)
+    streamed = None if source is None else stream(estimator, source, shown, sample, report)
     n_threads = thread_count(estimator.n_jobs)
     known, origin = with_covariances(
         landmarks, None if streamed is None else streamed.points, n_threads
@@ -138,7 +140,7 @@ def gather(
         values = np.concatenate([streamed.columns, values])
     axes = [f"coordinate {j + 1}" for j in range(own.shape[1])]
     if own.shape[1] == 1:
-        own = np.column_stack([own, _spread(len(own))])
+        own = np.column_stack([own, _spread(landmarks, streamed)])
         axes.append("(spread out)")
     return Content(
         title=title or _title(estimator, n),
@@ -158,12 +160,12 @@ def gather(
         edges=None if graph is None else judge_edges(graph, known),
         covariances=origin,
         eigenvalues=leading_eigenvalues(estimator),
-        curve=_curve(streamed, len(landmarks.points)) if curve else None,
+        curve=_curve(streamed, len(landmarks.points), report) if curve else None,
         curve_wanted=curve,
-        neighborhoods=compare_neighborhoods(estimator, known, neighborhoods, n_threads),
+        neighborhoods=compare_neighborhoods(estimator, known, neighborhoods, n_threads, report),
         covering_radius=None if streamed is None else streamed.covering_radius,
         cell_sizes=None if streamed is None else streamed.cell_sizes,
-        parameters={name: _short(value) for name, value in estimator.get_params(False).items()},
+        parameters={name: _short(value) for name, value in estimator._fitted_with.items()},
         seconds=_seconds(estimator, streamed),
         versions=_versions(),
     )
@@ -207,9 +209,17 @@ def _numbers(names: list[str], values: np.ndarray) -> list[Column]:
     return [number_column(name, values[:, j]) for j, name in enumerate(names)]
 
 
-def _spread(count: int) -> np.ndarray:
-    """A second axis for what has one: evenly filled, so that points do not hide each other."""
-    return np.arange(count) * (np.sqrt(5) - 1) / 2 % 1
+def _spread(landmarks: Landmarks, streamed: Streamed | None) -> np.ndarray:
+    """A second axis for what has one: evenly filled, so that points do not hide each other.
+
+    A row has its place on it, so that a landmark lies where the point does that it was.
+    """
+    rows = landmarks.indices
+    if rows is None:
+        rows = np.arange(len(landmarks.points))
+    if streamed is not None:
+        rows = np.concatenate([streamed.rows, rows])
+    return rows * (np.sqrt(5) - 1) / 2 % 1
 
 
 def _derived(streamed: Streamed | None) -> list[Column]:
@@ -224,7 +234,7 @@ def _sampled(colors: dict[str, Given], streamed: Streamed | None) -> list[Column
     return [color_column(name, given.take(streamed.rows)) for name, given in colors.items()]
 
 
-def _curve(streamed: Streamed | None, k: int) -> LandmarkCurve | None:
+def _curve(streamed: Streamed | None, k: int, report: Report) -> LandmarkCurve | None:
     """Error curve at a part of the sample, through the number of landmarks if it reaches it."""
     if streamed is None:
         return None
@@ -234,10 +244,11 @@ def _curve(streamed: Streamed | None, k: int) -> LandmarkCurve | None:
     last = distinct_points(points, most) if most >= _CURVE_FEWEST else 0
     if last < _CURVE_FEWEST:
         return None
-    numbers = np.geomspace(_CURVE_FEWEST, last, _CURVE_NUMBERS).round().astype(int).tolist()
+    numbers = set(np.geomspace(_CURVE_FEWEST, last, _CURVE_NUMBERS).round().astype(int).tolist())
     if k < last:
-        numbers.append(k)
-    return landmark_curve(points, sorted(set(numbers)), random_state=0)
+        numbers.add(k)
+    report("landmark curve", 0, len(numbers))
+    return landmark_curve(points, sorted(numbers), random_state=0, callback=report)
 
 
 def _seconds(estimator: Any, streamed: Streamed | None) -> dict[str, float]:

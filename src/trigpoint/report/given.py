@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from trigpoint.report.columns import (
     date_column,
     is_missing,
     label_column,
+    label_text,
     number_column,
 )
 
@@ -66,7 +67,7 @@ def named_colors(color: Any, n_points: int) -> dict[str, Given]:
 
 
 def color_column(name: str, given: Given) -> Column:
-    """Values of the sampled points as a column; few whole numbers count as labels."""
+    """Values of the sampled points as a column; whole numbers of few kinds count as labels."""
     if given.order is not None:
         return label_column(name, given.values, given.order)
     values = _with_gaps(given.values)
@@ -115,7 +116,7 @@ def _read(values: Any) -> Given:
 
 
 def _read_categories(codes: np.ndarray, dtype: Any) -> Given:
-    names = [str(name) for name in dtype.categories]
+    names = [label_text(name) for name in dtype.categories]
     # Missing ones have the code -1.
     values = np.array([*names, None], dtype=object)[codes]
     # Sorted is how pandas puts categories that nobody has put in order, 10 before 2.
@@ -124,7 +125,12 @@ def _read_categories(codes: np.ndarray, dtype: Any) -> Given:
 
 
 def _with_gaps(values: np.ndarray) -> np.ndarray:
-    """Objects that all are numbers, or dates, or missing, as such; others as they are."""
+    """Objects that all are numbers, or dates, or missing, as such; others as they are.
+
+    Whole numbers of few kinds stay objects, which become labels, as they would without gaps.
+    """
+    if values.dtype.kind == "f":
+        return _few_whole(values)
     if values.dtype.kind != "O":
         return values
     missing = np.array([is_missing(value) for value in values], dtype=bool)
@@ -132,9 +138,12 @@ def _with_gaps(values: np.ndarray) -> np.ndarray:
     if not kinds:
         return values
     if all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
+        whole = all(issubclass(kind, Integral) for kind in kinds)
+        if whole and len(set(values[~missing])) <= MOST_LABELS:
+            return values
         numbers = np.full(len(values), np.nan)
         numbers[~missing] = values[~missing].astype(np.float64)
-        return numbers
+        return _few_whole(numbers)
     if all(issubclass(kind, date | np.datetime64) for kind in kinds):
         dates = np.full(len(values), "NaT", dtype="datetime64[us]")
         dates[~missing] = [_without_zone(value) for value in values[~missing]]
@@ -144,3 +153,19 @@ def _with_gaps(values: np.ndarray) -> np.ndarray:
 
 def _without_zone(value: Any) -> Any:
     return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) else value
+
+
+def _few_whole(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers of few kinds with gaps as objects; other numbers as they are.
+
+    Tables keep whole numbers as floating ones as soon as one is missing.
+    """
+    missing = np.isnan(numbers)
+    known = numbers[~missing]
+    if not (missing.any() and np.isfinite(known).all() and (known == np.rint(known)).all()):
+        return numbers
+    if not 0 < len(np.unique(known)) <= MOST_LABELS:
+        return numbers
+    labels = np.full(len(numbers), None, dtype=object)
+    labels[~missing] = [int(number) for number in known]
+    return labels

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from trigpoint.landmarks.efficient import resolve_n_neighbors
 from trigpoint.manifold import Isomap
 from trigpoint.manifold.base import GraphEmbedding, Run
 from trigpoint.neighbors import neighbor_index
-from trigpoint.progress import reporter
+from trigpoint.progress import Report, reporter
 from trigpoint.records import Landmarks
 from trigpoint.report.suspects import JudgedEdges, judge_edges
 from trigpoint.report.wording import counted
@@ -73,7 +74,11 @@ def with_covariances(
 
 
 def compare_neighborhoods(
-    estimator: Any, landmarks: Landmarks, numbers: Sequence[int] | None, n_threads: int
+    estimator: Any,
+    landmarks: Landmarks,
+    numbers: Sequence[int] | None,
+    n_threads: int,
+    report: Report,
 ) -> Neighborhoods:
     """Embed the landmarks of an estimator from neighbourhoods of several numbers and metrics.
 
@@ -87,6 +92,8 @@ def compare_neighborhoods(
         Numbers of neighbours; those that are too large for the landmarks are left out. ``None``
         compares nothing.
     n_threads : int
+    report : callable
+        Told how many of the embeddings are done.
     """
     k = len(landmarks.points)
     asked = [] if numbers is None else numbers
@@ -108,12 +115,14 @@ def compare_neighborhoods(
     if len(fitting) < len(wanted):
         notes.append(f"Numbers of neighbours that {k} landmarks do not have are left out.")
     embeddings = []
-    for metric in metrics:
-        for number in fitting:
-            try:
-                embeddings.append(_embedded(estimator, landmarks, metric, number, n_threads))
-            except (ValueError, np.linalg.LinAlgError) as error:
-                notes.append(f"{metric.capitalize()}, {counted(number, 'neighbour')}: {error}.")
+    combinations = list(product(metrics, fitting))
+    report("neighbourhoods", 0, len(combinations))
+    for done, (metric, number) in enumerate(combinations, start=1):
+        try:
+            embeddings.append(_embedded(estimator, landmarks, metric, number, n_threads))
+        except (ValueError, np.linalg.LinAlgError) as error:
+            notes.append(f"{metric.capitalize()}, {counted(number, 'neighbour')}: {error}.")
+        report("neighbourhoods", done, len(combinations))
     return Neighborhoods(embeddings, notes)
 
 

@@ -27,6 +27,7 @@ _SCRIPTS = (
     "crowding.js",
     "panel.js",
     "gestures.js",
+    "selection.js",
     "neighborhoods.js",
     "page.js",
 )
@@ -37,6 +38,11 @@ _COMPARED_EDGES = (10_000, 6_000)
 
 # Distances mean something in these embeddings, so that both axes have one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA")
+
+_NO_PROOF = (
+    "Odd edges are told by comparison with the median one, and do not stand out where most are "
+    "shortcuts: that none is suspected is no proof that there is none."
+)
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
@@ -207,15 +213,19 @@ def _fit_seconds(content: Content) -> float:
 def _graph_note(content: Content) -> str:
     if content.edges is None:
         return "This method compares all landmarks and has no graph."
+    apart = (
+        "its ends have no neighbour in common, while those of the median edge have three or more"
+    )
     if not content.covariances:
         return (
-            "There are no local covariances, so an edge is suspected only where its ends have no "
-            "neighbour in common."
+            "There are no local covariances, so that an edge is suspected of being a shortcut in "
+            f"one case only: {apart}. {_NO_PROOF}"
         )
     return (
-        "An edge is suspected of being a shortcut when its Bhattacharyya distance is more than "
-        "three times the median edge's, also for its length, or its ends have no neighbour in "
-        f"common. Covariances: {content.covariances}."
+        "An edge is suspected of being a shortcut in either of two cases. It is far, and not only "
+        "for being long: its Bhattacharyya distance is more than three times the median edge's, "
+        "and still is when both are divided by what the distance would be along the direction in "
+        f"which the points vary most. Or {apart}. {_NO_PROOF} Covariances: {content.covariances}."
     )
 
 
@@ -224,7 +234,7 @@ def _neighborhoods(content: Content) -> str:
     found = content.neighborhoods
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
     if found.embeddings:
-        return _filled(_asset("neighborhoods.html"), {"notes": notes})
+        return _filled(_asset("neighborhoods.html"), {"notes": notes, "no_proof": _NO_PROOF})
     return f"<section><h2>Neighbourhoods</h2>{notes}</section>" if notes else ""
 
 

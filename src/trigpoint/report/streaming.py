@@ -11,7 +11,7 @@ from trigpoint.extension import extend
 from trigpoint.files import PointSource
 from trigpoint.inputs import checked_blocks
 from trigpoint.metrics.search import nearest
-from trigpoint.progress import reporter
+from trigpoint.progress import Report
 from trigpoint.report.density import DensityImage, GrowingGrid, grid_size
 from trigpoint.threads import thread_count
 
@@ -61,7 +61,9 @@ class Streamed:
     transform_seconds: float
 
 
-def stream(estimator: Any, source: PointSource, columns: np.ndarray, sample: int) -> Streamed:
+def stream(
+    estimator: Any, source: PointSource, columns: np.ndarray, sample: int, report: Report
+) -> Streamed:
     """Transform all points block by block, and keep what the page shows of them.
 
     Parameters
@@ -73,6 +75,8 @@ def stream(estimator: Any, source: PointSource, columns: np.ndarray, sample: int
         Columns to keep of the sampled points.
     sample : int
         Size of the sample.
+    report : callable
+        Told how many points are done.
     """
     n = source.shape[0]
     rng = np.random.default_rng(0)
@@ -83,7 +87,6 @@ def stream(estimator: Any, source: PointSource, columns: np.ndarray, sample: int
     landmarks = estimator.landmarks_
     radius, cell_sizes = 0.0, np.zeros(len(landmarks), dtype=np.int64)
     n_threads, seconds = thread_count(estimator.n_jobs), 0.0
-    report = reporter(estimator.verbose, estimator.callback)
     for block in checked_blocks(source, report, "report"):
         start = time.perf_counter()
         coordinates = extend(estimator._extension, block, n_threads)

@@ -42,9 +42,10 @@ def write_report(
         are shown.
     color : array-like of shape (n,) or (n, 1), dict or DataFrame; or None, default=None
         Values, numbers, dates or labels, to colour the points by, beside the columns of `X`;
-        several by name. Whole numbers of at most 14 kinds count as labels. Labels come in the
-        order of a pandas Categorical, else with 2 before 10; of more than 14 kinds the 13 most
-        frequent have a colour of their own.
+        several by name. Whole numbers of at most 14 kinds count as labels; floating ones do if they
+        are whole and some are missing, as tables make them of whole ones. Labels come in the order
+        of a pandas Categorical, else with 2 before 10; of more than 14 kinds the 13 most frequent
+        have a colour of their own.
     title : str or None, default=None
         Title of the page.
     sample : int, default=40000

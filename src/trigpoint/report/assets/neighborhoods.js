@@ -98,7 +98,7 @@ class Comparison {
     const caption = document.createElement("span");
     const name = document.createElement("b");
     name.textContent = `${METRIC_NAMES[one.metric]} ${one.neighbors}`;
-    caption.append(name, `${plural(one.graph.shortcuts, "shortcut")}\n${plural(one.graph.bridges, "bridge")}`);
+    caption.append(name, `${grouped(one.graph.shortcuts)} suspected\n${plural(one.graph.bridges, "bridge")}`);
     button.append(canvas, caption);
     button.addEventListener("click", () => this.choose(place));
     byId("thumbnails").append(button);

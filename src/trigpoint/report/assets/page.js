@@ -132,7 +132,10 @@ function readStyle() {
 function setTheme(theme) {
   state.theme = theme;
   document.documentElement.dataset.theme = theme;
-  byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
+  // The button names what pressing it does.
+  const other = theme === "dark" ? "Light" : "Dark";
+  byId("theme").querySelector("span").textContent = other;
+  byId("theme").setAttribute("aria-label", `${other} colours`);
   readStyle();
   setColor(state.color);
   if (comparison) comparison.recolor(theme);
@@ -160,7 +163,10 @@ function missingLegend({ kind }) {
   if (kind !== "column" || !look.members[look.members.length - 1].length) return [];
   const dot = document.createElement("i");
   dot.style.background = css(NO_VALUE[state.theme]);
-  return [dot, "missing"];
+  const both = document.createElement("span");
+  both.className = "missing";
+  both.append(dot, "missing");
+  return [both];
 }
 
 function densityLegend() {
@@ -170,7 +176,12 @@ function densityLegend() {
 }
 
 function numberLegend(column) {
-  return rampLegend(column.colorRange.map((end) => numberText(column, end)), VIRIDIS);
+  // Of a column without any number there is nothing to tell but that.
+  if (look.members[BINS].length === facts.sampled) return [];
+  const [low, high] = column.colorRange;
+  // Colours end where the outermost numbers begin: see columns.py.
+  const ends = [[column.range[0] < low, "≤", low], [high < column.range[1], "≥", high]];
+  return rampLegend(ends.map(([cut, sign, end]) => (cut ? `${sign}\u00a0` : "") + numberText(column, end)), VIRIDIS);
 }
 
 function rampLegend([low, high], stops) {
@@ -205,6 +216,8 @@ function select(points, add = false) {
   look.selectedPoints = Uint32Array.from(marks).sort();
   look.count = look.selectedPoints.length;
   byId("clear").disabled = look.count === 0;
+  for (const id of ["copy-rows", "save-rows"]) byId(id).disabled = look.count === 0;
+  byId("taken").textContent = "";
   byId("selected").textContent = selectionText();
   redrawAll();
 }
@@ -214,7 +227,22 @@ function selectionText() {
   if (facts.points === null) return `${plural(look.count, "landmark")} selected`;
   if (facts.points === facts.sampled) return `${plural(look.count, "point")} selected`;
   const all = (look.count / facts.sampled) * facts.points;
-  return `${plural(look.count, "sampled point")} selected, about ${grouped(Number(all.toPrecision(3)))} of all`;
+  const about = `about ${grouped(Number(all.toPrecision(3)))} of all ${grouped(facts.points)}`;
+  return `${grouped(look.count)} of the ${grouped(facts.sampled)} points on this page selected, ${about}`;
+}
+
+async function copyRows() {
+  const rows = selectedRows(look.selectedPoints);
+  const done = await copied(rows.join(", "));
+  byId("taken").textContent = done ? `${plural(rows.length, "row")} copied` : "Copying was refused: save the rows instead";
+}
+
+function saveRows() {
+  const axes = state.three ? [0, 1, 2] : state.axes;
+  // The height that a single coordinate is spread over means nothing.
+  const shown = axes.filter((axis) => axis < facts.components).map((axis) => facts.coordinates[axis]);
+  save(tableOf(look.selectedPoints, shown), "selected-rows.csv");
+  byId("taken").textContent = `${plural(look.count, "row")} saved`;
 }
 
 function hover(panel, point, x, y) {
@@ -375,6 +403,10 @@ function connectControls() {
   byId("three").addEventListener("change", (event) => setThree(event.target.checked));
   byId("select-view").addEventListener("click", selectView);
   byId("clear").addEventListener("click", () => select([]));
+  byId("copy-rows").addEventListener("click", copyRows);
+  byId("save-rows").addEventListener("click", saveRows);
+  // Landmarks that were given as points are rows of nothing.
+  for (const id of ["copy-rows", "save-rows"]) byId(id).hidden = facts.rows === null;
   byId("theme").addEventListener("click", () => setTheme(state.theme === "dark" ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
     setTheme(event.matches ? "dark" : "light"));
@@ -387,7 +419,8 @@ function landmarksHide() {
 
 function shownText() {
   if (facts.points === null) return "No points were passed: the landmarks alone are shown.";
-  const off = state.showLandmarks ? "" : " The landmarks are off at first: they would hide the colours.";
+  const hidden = choices[state.color].kind === "plain" && !facts.images.length ? "points" : "colours";
+  const off = state.showLandmarks ? "" : ` The landmarks are off at first: they would hide the ${hidden}.`;
   if (facts.points === 1) return `The one point is shown.${off}`;
   if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.${off}`;
   const { outside = 0 } = facts.images[0] || {};

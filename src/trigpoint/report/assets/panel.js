@@ -291,14 +291,14 @@ class Panel {
     };
     context.fillStyle = this.look.style.soft;
     context.textAlign = "center";
-    for (const tick of niceTicks(valueX(0), valueX(view.width), view.width / 110)) {
-      const x = view.x(tick);
-      if (x > 40 && x < view.width - 24) write(short(tick), x, view.height - 8);
+    // Between where the numbers of either axis, the names and the buttons leave room.
+    const [left, right, top, bottom] = [40, view.width - 24, 34, view.height - 26];
+    for (const tick of niceTicks(valueX(left), valueX(right), tickCount(right - left, 110))) {
+      write(short(tick), view.x(tick), view.height - 8);
     }
     context.textAlign = "left";
-    for (const tick of niceTicks(valueY(view.height), valueY(0), view.height / 80)) {
-      const y = view.y(tick);
-      if (y > 34 && y < view.height - 26) write(short(tick), 7, y + 4);
+    for (const tick of niceTicks(valueY(bottom), valueY(top), tickCount(bottom - top, 80))) {
+      write(short(tick), 7, view.y(tick) + 4);
     }
     context.fillStyle = this.look.style.ink;
     // The buttons are beside the one, nothing is beside the other.

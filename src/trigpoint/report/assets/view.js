@@ -66,6 +66,12 @@ class View {
   }
 }
 
+// About how many ticks an axis takes. Steps are rounded up, to at most two and a half times what was
+// asked for: of five, two are left, so that a scale can be read.
+function tickCount(length, apart) {
+  return Math.max(5, length / apart);
+}
+
 // Round values, a few of them, between the ends of an axis.
 function niceTicks(low, high, count) {
   const rough = (high - low) / count;

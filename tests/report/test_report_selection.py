@@ -1,0 +1,98 @@
+"""The page in a browser: a selection leaves it as rows."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+
+
+@pytest.fixture
+def page(open_page):
+    """The page in a wide window, in which some points are selected by a press of a key."""
+    page = open_page()
+    page.locator("#legend button").last.press("Enter")
+    return page
+
+
+def selected_rows(page):
+    """Rows of the selected points, as the page was given them."""
+    sampled = np.sort(np.random.default_rng(0).choice(3000, 2000, replace=False))
+    return sampled[page.evaluate("trigpoint.selectedPoints()")].tolist()
+
+
+def saved(page):
+    """What pressing the button downloads: the name of the file, and its lines."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save rows").press("Enter")
+    with open(download.value.path(), encoding="utf-8") as file:
+        return download.value.suggested_filename, list(csv.reader(file))
+
+
+def test_rows_are_saved_with_the_coordinates_that_are_shown(page, fitted, roll):
+    page.get_by_label("Coordinate up").select_option(label="coordinate 3")
+    name, (head, *lines) = saved(page)
+    assert name == "selected-rows.csv"
+    assert head == ["row", "coordinate 1", "coordinate 3"]
+    assert [int(line[0]) for line in lines] == selected_rows(page)
+    assert 500 < len(lines) < 1500
+    Y = fitted.transform(roll[0])[selected_rows(page)][:, [0, 2]]
+    found = np.array([line[1:] for line in lines], dtype=float)
+    np.testing.assert_allclose(found, Y, atol=1e-4 * np.ptp(Y, axis=0).max())
+    assert page.locator("#taken").inner_text() == f"{len(lines):,} rows saved"
+
+
+def test_rows_are_copied(page):
+    page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard',"
+        " { value: { writeText: async (text) => { window.copiedText = text; } } })"
+    )
+    page.get_by_role("button", name="Copy rows").press("Enter")
+    page.wait_for_function("document.getElementById('taken').textContent")
+    rows = selected_rows(page)
+    assert page.evaluate("window.copiedText") == ", ".join(map(str, rows))
+    assert page.locator("#taken").inner_text() == f"{len(rows):,} rows copied"
+
+
+@pytest.mark.parametrize("clipboard", ["undefined", "{ writeText: () => Promise.reject() }"])
+def test_rows_are_copied_without_a_clipboard_that_can_be_used(page, clipboard):
+    page.evaluate(
+        f"Object.defineProperty(navigator, 'clipboard', {{ value: {clipboard} }});"
+        "document.addEventListener('copy', (event) => { window.copiedText = event.target.value; })"
+    )
+    button = page.get_by_role("button", name="Copy rows")
+    button.press("Enter")
+    page.wait_for_function("document.getElementById('taken').textContent")
+    assert page.evaluate("window.copiedText") == ", ".join(map(str, selected_rows(page)))
+    assert page.evaluate("document.activeElement.id") == "copy-rows"
+    assert page.locator("textarea").count() == 0
+    page.evaluate("document.execCommand = () => false")
+    button.press("Enter")
+    page.wait_for_function("document.getElementById('taken').textContent.includes('refused')")
+
+
+def test_without_a_selection_there_is_nothing_to_take(page):
+    page.get_by_role("button", name="Clear selection").press("Enter")
+    for name in ("Copy rows", "Save rows"):
+        assert page.get_by_role("button", name=name).is_disabled()
+    assert page.locator("#taken").inner_text() == ""
+
+
+def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_path):
+    emb = tp.LaplacianEigenmaps(1, landmarks=40, random_state=0).fit(roll[0])
+    path = emb.report(tmp_path / "a.html", roll[0][:5], curve=False, neighborhoods=None)
+    page = open_page(path)
+    page.get_by_role("button", name="Select what is in view").click()
+    _, lines = saved(page)
+    assert lines[0] == ["row", "coordinate 1"]
+    assert [line[0] for line in lines[1:]] == ["0", "1", "2", "3", "4"]
+
+
+def test_landmarks_that_are_rows_of_nothing_are_not_offered_as_such(open_page, roll, tmp_path):
+    given = tp.LaplacianEigenmaps(landmarks=roll[0][:40] + 0.01, graph="euclidean").fit(roll[0])
+    page = open_page(given.report(tmp_path / "a.html", neighborhoods=None))
+    page.get_by_role("button", name="Select what is in view").click()
+    assert page.locator("#selected").inner_text() == "40 landmarks selected"
+    for name in ("Copy rows", "Save rows"):
+        assert page.get_by_role("button", name=name).count() == 0
