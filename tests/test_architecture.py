@@ -24,7 +24,7 @@ LAYERS = [
     {"neighbors", "kernels", "inputs"},
     {"files"},
     {"points", "records", "memory", "threads"},
-    {"checks", "warn", "progress", "compiled"},
+    {"checks", "warn", "progress", "wording", "labels", "compiled"},
 ]
 
 

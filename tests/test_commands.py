@@ -298,7 +298,37 @@ def test_colours_beside_the_cells(folder, colors):
 def test_a_coloured_page_is_written(folder):
     arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color", "name,up"]
     assert run("embed", "roll.csv", "--columns", "east,north,up", *arguments) == 0
-    assert "point" in (folder / "page.html").read_text()
+    text = (folder / "page.html").read_text()
+    assert '"name":"name"' in text
+    assert '"labels":["point"]' in text
+
+
+def test_a_column_comes_before_a_file_of_its_name(folder, colors):
+    (folder / "name").mkdir()
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color", "name"]
+    assert run("embed", "roll.csv", "--columns", "east,north,up", *arguments) == 0
+    assert colors["name"][0] == "point"
+
+
+def test_colours_are_not_written_over(folder, capsys):
+    np.save("labels.npy", np.zeros(2000))
+    arguments = ["-o", "labels.npy", "--report", "page.html", "--color", "labels.npy", "--force"]
+    assert run("embed", "roll.npy", *arguments) == FAILED
+    assert "labels.npy is being read" in said(capsys)
+
+
+def test_labels_may_be_a_column_beside_the_points(folder, capsys):
+    options = "--columns", "east,north,up"
+    assert run("embed", "roll.csv", *options, "-o", "Y.npy", "-k", "60", "--save", "m.trig") == 0
+    capsys.readouterr()
+    assert run("evaluate", "m.trig", "roll.csv", "--labels", "name", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["nearest_neighbor_accuracy"] == 1.0
+
+
+def test_info_of_a_gap_in_the_first_row(folder, capsys):
+    (folder / "gap.csv").write_text("a,b\n1,\n2,3\n4,5\n")
+    assert main(["info", "gap.csv", "--json"]) == 0
+    assert "empty in its first row" in json.loads(capsys.readouterr().out)["problem"]
 
 
 def test_the_time_is_that_of_all_that_was_written(folder, colors, capsys):
@@ -509,7 +539,7 @@ REFUSED = {
         "m.trig is being read",
     ),
     "a folder": (["embed", "roll.npy", "-o", "."], ". is a folder"),
-    "no labels": (["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"], "no file none.npy"),
+    "no labels": (["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"], "none.npy is no file"),
     "empty labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "empty.npy"],
         "empty.npy holds no array of numbers, text or dates",
@@ -533,7 +563,7 @@ REFUSED = {
     ),
     "no such colour": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "height"],
-        "--color height is no file, and roll.npy has no columns to colour by: give .npy",
+        "--color height is no file, and roll.npy has no columns beside the points: give .npy",
     ),
     "colours of others": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "few.npy"],

@@ -74,6 +74,14 @@ def test_what_is_set_after_the_fit_is_not_saved(roll, tmp_path):
     np.testing.assert_array_equal(again.transform(X), before)
 
 
+def test_nor_is_what_is_set_of_its_parts(roll, tmp_path):
+    emb = tp.Isomap(landmarks=tp.Uniform(50), graph=tp.KNNGraph(10), random_state=0)
+    emb.fit(roll[0][:500]).set_params(landmarks__n_landmarks=5, graph__n_neighbors=3)
+    emb.save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    assert (again.landmarks.n_landmarks, again.graph.n_neighbors) == (50, 10)
+
+
 def test_a_sampler_with_a_callback_is_saved_as_a_sampler(roll, tmp_path):
     sampler = tp.EfficientDPP(50, callback=lambda *_: None)
     tp.Isomap(landmarks=sampler, random_state=0).fit(roll[0][:500]).save(tmp_path / "model.trig")

@@ -204,7 +204,12 @@ def extended_blocks(
     for block in blocks:
         n_points += len(block)
         yield extend(extension, block, n_threads, far=far)
-    if n_far := sum(far):
+    warn_of_far(sum(far), n_points)
+
+
+def warn_of_far(n_far: int, n_points: int) -> None:
+    """Warn of points that are far from all landmarks, if there are any."""
+    if n_far:
         warn_user(
             f"{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
             "landmark, and their coordinates tell little: check the units and the order of the "

@@ -1,5 +1,7 @@
 """One column of a file, whatever it holds."""
 
+import gzip
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -137,3 +139,21 @@ def test_refused_in_our_own_words(folder):
         with pytest.raises(ValueError, match="holds no array of numbers, text or dates") as refused:
             read_values(name)
         assert "pickle" not in str(refused.value)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,kind,kind\n1,a,b\n2,c,d\n")
+    with pytest.raises(ValueError, match="'kind'"):
+        read_values(f"{path}::kind")
+
+
+def test_damaged_compression_is_no_traceback(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    with gzip.open(path, "wt") as file:
+        file.write("x,kind\n" + "1,a\n" * 5000)
+    data = bytearray(path.read_bytes())
+    data[20:30] = b"\xff" * 10
+    path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match="cannot be read as text"):
+        read_values(f"{path}::kind")

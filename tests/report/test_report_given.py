@@ -154,3 +154,13 @@ def test_columns_of_the_same_name_are_refused():
     frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
     with pytest.raises(ValueError, match="columns of the same name among a, a: rename them"):
         named_colors(frame, 3)
+
+
+def test_masked_dates_are_dates():
+    days = np.ma.array(
+        np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[ns]"),
+        mask=[False, True, False],
+    )
+    column = color_column("day", named_colors(days, 3)["colour"])
+    assert column.unit == "day"
+    assert (column.codes == MISSING).tolist() == [False, True, False]

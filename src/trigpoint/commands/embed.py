@@ -2,20 +2,22 @@
 
 import argparse
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 from trigpoint.commands import common
-from trigpoint.commands.colors import read_colors
+from trigpoint.commands.columns import read_colors, value_place
 from trigpoint.commands.common import CommandError, Interrupted, Result, UsageError
-from trigpoint.commands.wording import counted
+from trigpoint.extension import FarPointsWarning
 from trigpoint.files import PointSource, open_writer
-from trigpoint.files.values import FORMATS
+from trigpoint.files.values import FORMATS, split_place
 from trigpoint.forecasting import forecast_bytes
 from trigpoint.graph import DEFAULT_NEIGHBORS
 from trigpoint.landmarks import EfficientDPP
 from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
 from trigpoint.memory import available_memory
+from trigpoint.wording import counted
 
 METHODS: dict[str, Any] = {
     "laplacian": LaplacianEigenmaps,
@@ -92,9 +94,11 @@ def run(options: argparse.Namespace) -> Result:
     check_choices(options)
     points = common.open_points(options)
     # Refused now rather than after an hour.
-    common.check_outputs(options, [points], options.output, options.save, options.report)
+    places = {text: value_place(text, points, "--color") for text in options.color or ()}
+    read: list[PointSource | Path] = [points, *(split_place(place)[0] for place in places.values())]
+    common.check_outputs(options, read, options.output, options.save, options.report)
     open_writer(options.output, 1, 1)
-    color = read_colors(options.color, points) if options.color else None
+    color = read_colors(places, points) or None
     k = common.n_landmarks(options, points)
     estimator = make_estimator(options, k)
     check_memory(points, k, options.jobs)
@@ -109,7 +113,10 @@ def run(options: argparse.Namespace) -> Result:
             estimator.save(options.save)
             written.append(options.save)
         if options.report is not None:
-            estimator.report(options.report, points, color=color)
+            with warnings.catch_warnings():
+                # Said of the same points a moment ago.
+                warnings.simplefilter("ignore", FarPointsWarning)
+                estimator.report(options.report, points, color=color)
             written.append(options.report)
     except KeyboardInterrupt:
         raise Interrupted(written) from None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint.commands import common
+from trigpoint.commands.columns import value_place
 from trigpoint.commands.common import CommandError, Result
 from trigpoint.files import PointSource, read_points
 from trigpoint.files.source import picked_rows
@@ -58,7 +59,9 @@ def run(options: argparse.Namespace) -> Result:
     model = load(options.model)
     points = common.open_points(options, model)
     n = points.shape[0]
-    labels = None if options.labels is None else _labels(options.labels, n)
+    labels = None
+    if options.labels is not None:
+        labels = _labels(value_place(options.labels, points, "--labels"), n)
     rng = np.random.default_rng(options.seed)
     rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
     X = picked_rows(points.blocks(_BLOCK_ROWS), rows)

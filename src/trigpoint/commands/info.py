@@ -8,7 +8,7 @@ from typing import Any
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
 from trigpoint.commands.inspection import Inspection, inspect
-from trigpoint.commands.wording import columns_option, counted, in_options
+from trigpoint.commands.wording import columns_option, in_options
 from trigpoint.files import DamagedFileError, PointSource, read_points
 from trigpoint.files.kinds import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint.files.tensors import is_tensor_file
@@ -16,6 +16,7 @@ from trigpoint.forecasting import forecast
 from trigpoint.graph import DEFAULT_NEIGHBORS
 from trigpoint.manifold import load
 from trigpoint.memory import available_memory
+from trigpoint.wording import counted
 
 _NAMES_SHOWN = 12
 
@@ -63,10 +64,25 @@ def run(options: argparse.Namespace) -> Result:
     whole_table = options.columns is None and path.exists() and is_table(path)
     columns = table_columns(path) if whole_table else []
     if {column.kind for column in columns} <= {"number", "row label"}:
-        values, shown = _points(common.open_points(options), options.check)
+        values, shown = _numbers(options, whole_table)
     else:
         values, shown = _mixed_table(options, columns)
     return Result(f"{values['name']}\n{common.listing(shown)}", values)
+
+
+def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
+    """Of points, or of a table of nothing but numbers."""
+    try:
+        points = common.open_points(options)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        # A table may have a gap where it is opened, in its first row.
+        if not whole_table:
+            raise
+        problem = in_options(str(error))
+        return {"name": options.input, "problem": problem}, {"problem": problem}
+    return _points(points, options.check)
 
 
 def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) -> _Found:
@@ -181,14 +197,9 @@ def _some(columns: Sequence[int], names: Sequence[str] | None) -> str:
 def _model(options: argparse.Namespace) -> Result:
     model = load(options.input)
     k, d = model.landmarks_.shape
-    given = {
-        name: value
-        for name, value in model.get_params(deep=False).items()
-        if name not in ("verbose", "callback", "n_jobs")
-    }
     parameters = {
         name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
-        for name, value in given.items()
+        for name, value in model._fitted_with.items()
     }
     values: dict[str, Any] = {
         "name": options.input,

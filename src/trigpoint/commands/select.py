@@ -7,11 +7,11 @@ import numpy as np
 
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
-from trigpoint.commands.wording import counted
 from trigpoint.files import PointSource, open_writer, read_points
 from trigpoint.files.kinds import is_table
 from trigpoint.files.rows import can_copy_rows, copy_rows
 from trigpoint.landmarks import EfficientDPP
+from trigpoint.wording import counted
 
 
 def add(commands: common.Commands) -> None:

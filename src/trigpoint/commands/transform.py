@@ -6,9 +6,9 @@ from pathlib import Path
 
 from trigpoint.commands import common
 from trigpoint.commands.common import Result
-from trigpoint.commands.wording import counted
 from trigpoint.files import open_writer
 from trigpoint.manifold import load
+from trigpoint.wording import counted
 
 
 def add(commands: common.Commands) -> None:

@@ -51,11 +51,6 @@ def columns_option(columns: Sequence[str | int]) -> str:
     return f"--columns {shlex.quote(','.join(map(str, columns)))}"
 
 
-def counted(number: int, what: str) -> str:
-    """Number of things, in the singular if it is one."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
 def _pasted(found: re.Match[str]) -> str:
     try:
         return columns_option(ast.literal_eval(found[1]))

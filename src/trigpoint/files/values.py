@@ -47,7 +47,7 @@ def read_values(name: str) -> np.ndarray:
     ...     read_values(f"{table}::kind")
     array(['oak', 'elm'], dtype=object)
     """
-    path, key = _split(name)
+    path, key = split_place(name)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     ending = path.name.lower()
@@ -66,7 +66,8 @@ def read_values(name: str) -> np.ndarray:
     return values.ravel()
 
 
-def _split(name: str) -> tuple[Path, str]:
+def split_place(name: str) -> tuple[Path, str]:
+    """File and key of ``"file::key"``; the key may be missing."""
     if Path(name).exists():
         return Path(name), ""
     file, _, key = name.partition("::")
@@ -100,7 +101,10 @@ def _text_values(path: Path, key: str) -> np.ndarray:
     with refuse_unreadable(str(path)):
         table = open_text(path, str(path))
         names = table.names or [str(number) for number in range(table.n_columns)]
-        number = names.index(choose_name(key, names, "column", f"{path}::"))
+        label = choose_name(key, names, "column", f"{path}::")
+        if names.count(label) > 1:
+            raise ValueError(f"{path} has {names.count(label)} columns {label!r}: rename them")
+        number = names.index(label)
         with table.rows() as lines:
             rows = map(table.fields, lines)
             fields = [row[number] if number < len(row) else "" for row in rows]

@@ -11,7 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -139,12 +144,6 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
         """Become what was fitted, to points of type `dtype`."""
-        # What `save` writes down: parameters may be set again without a new fit.
-        self._fitted_with = {
-            name: value
-            for name, value in self.get_params(deep=False).items()
-            if name not in HOW_IT_RUNS
-        }
         self._extension = self._extended(fitted)
         self._fitted = fitted
         self.landmark_indices_ = fitted.landmarks.indices
@@ -152,6 +151,13 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.covariances_ = fitted.landmarks.covariances
         self.embedding_ = fitted.spectrum.coordinates.astype(dtype)
         self.eigenvalues_ = fitted.spectrum.eigenvalues
+        # What `save` writes down: parameters, and those of samplers and graphs, may be set again
+        # without a new fit.
+        self._fitted_with = {
+            name: clone(value) if isinstance(value, BaseEstimator) else value
+            for name, value in self.get_params(deep=False).items()
+            if name not in HOW_IT_RUNS
+        }
 
     def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
         """Coordinates of the rows of `X`, which need not have been seen in `fit`.

@@ -9,7 +9,7 @@ import json
 import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,10 +18,8 @@ from sklearn.base import BaseEstimator
 from trigpoint import graph as graphs
 from trigpoint import landmarks as samplers
 from trigpoint.files.tensors import DamagedFileError, read_tensors, write_tensors
+from trigpoint.manifold.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint.records import Fitted, LandmarkGraph, Landmarks, Spectrum
-
-if TYPE_CHECKING:
-    from trigpoint.manifold.base import LandmarkEmbedding
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
 
@@ -40,7 +38,7 @@ _NONSENSE = (
 )
 
 
-def save_model(estimator: "LandmarkEmbedding", path: str | os.PathLike[str]) -> None:
+def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
@@ -74,7 +72,7 @@ def save_model(estimator: "LandmarkEmbedding", path: str | os.PathLike[str]) -> 
     write_tensors(path, arrays, metadata)
 
 
-def load(path: str | os.PathLike[str]) -> "LandmarkEmbedding":
+def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     """Read an estimator that was saved with its method ``save``.
 
     Parameters
@@ -193,7 +191,7 @@ def _require(condition: bool, what: str) -> None:
         raise ValueError(f"its {what} do not fit the rest")
 
 
-def _described(estimator: "LandmarkEmbedding", fitted: Fitted) -> dict[str, Any]:
+def _described(estimator: LandmarkEmbedding, fitted: Fitted) -> dict[str, Any]:
     """Parameters as JSON; what cannot be written down is given by what it came to."""
     described: dict[str, Any] = {}
     for name, value in estimator._fitted_with.items():
@@ -224,10 +222,12 @@ def _as_json(value: Any) -> Any:
         return value.item()
     name = type(value).__name__
     if _PARTS.get(name) is type(value):
-        parameters = value.get_params(deep=False)
-        # Whom a sampler told its progress is no part of what it drew.
-        parameters.pop("callback", None)
-        return {"class": name, "parameters": {k: _as_json(v) for k, v in parameters.items()}}
+        parameters = {
+            parameter: _as_json(given)
+            for parameter, given in value.get_params(deep=False).items()
+            if parameter not in HOW_IT_RUNS
+        }
+        return {"class": name, "parameters": parameters}
     raise TypeError(f"{value!r} cannot be written down")
 
 

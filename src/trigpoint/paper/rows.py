@@ -2,12 +2,15 @@
 
 import csv
 import io
+import logging
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trigpoint.paper.experiment import Row, Value
+
+logger = logging.getLogger(__name__)
 
 
 class RowFile:
@@ -91,12 +94,16 @@ def alone(path: Path) -> Iterator[None]:
             raise ValueError(
                 f"{path} is being written by another run: wait for it, or name another folder"
             ) from None
+        except OSError:
+            # Some file systems have no locks.
+            logger.info("%s cannot be kept from other runs", path)
         try:
             yield
         finally:
-            # Opening has made it, and nothing has come to be written.
-            if path.stat().st_size == 0:
-                path.unlink()
+            # Opening has made it, and nothing has come to be written; or it was moved away.
+            with suppress(FileNotFoundError):
+                if path.stat().st_size == 0:
+                    path.unlink()
 
 
 def _written(value: Value) -> str:

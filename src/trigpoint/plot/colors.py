@@ -7,6 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from trigpoint.labels import is_missing, natural_order
+
 # In an order that keeps apart what is most alike.
 OKABE_ITO = (
     "#0072B2",
@@ -139,7 +141,7 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
         )
     try:
         if values.dtype.kind == "O":
-            values = np.array([np.nan if _is_missing(value) else float(value) for value in values])
+            values = np.array([np.nan if is_missing(value) else float(value) for value in values])
         values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
@@ -156,7 +158,7 @@ def _are_classes(color: Any, values: np.ndarray) -> bool:
     if values.dtype.kind == "O":
         # Columns of numbers, some of them missing, may come as objects.
         return not all(
-            _is_missing(value) or (isinstance(value, Real) and not isinstance(value, bool))
+            is_missing(value) or (isinstance(value, Real) and not isinstance(value, bool))
             for value in values
         )
     return values.dtype.kind in "USTb"
@@ -171,7 +173,7 @@ def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
     else:
         found, places = np.unique(_comparable(np.asarray(color)), return_inverse=True)
         texts = [_name(value) for value in found]
-        names = sorted(set(texts) - {""}, key=_natural)
+        names = sorted(set(texts) - {""}, key=natural_order)
         order = {name: place for place, name in enumerate(names)}
         codes = np.array([order.get(text, -1) for text in texts], dtype=np.int64)[places]
     present, codes = np.unique(codes, return_inverse=True)
@@ -186,11 +188,7 @@ def _comparable(values: np.ndarray) -> np.ndarray:
     """Labels of one type, "" for missing ones among objects."""
     if values.dtype.kind != "O":
         return values
-    return np.array(["" if _is_missing(value) else _name(value) for value in values])
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>"))
+    return np.array(["" if is_missing(value) else _name(value) for value in values])
 
 
 def _name(value: Any) -> str:
@@ -198,14 +196,6 @@ def _name(value: Any) -> str:
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else f"{value:.12g}"
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def _natural(name: str) -> tuple[bool, float, str]:
-    """Sort "2" before "10", and numbers before words."""
-    try:
-        return False, float(name), name
-    except ValueError:
-        return True, 0.0, name
 
 
 def palette(n: int) -> np.ndarray:

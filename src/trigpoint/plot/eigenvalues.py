@@ -81,7 +81,7 @@ def _computed(estimator: Any, count: int) -> tuple[np.ndarray, np.ndarray, str]:
         values = _all_positive(classical_scaling, estimator.geodesics_, count).eigenvalues
         return values, 1 / values, "squared geodesics, largest first"
     if hasattr(estimator, "alpha"):
-        alpha = float(estimator.alpha)
+        alpha = float(estimator._fitted_with["alpha"])
         values = diffusion_maps(fitted.graph.weights, count, alpha=alpha).eigenvalues
         return values, 1 - values, "Markov matrix, largest first"
     values = laplacian_eigenmaps(fitted.graph.weights, count).eigenvalues

@@ -15,6 +15,7 @@ from trigpoint.plot.axes import (
 )
 from trigpoint.plot.cloud import RASTERIZED_FROM, marker_area
 from trigpoint.plot.colors import BLUE, VERMILLION
+from trigpoint.wording import counted
 
 # Transparency of the lightest and of the heaviest edge.
 _OPACITY = (0.05, 0.9)
@@ -140,13 +141,12 @@ def _draw_edges(
 def _draw_bridges(ax: Any, points: np.ndarray, bridges: np.ndarray) -> None:
     from matplotlib.collections import LineCollection
 
-    count = len(bridges)
     lines = LineCollection(
         list(points[bridges]),
         colors=VERMILLION,
         linewidths=1.8,
         zorder=2,
-        label=f"{count:,} bridge{'s' if count > 1 else ''}",
+        label=counted(len(bridges), "bridge"),
     )
     ax.add_collection(lines)
     ax.legend(frameon=False)

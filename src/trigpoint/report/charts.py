@@ -7,7 +7,7 @@ import numpy as np
 
 from trigpoint.landmarks import LandmarkCurve
 from trigpoint.plot.eigenvalues import Eigenvalues
-from trigpoint.report.wording import counted
+from trigpoint.wording import counted
 
 _WIDTH, _HEIGHT = 360, 240
 # Above the frame there is room for a line of text.

@@ -1,12 +1,12 @@
 """Columns of values in two bytes each: numbers on a scale, dates, or labels."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any
 
 import numpy as np
+
+from trigpoint.labels import is_missing, natural_order
 
 # Kinds of labels that have a colour of their own; the rest share one.
 MOST_LABELS = 14
@@ -110,7 +110,7 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
     texts = np.array([label_text(value) for value in values[~missing]], dtype=str)
     kinds, places, counts = np.unique(texts, return_inverse=True, return_counts=True)
     names = [str(kind) for kind in kinds]
-    rank = {kind: place for place, kind in enumerate(order or sorted(names, key=_natural))}
+    rank = {kind: place for place, kind in enumerate(order or sorted(names, key=natural_order))}
     shown = np.array(sorted(range(len(names)), key=lambda kind: rank[names[kind]]), dtype=np.int64)
     if others := len(names) > MOST_LABELS:
         frequent = np.argsort(-counts[shown], kind="stable")[: MOST_LABELS - 1]
@@ -129,27 +129,3 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
 def label_text(value: Any) -> str:
     """A label as it is read; bytes are those of a text."""
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def _natural(text: str) -> tuple[Any, ...]:
-    """Sort numbers by value and before words, and words by the numbers in them."""
-    parts = re.split(r"(\d+)", text.casefold())
-    # Digits by how many they are and then as text, since whole numbers may be too long to read.
-    parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
-    words = tuple((len(part) if place % 2 else 0, part) for place, part in enumerate(parts))
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    return (0, value, words, text) if isfinite(value) else (1, 0.0, words, text)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA."""
-    # None of the latter three is equal to itself in a way that is true.
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):
-        return True

@@ -26,8 +26,8 @@ from trigpoint.report.neighborhoods import (
 )
 from trigpoint.report.streaming import MOST_COORDINATES, Streamed, stream
 from trigpoint.report.suspects import JudgedEdges, judge_edges
-from trigpoint.report.wording import counted
 from trigpoint.threads import thread_count
+from trigpoint.wording import counted
 
 SAMPLE = 40_000
 NEIGHBORHOODS = (10, 20, 50, 100)

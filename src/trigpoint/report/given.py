@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from trigpoint.labels import is_missing
 from trigpoint.report.columns import (
     MOST_LABELS,
     Column,
     date_column,
-    is_missing,
     label_column,
     label_text,
     number_column,
@@ -107,12 +107,20 @@ def _read(values: Any) -> Given:
         # million would take long.
         values = getattr(values, "dt", values).tz_localize(None)
     if isinstance(values, np.ma.MaskedArray):
-        filled = values.data.astype(object)
-        filled[np.ma.getmaskarray(values)] = None
-        values = filled
+        values = _unmasked(values)
     array = np.asarray(values)
     # One column is often selected as a table of one.
     return Given(array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array)
+
+
+def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
+    """Values with gaps in the place of masked ones."""
+    if values.dtype.kind == "M":
+        # As objects, nanoseconds would become numbers.
+        return np.asarray(values.filled(np.datetime64("NaT")))
+    filled: np.ndarray = values.data.astype(object)
+    filled[np.ma.getmaskarray(values)] = None
+    return filled
 
 
 def _read_categories(codes: np.ndarray, dtype: Any) -> Given:

@@ -19,7 +19,7 @@ from trigpoint.neighbors import neighbor_index
 from trigpoint.progress import Report, reporter
 from trigpoint.records import Landmarks
 from trigpoint.report.suspects import JudgedEdges, judge_edges
-from trigpoint.report.wording import counted
+from trigpoint.wording import counted
 
 # More landmarks would take minutes: shortest paths for Isomap, eigenvectors for the others.
 _MOST_FOR_PATHS = 1500
@@ -140,7 +140,8 @@ def _reason_against(estimator: Any, k: int, fewest: int) -> str:
 def _embedded(
     estimator: Any, landmarks: Landmarks, metric: str, number: int, n_threads: int
 ) -> Neighborhood:
-    other = clone(estimator).set_params(graph=metric, n_neighbors=number)
+    parameters = estimator._fitted_with | {"graph": metric, "n_neighbors": number}
+    other = clone(estimator).set_params(**parameters)
     with warnings.catch_warnings():
         # That a graph is in pieces is what the page is for: it counts their bridges.
         warnings.simplefilter("ignore")

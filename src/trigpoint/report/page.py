@@ -18,7 +18,7 @@ from trigpoint.report.density import DensityImage
 from trigpoint.report.neighborhoods import Neighborhood
 from trigpoint.report.packing import Packed, smallest
 from trigpoint.report.suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
-from trigpoint.report.wording import counted, plural
+from trigpoint.wording import counted, plural
 
 _SCRIPTS = (
     "data.js",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint.extension import extend
+from trigpoint.extension import extend, warn_of_far
 from trigpoint.files import PointSource
 from trigpoint.inputs import checked_blocks
 from trigpoint.metrics.search import nearest
@@ -86,10 +86,11 @@ def stream(
     grids = _grids(estimator.embedding_, n) if n > len(rows) else {}
     landmarks = estimator.landmarks_
     radius, cell_sizes = 0.0, np.zeros(len(landmarks), dtype=np.int64)
+    far: list[int] = []
     n_threads, seconds = thread_count(estimator.n_jobs), 0.0
     for block in checked_blocks(source, report, "report"):
         start = time.perf_counter()
-        coordinates = extend(estimator._extension, block, n_threads)
+        coordinates = extend(estimator._extension, block, n_threads, far=far)
         seconds += time.perf_counter() - start
         coordinates = coordinates[:, :MOST_COORDINATES].astype(np.float64)
         distances, cells = (part[:, 0] for part in nearest(landmarks, block, 1))
@@ -100,6 +101,7 @@ def stream(
         kept.take(block, coordinates, columns, cells)
         # Names given up at once, or two blocks would be alive while the next is read.
         del block, coordinates, distances, cells
+    warn_of_far(sum(far), n)
     images = [grid.image(axes) for axes, grid in grids.items()]
     return Streamed(rows, *kept.joined(), images, radius, cell_sizes, seconds)
 

@@ -1,4 +1,4 @@
-"""Words for counts, and for names that are almost right."""
+"""Answers to names that are almost right."""
 
 import inspect
 from collections.abc import Callable
@@ -8,16 +8,6 @@ from typing import ParamSpec, TypeVar
 
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
-
-
-def plural(noun: str, count: int) -> str:
-    """The noun as it follows a count: "point" after 1, else "points"."""
-    return noun if count == 1 else f"{noun}s"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return "1 point", "2 points", "3,000 points"."""
-    return f"{count:,} {plural(noun, count)}"
 
 
 def suggesting_names(function: Callable[_Given, _Returned]) -> Callable[_Given, _Returned]:
