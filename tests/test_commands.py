@@ -539,7 +539,10 @@ REFUSED = {
         "m.trig is being read",
     ),
     "a folder": (["embed", "roll.npy", "-o", "."], ". is a folder"),
-    "no labels": (["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"], "none.npy is no file"),
+    "no labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"],
+        "none.npy is no file",
+    ),
     "empty labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "empty.npy"],
         "empty.npy holds no array of numbers, text or dates",
