@@ -79,7 +79,7 @@ def test_help_lists_the_commands_and_every_experiment(capsys):
         (["reproduce", "table1", "--runs", "many"], "'many' is not a whole number, 1 or more"),
         (["reproduce", "table1", "--seed", "x"], "'x' is not a whole number, 0 or more"),
         (["reproduce", "table1", "--seed", "-1"], "'-1' is not a whole number, 0 or more"),
-        (["demo", "--seed", "-1"], "--seed -1 is not a whole number, 0 or more"),
+        (["demo", "--seed", "-1"], "argument --seed: '-1' is not a whole number, 0 or more"),
         (["demo", "--points", "100", "--landmarks", "100"], "are too few or too many"),
         (["survey"], "invalid choice: 'survey'"),
         ([], "COMMAND"),
@@ -149,7 +149,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path, capsys):
 def test_a_folder_without_permission_is_said_before_any_work(
     command, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr("trigpoint.demo.run", lambda options: 1 / 0)
+    monkeypatch.setattr("trigpoint.demo.run", lambda *_: 1 / 0)
     failing(monkeypatch, AssertionError("it was run"))
     monkeypatch.setattr("os.access", lambda *_: False)
     out = tmp_path / "a" / "out"
@@ -170,7 +170,7 @@ def test_diagnostics_after_every_command(monkeypatch, tmp_path, capsys):
     assert cli.main(arguments) == FAILED
     assert "Traceback" in capsys.readouterr().err
 
-    def fail(options):
+    def fail(*_):
         raise ValueError("no")
 
     monkeypatch.setattr("trigpoint.demo.run", fail)

@@ -1,6 +1,5 @@
 """The main job, seen: a Swiss roll of a million points, unrolled from a thousand landmarks."""
 
-import argparse
 import time
 from pathlib import Path
 
@@ -14,27 +13,19 @@ from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rat
 _DRAWN_IN_3D = 8_000
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what can be varied."""
-    parser.add_argument("--points", type=int, default=1_000_000, help="number of points")
-    parser.add_argument("--landmarks", type=int, default=1_000, help="number of landmarks")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the data and the landmarks")
-    parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for the picture")
-
-
-def run(options: argparse.Namespace) -> None:
-    """Run the demonstration and print a one-screen summary."""
-    X, intrinsic = make_swiss_roll(options.points, random_state=options.seed)
-    print(f"A Swiss roll of {options.points:,} points, to 2-D from {options.landmarks:,} landmarks")
+def run(n_points: int, n_landmarks: int, seed: int, out: Path) -> None:
+    """Run the demonstration, print a one-screen summary and draw a picture into the folder."""
+    X, intrinsic = make_swiss_roll(n_points, random_state=seed)
+    print(f"A Swiss roll of {n_points:,} points, to 2-D from {n_landmarks:,} landmarks")
     emb = LaplacianEigenmaps(
         n_components=2,
-        landmarks=options.landmarks,
+        landmarks=n_landmarks,
         eigenvectors="independent",
-        random_state=options.seed,
+        random_state=seed,
     )
     # A few points first: what is compiled once per machine should not pass for a slow stage.
     start = time.perf_counter()
-    LaplacianEigenmaps(landmarks=20, random_state=options.seed).fit_transform(X[:2000])
+    LaplacianEigenmaps(landmarks=20, random_state=seed).fit_transform(X[:2000])
     print(
         f"Inner loops loaded, or compiled at the first use, in {time.perf_counter() - start:.1f} s"
     )
@@ -49,8 +40,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"  {'all':<12} {sum(seconds.values()):9.2f}\n")
     _print_quality(emb, X, Y, intrinsic)
 
-    options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "swiss_roll.png"
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "swiss_roll.png"
     _draw(emb, X, Y, intrinsic, path)
     print(f"\n  picture: {path}")
 

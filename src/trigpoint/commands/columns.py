@@ -7,6 +7,7 @@ import numpy as np
 
 from trigpoint.commands.common import CommandError
 from trigpoint.files import PointSource
+from trigpoint.files.choices import split_place
 from trigpoint.files.kinds import is_table, table_columns
 from trigpoint.files.values import FORMATS, read_values
 from trigpoint.report.given import named_colors
@@ -23,18 +24,17 @@ def value_place(text: str, points: PointSource, option: str) -> str:
     option : str
         What asked for it.
     """
-    if "::" in text:
+    if split_place(text)[1] is not None:
         return text
-    own = points.path
-    beside = own is not None and is_table(own)
+    own, path = points.path, Path(text)
+    table = own if own is not None and is_table(own) else None
     # A column of the table comes first: whatever else is called so lies there by chance.
-    if beside and own is not None and text in {column.name for column in table_columns(own)}:
-        return f"{own}::{text}"
-    path = Path(text)
+    if table is not None and text in {column.name for column in table_columns(table)}:
+        return f"{table}::{text}"
     if path.is_file() or (path.is_dir() and is_table(path)):
         return text
-    if beside:
-        return f"{own}::{text}"
+    if table is not None:
+        return f"{table}::{text}"
     if own is not None and own.name.lower().endswith(".h5ad"):
         return f"{own}::obs/{text.removeprefix('obs/')}"
     raise CommandError(
@@ -67,5 +67,5 @@ def read_colors(places: Mapping[str, str], points: PointSource) -> dict[str, np.
 
 
 def _shown_name(text: str, place: str) -> str:
-    key = place.partition("::")[2]
+    key = split_place(place)[1]
     return key.rpartition("/")[2] if key else Path(text).stem

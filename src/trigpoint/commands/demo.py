@@ -1,9 +1,11 @@
 """``trigpoint demo``: a Swiss roll of a million points, unrolled."""
 
 import argparse
+from pathlib import Path
 
 from trigpoint import demo
-from trigpoint.commands.common import Commands, UsageError, add_diagnostics, check_folder
+from trigpoint.commands import common
+from trigpoint.commands.common import Commands, UsageError
 
 # What the roll is tried on before it is timed takes as many landmarks.
 _FEWEST = 20
@@ -18,22 +20,31 @@ def add(commands: Commands) -> None:
         epilog="examples:\n  trigpoint demo\n  trigpoint demo --points 100000 --landmarks 300",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    demo.add_arguments(parser)
+    for option, default in (("--points", 1_000_000), ("--landmarks", 1_000)):
+        parser.add_argument(
+            option,
+            type=common.count_argument,
+            default=default,
+            metavar="N",
+            help=f"number of {option[2:]} (default: {default:,})",
+        )
+    common.add_seed(parser, "seed of the data and the landmarks")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the picture"
+    )
     # Without a default, which would undo what was said before the command.
-    add_diagnostics(parser, default=argparse.SUPPRESS)
+    common.add_diagnostics(parser, default=argparse.SUPPRESS)
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the demonstration."""
-    if options.seed < 0:
-        raise UsageError(f"--seed {options.seed} is not a whole number, 0 or more")
     if not 3 <= options.landmarks < options.points or options.points <= _FEWEST:
         raise UsageError(
             f"--landmarks {options.landmarks} of --points {options.points} are too few or too "
             f"many: choose at least 3, and more points than those and than {_FEWEST}"
         )
     # Before a million points are embedded.
-    check_folder(options.out)
-    demo.run(options)
+    common.check_folder(options.out)
+    demo.run(options.points, options.landmarks, options.seed, options.out)
     return 0

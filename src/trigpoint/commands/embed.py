@@ -11,7 +11,8 @@ from trigpoint.commands.columns import read_colors, value_place
 from trigpoint.commands.common import CommandError, Interrupted, Result, UsageError
 from trigpoint.extension import FarPointsWarning
 from trigpoint.files import PointSource, open_writer
-from trigpoint.files.values import FORMATS, split_place
+from trigpoint.files.choices import split_place
+from trigpoint.files.values import FORMATS
 from trigpoint.forecasting import forecast_bytes
 from trigpoint.graph import DEFAULT_NEIGHBORS
 from trigpoint.landmarks import EfficientDPP
@@ -95,8 +96,8 @@ def run(options: argparse.Namespace) -> Result:
     points = common.open_points(options)
     # Refused now rather than after an hour.
     places = {text: value_place(text, points, "--color") for text in options.color or ()}
-    read: list[PointSource | Path] = [points, *(split_place(place)[0] for place in places.values())]
-    common.check_outputs(options, read, options.output, options.save, options.report)
+    files = [Path(split_place(place)[0]) for place in places.values()]
+    common.check_outputs(options, [points, *files], options.output, options.save, options.report)
     open_writer(options.output, 1, 1)
     color = read_colors(places, points) or None
     k = common.n_landmarks(options, points)

@@ -13,6 +13,7 @@ from trigpoint.files import PointSource, read_points
 from trigpoint.files.source import picked_rows
 from trigpoint.files.values import FORMATS, read_values
 from trigpoint.kernels import landmark_spacing
+from trigpoint.labels import is_missing
 from trigpoint.manifold import load
 from trigpoint.metrics import (
     coverage_radius,
@@ -114,7 +115,7 @@ def _labels(name: str, n: int) -> np.ndarray:
     # Numbers and dates that are missing are not equal to themselves.
     missing = labels != labels
     if labels.dtype.kind == "O":
-        missing = np.array([label is None for label in labels])
+        missing = np.array([is_missing(label) for label in labels])
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise CommandError(f"{name} has no label in row {row}: fill it in")

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+# Between a file and what is chosen inside it.
+_KEY_MARK = "::"
 
 _LISTED = 20
 
@@ -135,6 +139,14 @@ def listed(items: Iterable[object]) -> str:
     return ", ".join(texts[:_LISTED]) + more
 
 
+def split_place(text: str) -> tuple[str, str | None]:
+    """File and key of ``"file::key"``; the key is ``None`` if `text` is the name of a file."""
+    if _KEY_MARK not in text or Path(text).exists():
+        return text, None
+    file, _, key = text.partition(_KEY_MARK)
+    return file, key
+
+
 def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
     """Return `name` if it is one of `names`, or the only one if it is empty.
 
@@ -150,10 +162,14 @@ def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
         Where they are, written as what goes before a name: ``"table.csv::"``.
     """
     if name in names and name:
+        if (times := list(names).count(name)) > 1:
+            raise ValueError(
+                f"{place.partition(_KEY_MARK)[0]} has {times} {what}s {name!r}: rename them"
+            )
         return name
     if not name and len(names) == 1:
         return names[0]
-    file = place.partition("::")[0]
+    file = place.partition(_KEY_MARK)[0]
     there = f"{listed(names)}, as in {place}{next(iter(names), what)}"
     if not name:
         raise ValueError(f"{file} has {len(names)} {what}s: name one of {there}")

@@ -12,7 +12,7 @@ from scipy import sparse
 from trigpoint.files.anndata import from_anndata, read_h5ad
 from trigpoint.files.arrays import ArraySource, SlicedSource
 from trigpoint.files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
-from trigpoint.files.choices import refuse_key
+from trigpoint.files.choices import refuse_key, split_place
 from trigpoint.files.frames import from_pandas
 from trigpoint.files.hdf5 import from_hdf5, read_hdf5
 from trigpoint.files.lines import TEXT_SUFFIXES
@@ -33,7 +33,6 @@ _READERS: dict[tuple[str, ...], _Reader] = {
     (".h5ad",): read_h5ad,
     (*TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in TEXT_SUFFIXES)): read_text,
 }
-_KEY_MARK = "::"
 _OBJECTS = (
     "a path, a NumPy array or NpzFile, a SciPy CSR matrix, an h5py Dataset, a zarr Array, "
     "a pyarrow Table or Dataset, a pandas DataFrame or an AnnData object"
@@ -108,9 +107,9 @@ def _read_path(text: str, key: str | None, columns: Any) -> PointSource:
 
 def _split_key(text: str, key: str | None) -> tuple[Path, str | None]:
     """Take apart ``"file::key"``."""
-    if _KEY_MARK not in text or Path(text).exists():
-        return Path(text), key
-    file, _, carried = text.partition(_KEY_MARK)
+    file, carried = split_place(text)
+    if carried is None:
+        return Path(file), key
     if not file or not carried:
         raise ValueError(f"{text!r} lacks the file or the key: write it as 'file::key'")
     if key is not None:

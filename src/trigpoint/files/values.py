@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint.files.arrow import PARQUET_SUFFIXES, parquet_column, parquet_files, parquet_schema
-from trigpoint.files.choices import choose_name
+from trigpoint.files.choices import choose_name, split_place
 from trigpoint.files.kinds import text_kind
 from trigpoint.files.lines import is_missing, open_text, refuse_unreadable, text_suffix
 from trigpoint.files.obs import read_obs
@@ -47,7 +47,8 @@ def read_values(name: str) -> np.ndarray:
     ...     read_values(f"{table}::kind")
     array(['oak', 'elm'], dtype=object)
     """
-    path, key = split_place(name)
+    file, carried = split_place(name)
+    path, key = Path(file), carried or ""
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     ending = path.name.lower()
@@ -64,14 +65,6 @@ def read_values(name: str) -> np.ndarray:
     if values.ndim != 1 and max(values.shape, default=0) != values.size:
         raise ValueError(f"{name} has shape {values.shape}: one value for each point is one column")
     return values.ravel()
-
-
-def split_place(name: str) -> tuple[Path, str]:
-    """File and key of ``"file::key"``; the key may be missing."""
-    if Path(name).exists():
-        return Path(name), ""
-    file, _, key = name.partition("::")
-    return Path(file), key
 
 
 def _numpy_values(path: Path, key: str) -> np.ndarray:
@@ -102,8 +95,6 @@ def _text_values(path: Path, key: str) -> np.ndarray:
         table = open_text(path, str(path))
         names = table.names or [str(number) for number in range(table.n_columns)]
         label = choose_name(key, names, "column", f"{path}::")
-        if names.count(label) > 1:
-            raise ValueError(f"{path} has {names.count(label)} columns {label!r}: rename them")
         number = names.index(label)
         with table.rows() as lines:
             rows = map(table.fields, lines)

@@ -1,0 +1,174 @@
+"""``trigpoint embed``, and what all subcommands share."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from terminal import embed, run
+
+import trigpoint as tp
+from trigpoint.cli import main
+from trigpoint.commands import common
+from trigpoint.commands.common import FAILED, INTERRUPTED
+
+
+def test_embed_is_what_the_library_does(folder, capsys):
+    assert embed() == 0
+    X = np.load("roll.npy")
+    emb = tp.LaplacianEigenmaps(landmarks=tp.EfficientDPP(100, random_state=0), random_state=0)
+    np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
+    out, err = capsys.readouterr()
+    assert out.startswith("2,000 points to 2 coordinates from 100 landmarks in ")
+    assert out.endswith("  Y.npy\n")
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "parameters"),
+    [
+        (
+            ["--method", "diffusion", "--graph", "euclidean"],
+            "DiffusionMaps",
+            {"graph": "euclidean"},
+        ),
+        (["--method", "isomap", "--neighbors", "12"], "Isomap", {"n_neighbors": 12}),
+        (["--method", "kernel-pca", "-l", "3"], "KernelPCA", {"n_components": 3}),
+        (["--eigenvectors", "independent"], "LaplacianEigenmaps", {"eigenvectors": "independent"}),
+        (["--refine", "--seed", "7"], "LaplacianEigenmaps", {"random_state": 7}),
+    ],
+)
+def test_options_reach_the_model(folder, arguments, kind, parameters):
+    assert embed("--save", "m.trig", *arguments) == 0
+    model = tp.load("m.trig")
+    assert type(model).__name__ == kind
+    assert parameters.items() <= model.get_params().items()
+    assert model.landmarks.refine is ("--refine" in arguments)
+
+
+def test_auto_as_a_person_would_run_it(folder):
+    """In a process of its own: progress on standard error is part of it."""
+    command = [sys.executable, "-m", "trigpoint", "select", "roll.npy", "-k", "auto"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert 10 < len(done.stdout.splitlines()) < 2000
+
+
+def test_the_number_of_landmarks_fits_few_points(folder, capsys):
+    np.save("few.npy", np.load("roll.npy")[:40])
+    assert run("embed", "few.npy", "-o", "Y.npy", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["landmarks"] == 20
+
+
+def test_json_is_all_that_is_printed(folder, capsys):
+    assert embed("--json", "--save", "m.trig") == 0
+    out, err = capsys.readouterr()
+    values = json.loads(out)
+    assert err == ""
+    assert values["input"] == {"name": "roll.npy", "rows": 2000, "columns": 3, "dtype": "float32"}
+    assert values["landmarks"] == 100
+    assert values["written"] == ["Y.npy", "m.trig"]
+    assert len(values["eigenvalues"]) == values["components"] == 2
+
+
+@pytest.mark.parametrize("name", ["Y.npy", "Y.csv", "Y.parquet", "Y.zarr"])
+def test_every_format_has_the_same_coordinates(folder, name):
+    assert run("embed", "roll.npy", "-o", name, "-k", "60") == 0
+    assert run("embed", "roll.npy", "-o", "again.npy", "-k", "60") == 0
+    found = np.asarray(tp.read_points(name))
+    np.testing.assert_array_equal(found.astype(np.float32), np.load("again.npy"))
+
+
+def test_one_coordinate_is_one(folder, capsys):
+    assert embed("-l", "1", "--save", "m.trig") == 0
+    assert "2,000 points to 1 coordinate from 100 landmarks" in capsys.readouterr().out
+    assert run("transform", "m.trig", "roll.npy", "-o", "again.npy") == 0
+    assert "2,000 points to 1 coordinate in" in capsys.readouterr().out
+    assert run("info", "m.trig") == 0
+    assert "LaplacianEigenmaps, 1 coordinate from" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_seen_enough(folder):
+    command = f"{sys.executable} -m trigpoint info roll.npy --json | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout == "{\n"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_debug_shows_where_an_error_arose(folder, capsys, place):
+    np.save("gaps.npy", np.full((10, 3), np.nan))
+    command = ["embed", "gaps.npy", "-o", "Y.npy"]
+    assert main(["--debug", *command] if place == "before" else [*command, "--debug"]) == FAILED
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_names_the_files_that_are_complete(folder, capsys, monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tp.LaplacianEigenmaps, "report", stop)
+    assert embed("--save", "m.trig", "--report", "page.html") == INTERRUPTED
+    assert capsys.readouterr().err == "\ntrigpoint: interrupted; complete: Y.npy, m.trig\n"
+    monkeypatch.setattr(tp.LaplacianEigenmaps, "fit", stop)
+    assert embed("--force") == INTERRUPTED
+    assert "nothing was left half-written" in capsys.readouterr().err
+
+
+def test_help_shows_examples(capsys):
+    for command in ("embed", "select", "transform", "evaluate", "info", "demo", "reproduce"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert f"examples:\n  trigpoint {command}" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_lines(folder, capsys):
+    far = np.concatenate([np.load("roll.npy"), np.load("roll.npy") + 1e4])
+    np.save("two.npy", far)
+    assert run("embed", "two.npy", "-o", "Y.npy", "-k", "100") == 0
+    err = capsys.readouterr().err
+    assert "trigpoint: warning: the landmark graph falls into 2 components" in err
+    assert "(a larger --neighbors) or take more landmarks" in err
+    assert ".py:" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+def test_ctrl_c_leaves_no_file(folder):
+    X, _ = tp.datasets.make_swiss_roll(400_000, random_state=0)
+    np.save("big.npy", X)
+    before = sorted(os.listdir())
+    command = [sys.executable, "-m", "trigpoint", "embed", "big.npy", "-o", "Y.csv", "-k", "300"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # Text is slow to write, so that there is time to interrupt it once it has begun.
+    deadline = time.monotonic() + 60
+    while not [name for name in os.listdir() if "partial" in name]:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert sorted(os.listdir()) == before
+
+
+def test_sizes_and_durations_as_people_say_them():
+    assert [common.duration(s) for s in (0.5, 42, 600, 9000)] == [
+        "0.5 s",
+        "42 s",
+        "10 min",
+        "2.5 h",
+    ]
+    assert [common.size(b) for b in (12, 34_000, 5.6e6, 7.8e9)] == [
+        "12 B",
+        "34 kB",
+        "5.6 MB",
+        "7.8 GB",
+    ]

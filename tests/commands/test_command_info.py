@@ -1,0 +1,133 @@
+"""``trigpoint info``: what it finds, and that what it suggests works."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from terminal import embed, run, said
+
+from trigpoint.cli import main
+from trigpoint.commands import info
+from trigpoint.commands.common import FAILED
+
+
+def test_info_of_a_gap_in_the_first_row(folder, capsys):
+    (folder / "gap.csv").write_text("a,b\n1,\n2,3\n4,5\n")
+    assert main(["info", "gap.csv", "--json"]) == 0
+    assert "empty in its first row" in json.loads(capsys.readouterr().out)["problem"]
+
+
+def test_info_of_points_and_of_a_model(folder, capsys):
+    assert main(["info", "roll.npy"]) == 0
+    out = capsys.readouterr().out
+    assert "2,000 rows x 3 columns, float32" in out
+    assert "--landmarks 1000" in out
+    assert main(["info", "roll.csv", "--columns", "east,up", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["feature_names"] == ["east", "up"]
+    assert values["forecast"]["seconds"] > 0
+    embed("--save", "m.trig")
+    capsys.readouterr()
+    assert main(["info", "m.trig"]) == 0
+    assert "LaplacianEigenmaps, 2 coordinates from 100 landmarks" in capsys.readouterr().out
+    os.rename("m.trig", "m.model")
+    assert main(["info", "m.model"]) == 0
+
+
+def test_info_finds_missing_values_and_constant_columns(folder, capsys, monkeypatch):
+    X = np.load("roll.npy")
+    assert main(["info", "roll.npy"]) == 0
+    assert "all finite" in capsys.readouterr().out
+    np.save("flat.npy", np.c_[X, np.full(len(X), 7)])
+    assert main(["info", "flat.npy"]) == 0
+    assert "constant   column 3: may be left out" in capsys.readouterr().out
+    X[[5, 90], 1] = np.nan
+    np.save("gaps.npy", X)
+    assert main(["info", "gaps.npy"]) == 0
+    assert "problem  contains NaN in row 5, column 1; also in row 90" in capsys.readouterr().out
+    assert main(["info", "gaps.npy", "--json"]) == 0
+    assert "NaN in row 5" in json.loads(capsys.readouterr().out)["problem"]
+    # What would take long is looked at when asked to.
+    monkeypatch.setattr(info, "_LITTLE", 100)
+    assert main(["info", "gaps.npy"]) == 0
+    assert "not looked at: --check" in capsys.readouterr().out
+    assert main(["info", "gaps.npy", "--check"]) == 0
+    assert "NaN in row 5" in capsys.readouterr().out
+
+
+def test_info_of_a_table_with_text(folder, capsys):
+    frame = pd.read_csv("roll.csv")
+    frame["day"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(2000), "D")
+    frame["a b"] = np.arange(2000)
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet")
+    kinds = {"east": "number", "north": "number", "up": "number", "name": "text", "day": "date"}
+    for name in ("t.csv", "t.parquet"):
+        assert main(["info", name]) == 0
+        out = capsys.readouterr().out
+        assert "east (number), north (number), up (number), name (text), day (date)" in out
+        assert "2,000 rows x 4 columns" in out
+        assert "--columns 'east,north,up,a b' --landmarks 1000 --neighbors" in out
+        assert main(["info", name, "--json"]) == 0
+        values = json.loads(capsys.readouterr().out)
+        assert values["column_kinds"] == kinds | {"a b": "number"}
+        assert values["suggested"]["columns"] == ["east", "north", "up", "a b"]
+        assert values["suggested"]["landmarks"] == 1000
+    frame[["name", "day"]].to_csv("words.csv", index=False)
+    assert main(["info", "words.csv"]) == 0
+    assert "no column holds numbers" in capsys.readouterr().out
+    (folder / "commas.csv").write_text("x;y\n4,909;3,2\n1;2,5\n")
+    assert main(["info", "commas.csv"]) == 0
+    assert "numbers have a decimal comma: write them with a point" in capsys.readouterr().out
+
+
+def test_info_suggests_nothing_that_must_fail(folder, capsys):
+    rng = np.random.default_rng(0)
+    problems = {
+        "large": (rng.normal(size=(500, 3)) * 1e200, "whose squared distances overflow"),
+        "bool": (rng.random((500, 2)) < 0.5, "only 4 of the rows differ"),
+        "same": (np.ones((500, 3)), "all 500 rows are the same point"),
+        "tiny": (rng.normal(size=(500, 3)) * 1e-200, "whose squared distances vanish"),
+    }
+    for name, (X, problem) in problems.items():
+        np.save(f"{name}.npy", X)
+        assert main(["info", f"{name}.npy"]) == 0
+        out = capsys.readouterr().out
+        assert problem in out
+        assert "suggested" not in out
+        assert "may be left out" not in out
+        assert main(["info", f"{name}.npy", "--json"]) == 0
+        assert "problem" in json.loads(capsys.readouterr().out)
+        assert run("embed", f"{name}.npy", "-o", "Y.npy") == FAILED
+        capsys.readouterr()
+
+
+def test_info_counts_distinct_points(folder, capsys):
+    np.save("twice.npy", np.repeat(np.load("roll.npy")[:300], 5, axis=0))
+    assert main(["info", "twice.npy", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["distinct_rows"] == 300
+    assert values["suggested"]["landmarks"] == 150
+    assert run("embed", "twice.npy", "-o", "Y.npy", "-k", "150") == 0
+
+
+@pytest.mark.parametrize("n", range(2, 12))
+def test_what_info_suggests_for_few_points_works(folder, capsys, n):
+    np.save("tiny.npy", np.load("roll.npy")[:n])
+    assert main(["info", "tiny.npy", "--json"]) == 0
+    suggested = json.loads(capsys.readouterr().out).get("suggested")
+    if suggested is not None:
+        k, n_neighbors = suggested["landmarks"], suggested["neighbors"]
+        arguments = ["-k", str(k), "--neighbors", str(n_neighbors), "-o", "Y.npy"]
+        assert run("embed", "tiny.npy", *arguments) == 0
+    assert (suggested is None) == (n < 6)
+
+
+def test_info_of_a_file_that_cannot_be_read(folder, capsys):
+    (folder / "ragged.csv").write_text("x,y\n1,2\n3,4\n5\n6,7\n")
+    assert main(["info", "ragged.csv"]) == FAILED
+    assert (
+        said(capsys) == "ragged.csv has 2 columns at first and 1 in row 2: give every row as many"
+    )

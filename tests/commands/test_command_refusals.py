@@ -1,0 +1,160 @@
+"""What the command refuses, in a line that says what to do."""
+
+import os
+
+import numpy as np
+import pytest
+from terminal import embed, run, said
+
+from trigpoint.cli import main
+from trigpoint.commands.common import FAILED, USAGE
+from trigpoint.commands.wording import in_options
+
+
+def test_an_existing_file_is_kept_without_force(folder, capsys):
+    (folder / "Y.npy").write_bytes(b"precious")
+    assert embed() == FAILED
+    assert said(capsys) == "Y.npy exists: name another file, or add --force to replace it"
+    assert (folder / "Y.npy").read_bytes() == b"precious"
+    assert embed("--force") == 0
+    assert np.load("Y.npy").shape == (2000, 2)
+
+
+REFUSED = {
+    "no file": (["embed", "none.npy", "-o", "Y.npy"], "there is no file none.npy"),
+    "no folder": (["embed", "roll.npy", "-o", "a/Y.npy"], "there is no folder a"),
+    "no such column": (
+        ["embed", "roll.csv", "--columns", "east,west", "-o", "Y.npy"],
+        "roll.csv has no column 'west': choose from east, north, up, name",
+    ),
+    "text": (
+        ["embed", "roll.csv", "-o", "Y.npy"],
+        "column 'name' of roll.csv holds text, 'point', in its first row: leave it out with "
+        "--columns east,north,up",
+    ),
+    "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "suffix that is not known"),
+    "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "write to another file"),
+    "model over points": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--save", "roll.npy", "--force"],
+        "roll.npy is being read",
+    ),
+    "over the model": (
+        ["transform", "m.trig", "roll.npy", "-o", "m.trig", "--force"],
+        "m.trig is being read",
+    ),
+    "a folder": (["embed", "roll.npy", "-o", "."], ". is a folder"),
+    "no labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"],
+        "none.npy is no file",
+    ),
+    "empty labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "empty.npy"],
+        "empty.npy holds no array of numbers, text or dates",
+    ),
+    "too many": (["select", "roll.npy", "-k", "9999"], "--landmarks=9999 is too large"),
+    "same twice": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--save", "Y.npy"],
+        "two of the files to write are the same",
+    ),
+    "no model": (
+        ["transform", "roll.npy", "roll.npy", "-o", "Z.npy"],
+        "roll.npy is no file that trigpoint saved",
+    ),
+    "labels without a column": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "roll.csv"],
+        "roll.csv has 4 columns: name one of east, north, up, name, as in roll.csv::east",
+    ),
+    "odd labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "m.trig"],
+        "give .npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN",
+    ),
+    "no such colour": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "height"],
+        "--color height is no file, and roll.npy has no columns beside the points: give .npy",
+    ),
+    "colours of others": (
+        ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "few.npy"],
+        "--color few.npy has 3 values for 2,000 points",
+    ),
+    "labels": (
+        ["evaluate", "m.trig", "roll.npy", "--labels", "labelled.npz::z"],
+        "labelled.npz has no array 'z': choose from X, y",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused_in_a_line(folder, capsys, arguments, message):
+    embed("--save", "m.trig", "-o", "first.npy")
+    capsys.readouterr()
+    before = sorted(os.listdir())
+    assert run(*arguments) == FAILED
+    assert message in said(capsys)
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["embed", "roll.npy"],
+        ["embed", "roll.npy", "-o", "Y.npy", "-k", "few"],
+        ["embed", "roll.npy", "-o", "Y.npy", "-k", "1"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--method", "umap"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--columns", "a,,b"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--jobs", "0"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--jobs", "-2"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--seed", "-1"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--method", "isomap", "--eigenvectors", "leading"],
+        ["embed", "none.npy", "-o", "Y.npy", "--method", "kernel-pca", "--graph", "euclidean"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--color", "labelled.npz::y"],
+    ],
+)
+def test_wrong_arguments(folder, arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == USAGE
+    assert "usage: trigpoint embed" in capsys.readouterr().err
+
+
+def test_missing_values_are_refused_with_their_rows(folder, capsys):
+    X = np.load("roll.npy")
+    X[[3, 44], 1] = np.nan
+    np.save("holes.npy", X)
+    assert run("embed", "holes.npy", "-o", "Y.npy", "-k", "50") == FAILED
+    assert "holes.npy contains NaN in row 3, column 1; also in row 44" in said(capsys)
+    assert not (folder / "Y.npy").exists()
+
+
+def test_too_little_memory_is_said_before_the_start(folder, capsys, monkeypatch):
+    monkeypatch.setattr("trigpoint.commands.embed.available_memory", lambda: 1e6)
+    assert embed() == FAILED
+    assert "need about" in said(capsys)
+    assert not (folder / "Y.npy").exists()
+
+
+def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
+    def full(self, block):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("trigpoint.files.sinks.NpySink.write", full)
+    assert embed() == FAILED
+    assert said(capsys) == "No space left on device"
+    assert sorted(os.listdir()) == ["empty.npy", "few.npy", "labelled.npz", "roll.csv", "roll.npy"]
+
+
+@pytest.mark.parametrize(
+    ("library", "command"),
+    [
+        ("choose n_landmarks <= 4", "choose --landmarks <= 4"),
+        ("remove duplicates or raise n_neighbors of the sampler", "remove duplicates"),
+        (
+            'choose n_components=1 or eigenvectors="leading"',
+            "choose --components=1 or --eigenvectors leading",
+        ),
+        ("leave it out with columns=['a b', 2]", "leave it out with --columns 'a b,2'"),
+        ("columns=[1, 1] chooses a column twice", "--columns 1,1 chooses a column twice"),
+        ("leave it out with columns=", "leave it out with --columns"),
+    ],
+)
+def test_messages_name_options(library, command):
+    assert in_options(library) == command
