@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import trigpoint as tp
-from trigpoint.geometry import bhattacharyya_matrix
+from trigpoint._common.records import Landmarks
+from trigpoint._geometry import bhattacharyya_matrix
+from trigpoint._numerics.threads import thread_count
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
-from trigpoint.records import Landmarks
-from trigpoint.threads import thread_count
 
 THREADS = thread_count(-1)
 

@@ -165,7 +165,7 @@ def _best_rank(X: np.ndarray, counts: list[int], bandwidth: float) -> np.ndarray
     """
     if len(X) <= 5000:
         return optimal_error(X, bandwidth, counts, relative=True)
-    from trigpoint.kernels import gaussian_kernel
+    from trigpoint._numerics.kernels import gaussian_kernel
 
     K = gaussian_kernel(X.astype(np.float32), bandwidth).astype(np.float32)
     # Numbers too small to be normal would slow the products down a hundredfold.

@@ -8,10 +8,10 @@ import trigpoint as tp
 from benchmarks import data
 from benchmarks.quality import points
 from benchmarks.report import Report, by_case
-from trigpoint.kernels import landmark_spacing
-from trigpoint.landmarks.efficient import neighborhood_radius
+from trigpoint._landmarks.efficient import neighborhood_radius
+from trigpoint._numerics.kernels import landmark_spacing
+from trigpoint._numerics.neighbors import neighbor_index
 from trigpoint.metrics import nystrom_error
-from trigpoint.neighbors import neighbor_index
 
 TITLE = "The rule for m and sigma"
 SHAPES = {

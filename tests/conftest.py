@@ -15,7 +15,7 @@ collect_ignore_glob = ["*conftest.py"]
 
 # A compiled loop is kept with the loops it calls, and does not notice when one of those changes in
 # another file: tests take what was compiled from just these sources.
-_SOURCES = sorted((Path(trigpoint.__file__).parent / "compiled").glob("*.py"))
+_SOURCES = sorted((Path(trigpoint.__file__).parent / "_numerics" / "compiled").glob("*.py"))
 _DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:12]
 _CACHE = Path(__file__).parents[1] / ".pytest_cache" / f"numba-{_DIGEST}"
 os.environ["NUMBA_CACHE_DIR"] = str(_CACHE)

@@ -14,17 +14,15 @@ SOURCE = Path(trigpoint.__file__).parent
 # From the top: a module may import from layers below its own, never from its own or above.
 LAYERS = [
     {"__main__"},
-    {"cli"},
-    {"commands"},
-    {"demo", "forecasting", "paper", "report"},
-    {"manifold", "metrics", "datasets", "plot"},
-    {"landmarks", "graph", "spectrum", "extension"},
-    {"geometry", "geodesic", "nystrom", "support"},
-    {"connectivity"},
-    {"neighbors", "kernels", "inputs"},
-    {"files"},
-    {"points", "records", "memory", "threads"},
-    {"checks", "warn", "progress", "wording", "labels", "compiled"},
+    {"_command"},
+    {"_forecast", "_report", "paper"},
+    {"_estimators", "metrics", "datasets", "plot"},
+    {"_landmarks", "_graph", "_spectrum", "_extension"},
+    {"_geometry"},
+    {"_points"},
+    {"_files"},
+    {"_numerics"},
+    {"_common"},
 ]
 
 

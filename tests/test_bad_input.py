@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-import trigpoint.memory
+import trigpoint._common.memory
 
 ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -235,7 +235,7 @@ def test_coinciding_neighbours_warn(rng):
 
 @pytest.mark.parametrize("estimator", [tp.Isomap, tp.KernelPCA])
 def test_dense_work_that_cannot_fit_is_refused_before_it_starts(estimator, X, monkeypatch):
-    monkeypatch.setattr(trigpoint.memory, "physical_memory", lambda: 1e3)
+    monkeypatch.setattr(trigpoint._common.memory, "physical_memory", lambda: 1e3)
     with pytest.raises(ValueError, match=r"60 landmarks need a dense matrix.*fewer landmarks"):
         estimator().fit(X)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint import neighbors
+from trigpoint._numerics import neighbors
 from trigpoint.datasets import make_swiss_roll
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_compiled_at_import():
     import subprocess
     import sys
 
-    heavy = "[m for m in sys.modules if m.startswith(('numba', 'trigpoint.compiled.'))]"
+    heavy = "[m for m in sys.modules if m.startswith(('numba', 'trigpoint._numerics.compiled.'))]"
     code = f"import sys, trigpoint; print({heavy})"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -77,8 +77,8 @@ def test_nothing_is_compiled_at_import():
 
 
 def test_compiled_loops_are_cached():
-    from trigpoint.compiled import bhattacharyya, moments, scan, selection, tree
-    from trigpoint.compiled import extension as compiled_extension
+    from trigpoint._numerics.compiled import bhattacharyya, moments, scan, selection, tree
+    from trigpoint._numerics.compiled import extension as compiled_extension
 
     for module in (bhattacharyya, compiled_extension, moments, scan, selection, tree):
         for name, loop in vars(module).items():

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import trigpoint
-from trigpoint import cli
-from trigpoint.commands.common import FAILED, INTERRUPTED, USAGE
+from trigpoint._command import cli
+from trigpoint._command.common import FAILED, INTERRUPTED, USAGE
 from trigpoint.paper import EXPERIMENTS, MissingDataError, reproduction
 from trigpoint.paper.reproduction import Reproduction
 
@@ -149,7 +149,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path, capsys):
 def test_a_folder_without_permission_is_said_before_any_work(
     command, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr("trigpoint.demo.run", lambda *_: 1 / 0)
+    monkeypatch.setattr("trigpoint._command.demonstration.run", lambda *_: 1 / 0)
     failing(monkeypatch, AssertionError("it was run"))
     monkeypatch.setattr("os.access", lambda *_: False)
     out = tmp_path / "a" / "out"
@@ -173,7 +173,7 @@ def test_diagnostics_after_every_command(monkeypatch, tmp_path, capsys):
     def fail(*_):
         raise ValueError("no")
 
-    monkeypatch.setattr("trigpoint.demo.run", fail)
+    monkeypatch.setattr("trigpoint._command.demonstration.run", fail)
     assert cli.main(["demo", "--out", str(tmp_path), "--debug", "--log"]) == FAILED
     assert "Traceback" in capsys.readouterr().err
     assert cli.main(["--debug", "demo", "--out", str(tmp_path)]) == FAILED

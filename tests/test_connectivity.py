@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from trigpoint.connectivity import bridge_components
+from trigpoint._numerics.connectivity import bridge_components
 
 
 def chains(labels):

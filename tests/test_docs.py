@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import trigpoint as tp
-from trigpoint import cli
+from trigpoint._command import cli
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -5,17 +5,18 @@ import pytest
 import sklearn.decomposition
 from scipy.spatial.distance import cdist
 
-from trigpoint.connectivity import DisconnectedGraphWarning
-from trigpoint.extension import (
+from trigpoint._common.records import Landmarks
+from trigpoint._extension.extensions import (
     GeodesicExtension,
     KernelExtension,
     MarkovExtension,
     extend,
 )
-from trigpoint.graph import KNNGraph, ordinary_edges
-from trigpoint.kernels import gaussian_kernel
-from trigpoint.records import Landmarks
-from trigpoint.spectrum import (
+from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._graph import KNNGraph, ordinary_edges
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._spectrum import (
     classical_scaling,
     density_scale,
     diffusion_maps,
@@ -23,7 +24,6 @@ from trigpoint.spectrum import (
     kernel_pca,
     laplacian_eigenmaps,
 )
-from trigpoint.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 
 
 @pytest.fixture(scope="module", params=[3, 40], ids=["tree", "products"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint import forecasting
+from trigpoint import _forecast as forecasting
 
 
 @pytest.mark.parametrize(("n", "d"), [(200_000, 3), (20_000, 60)])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from trigpoint.connectivity import DisconnectedGraphWarning
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._numerics.geodesic import geodesic_distances, geodesic_kernel
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.geodesic import geodesic_distances, geodesic_kernel
 
 
 def floyd_warshall(X, n_neighbors):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trigpoint.geometry import (
+from trigpoint._geometry import (
     SingularCovarianceWarning,
     bhattacharyya,
     bhattacharyya_matrix,
@@ -11,7 +11,7 @@ from trigpoint.geometry import (
     neighborhood_covariances,
     regularize,
 )
-from trigpoint.neighbors import ScanIndex, TreeIndex
+from trigpoint._numerics.neighbors import ScanIndex, TreeIndex
 
 
 def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:

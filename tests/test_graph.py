@@ -6,13 +6,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-import trigpoint.graph
-from trigpoint.connectivity import DisconnectedGraphWarning
+import trigpoint._graph
+from trigpoint._common.records import Landmarks
+from trigpoint._graph import KNNGraph, RadiusGraph, ordinary_edges, precomputed_graph
+from trigpoint._landmarks import EfficientDPP
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.graph import KNNGraph, RadiusGraph, ordinary_edges, precomputed_graph
-from trigpoint.landmarks import EfficientDPP
 from trigpoint.metrics import neighbor_recall, shortcut_rate
-from trigpoint.records import Landmarks
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_radius_graph_by_definition(landmarks):
 
 def test_candidates_give_nearly_the_graph_of_all_pairs(landmarks, monkeypatch):
     whole = KNNGraph(6).build(landmarks).weights > 0
-    monkeypatch.setattr(trigpoint.graph, "_FULL_BUDGET", 150 * 9 * 40)
+    monkeypatch.setattr(trigpoint._graph, "_FULL_BUDGET", 150 * 9 * 40)
     part = KNNGraph(6).build(landmarks).weights > 0
     shared = (whole.multiply(part)).sum() / whole.sum()
     assert 0.95 < shared <= 1

@@ -7,9 +7,9 @@ import pytest
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint import inputs
-from trigpoint.files import PointSource, open_writer
-from trigpoint.files.arrays import ArraySource
+from trigpoint._files import PointSource, open_writer
+from trigpoint._files.arrays import ArraySource
+from trigpoint._points import inputs
 
 SUFFIXES = [".npy", ".npz", ".parquet", ".zarr", ".h5", ".csv"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from trigpoint.kernels import (
+from trigpoint._numerics.kernels import (
     gaussian_kernel,
     median_bandwidth,
     resolve_bandwidth,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trigpoint.checks import refuse_non_finite
+from trigpoint._common.checks import refuse_non_finite
 
 
 def test_rows_are_named():

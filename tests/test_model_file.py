@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-from trigpoint.files.tensors import DamagedFileError, read_tensors, write_tensors
+from trigpoint._files.tensors import DamagedFileError, read_tensors, write_tensors
 
 
 def wide(n=400, d=40, seed=0):

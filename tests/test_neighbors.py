@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from trigpoint import neighbors
-from trigpoint.compiled import scan
-from trigpoint.neighbors import ScanIndex, TreeIndex, coincident_rows, neighbor_index
+from trigpoint._numerics import neighbors
+from trigpoint._numerics.compiled import scan
+from trigpoint._numerics.neighbors import ScanIndex, TreeIndex, coincident_rows, neighbor_index
 
 INDEXES = [TreeIndex, ScanIndex]
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from trigpoint import progress
-from trigpoint.progress import TerminalReport
+from trigpoint._common import progress
+from trigpoint._common.progress import TerminalReport
 
 
 class Terminal(io.StringIO):

@@ -12,12 +12,11 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.neighbors import kneighbors_graph
 
-import trigpoint.spectrum
-from trigpoint.datasets import make_swiss_roll
-from trigpoint.graph import KNNGraph
-from trigpoint.kernels import gaussian_kernel
-from trigpoint.records import Landmarks
-from trigpoint.spectrum import (
+import trigpoint._spectrum
+from trigpoint._common.records import Landmarks
+from trigpoint._graph import KNNGraph
+from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
     classical_scaling,
     density_scale,
@@ -28,6 +27,7 @@ from trigpoint.spectrum import (
     kernel_pca,
     laplacian_eigenmaps,
 )
+from trigpoint.datasets import make_swiss_roll
 
 
 def up_to_sign(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -49,9 +49,9 @@ def weights(roll) -> csr_array:
 def solver(request, monkeypatch):
     """Each of the three solvers in turn, whatever the graph."""
     if request.param != "dense":
-        monkeypatch.setattr(trigpoint.spectrum, "_DENSE_MAX", 10)
+        monkeypatch.setattr(trigpoint._spectrum, "_DENSE_MAX", 10)
     limit = np.inf if request.param == "factorisation" else 0.0
-    monkeypatch.setattr(trigpoint.spectrum, "_LU_MAX_DIMENSION", limit)
+    monkeypatch.setattr(trigpoint._spectrum, "_LU_MAX_DIMENSION", limit)
     return request.param
 
 
@@ -159,7 +159,7 @@ def test_50_000_landmarks_of_a_surface_are_factorised():
     """Lanczos alone would take thousands of steps here, minutes instead of seconds."""
     X, intrinsic = make_swiss_roll(50_000, random_state=0)
     graph = KNNGraph(15, metric="euclidean").build(Landmarks(X))
-    assert hop_dimension(graph.weights) < trigpoint.spectrum._LU_MAX_DIMENSION
+    assert hop_dimension(graph.weights) < trigpoint._spectrum._LU_MAX_DIMENSION
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     correlation = spearmanr(spectrum.coordinates[:, 0], intrinsic[:, 0]).statistic
     assert abs(correlation) > 0.999
@@ -168,7 +168,7 @@ def test_50_000_landmarks_of_a_surface_are_factorised():
 def test_10_000_landmarks_in_high_dimension_are_iterated(rng):
     """A factorisation would fill in here."""
     graph = KNNGraph(15, metric="euclidean").build(Landmarks(rng.uniform(size=(10_000, 10))))
-    assert hop_dimension(graph.weights) > trigpoint.spectrum._LU_MAX_DIMENSION
+    assert hop_dimension(graph.weights) > trigpoint._spectrum._LU_MAX_DIMENSION
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     # The first modes of a cube: cosines along its axes, of nearly equal eigenvalues.
     assert spectrum.eigenvalues[2] / spectrum.eigenvalues[0] < 1.3

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from threadpoolctl import threadpool_info
 
-from trigpoint.threads import one_blas_thread
+from trigpoint._numerics.threads import one_blas_thread
 
 
 def blas_threads():

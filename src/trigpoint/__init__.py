@@ -1,13 +1,13 @@
 """Embed millions of points from a few diverse landmarks."""
 
 from trigpoint import datasets, metrics, plot
-from trigpoint.connectivity import DisconnectedGraphWarning
-from trigpoint.extension import FarPointsWarning
-from trigpoint.files import DamagedFileError, read_points
-from trigpoint.forecasting import Forecast, forecast
-from trigpoint.geometry import SingularCovarianceWarning
-from trigpoint.graph import KNNGraph, RadiusGraph
-from trigpoint.landmarks import (
+from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
+from trigpoint._extension.extensions import FarPointsWarning
+from trigpoint._files import DamagedFileError, read_points
+from trigpoint._forecast import Forecast, forecast
+from trigpoint._geometry import SingularCovarianceWarning
+from trigpoint._graph import KNNGraph, RadiusGraph
+from trigpoint._landmarks import (
     KDPP,
     AnnealedDPP,
     CoincidingLandmarksWarning,
@@ -25,8 +25,8 @@ from trigpoint.landmarks import (
     Uniform,
     landmark_curve,
 )
-from trigpoint.manifold import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
-from trigpoint.spectrum import RedundantEigenvectorsWarning
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._spectrum import RedundantEigenvectorsWarning
 
 __version__ = "0.1.0"
 

@@ -2,7 +2,7 @@
 
 import h5py
 
-from trigpoint.cli import main
+from trigpoint._command.cli import main
 
 
 def run(*arguments):

@@ -5,10 +5,10 @@ import os
 import numpy as np
 import pytest
 from terminal import embed, run, said
+from trigpoint._command.common import FAILED, USAGE
+from trigpoint._command.wording import in_options
 
-from trigpoint.cli import main
-from trigpoint.commands.common import FAILED, USAGE
-from trigpoint.commands.wording import in_options
+from trigpoint._command.cli import main
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):
@@ -126,7 +126,7 @@ def test_missing_values_are_refused_with_their_rows(folder, capsys):
 
 
 def test_too_little_memory_is_said_before_the_start(folder, capsys, monkeypatch):
-    monkeypatch.setattr("trigpoint.commands.embed.available_memory", lambda: 1e6)
+    monkeypatch.setattr("trigpoint._command.embed.available_memory", lambda: 1e6)
     assert embed() == FAILED
     assert "need about" in said(capsys)
     assert not (folder / "Y.npy").exists()
@@ -136,7 +136,7 @@ def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
     def full(self, block):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("trigpoint.files.sinks.NpySink.write", full)
+    monkeypatch.setattr("trigpoint._files.sinks.NpySink.write", full)
     assert embed() == FAILED
     assert said(capsys) == "No space left on device"
     assert sorted(os.listdir()) == ["empty.npy", "few.npy", "labelled.npz", "roll.csv", "roll.npy"]

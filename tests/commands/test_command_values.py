@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from terminal import embed, run, said, save_obs
-
-from trigpoint.commands.common import FAILED
+from trigpoint._command.common import FAILED
 
 
 def test_labels_from_a_column(folder, capsys):

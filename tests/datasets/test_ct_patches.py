@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trigpoint.datasets import load_ct_patches
-from trigpoint.datasets.ct_volumes import read_volumes
+from trigpoint.datasets._ct_volumes import read_volumes
 
 VOXEL_MM = (2.0, 2.0, 3.0)
 ROI_NAMES = np.array(["SpinalCord", "RightParotid", "Larynx", "LeftParotid", "Brainstem"])

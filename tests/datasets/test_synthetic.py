@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from trigpoint.datasets import make_fish_bowl, make_swiss_roll, synthetic
+from trigpoint.datasets import _synthetic as synthetic
+from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
 MAKERS = [make_swiss_roll, make_fish_bowl]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from formats import PATHS, TEXTS
 
-from trigpoint.files import PointSource, load, read_points
+from trigpoint._files import PointSource, load, read_points
 
 EVERYTHING = {**PATHS, **TEXTS}
 
@@ -46,9 +46,9 @@ def test_limit_refused(points, limit):
 
 def test_default_is_a_quarter_of_memory(points, monkeypatch):
     source = read_points(np.asfortranarray(points))
-    monkeypatch.setattr("trigpoint.files.loading.physical_memory", lambda: 4.0 * points.nbytes)
+    monkeypatch.setattr("trigpoint._files.loading.physical_memory", lambda: 4.0 * points.nbytes)
     assert not isinstance(load(source), np.memmap)
-    monkeypatch.setattr("trigpoint.files.loading.physical_memory", lambda: 4.0 * points.nbytes - 4)
+    monkeypatch.setattr("trigpoint._files.loading.physical_memory", lambda: 4.0 * points.nbytes - 4)
     assert isinstance(load(source), np.memmap)
 
 

@@ -7,7 +7,7 @@ import pytest
 import zarr
 from formats import OBJECTS, PATHS, TEXTS, annotated, save_h5ad, save_hdf5, save_npz, save_zarr_zip
 
-from trigpoint.files import PointSource, read_points
+from trigpoint._files import PointSource, read_points
 
 
 def whole(source: PointSource) -> np.ndarray:
@@ -40,7 +40,7 @@ def test_few_of_many_columns_keep_blocks_small(tmp_path, rng, monkeypatch):
     X = rng.random((300, 1000)).astype(np.float32)
     np.savez(tmp_path / "a.npz", X)
     for module in ("arrays", "npy"):
-        monkeypatch.setattr(f"trigpoint.files.{module}.BLOCK_BYTES", 40_000)
+        monkeypatch.setattr(f"trigpoint._files.{module}.BLOCK_BYTES", 40_000)
     for thing in (X, tmp_path / "a.npz"):
         source = read_points(thing, columns=[999, 2])
         assert max(len(block) for block in source.blocks(300)) == 4 * 40_000 // X[0].nbytes

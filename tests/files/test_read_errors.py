@@ -13,7 +13,7 @@ import zarr
 from formats import save_h5ad, save_h5ad_sparse, save_hdf5, save_npz, save_parquet, save_zarr, table
 from scipy import sparse
 
-from trigpoint.files import DamagedFileError, load, read_points
+from trigpoint._files import DamagedFileError, load, read_points
 
 
 def test_unknown_things(tmp_path):

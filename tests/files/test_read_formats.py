@@ -15,7 +15,7 @@ import zarr
 from formats import OBJECTS, PATHS, TEXTS, annotated, names, save_h5ad_sparse, table
 from scipy import sparse
 
-from trigpoint.files import PointSource, read_points
+from trigpoint._files import PointSource, read_points
 
 BLOCKS = 1, 7, 50, 103, 1000
 
@@ -232,7 +232,7 @@ def test_only_one_block_is_held(tmp_path, rng, monkeypatch, name):
         assert all(earlier() is None for earlier in alive)
         alive.append(weakref.ref(block))
 
-    monkeypatch.setattr("trigpoint.files.source.refuse_non_finite", check)
+    monkeypatch.setattr("trigpoint._files.source.refuse_non_finite", check)
     arrow_before, arrow = pa.total_allocated_bytes(), 0
     tracemalloc.start()
     for block in source.blocks(1000):
@@ -249,7 +249,7 @@ def test_optional_libraries_are_not_imported():
     """Beyond what scikit-learn imports: it takes pandas where there is one, and that pyarrow."""
     optional = "pyarrow", "pyarrow.parquet", "zarr", "h5py", "pandas", "anndata"
     code = (
-        "import sys, sklearn.utils; before = set(sys.modules); import trigpoint.files; "
+        "import sys, sklearn.utils; before = set(sys.modules); import trigpoint._files; "
         f"print([m for m in {optional} if m in sys.modules and m not in before])"
     )
     result = subprocess.run(

@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from trigpoint.files import read_points
-from trigpoint.files.rows import can_copy_rows, copy_rows
+from trigpoint._files import read_points
+from trigpoint._files.rows import can_copy_rows, copy_rows
 
 ROWS = [4, 0, 3]
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_copied(tmp_path, points):
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("1,2\n3,4\n")
     (tmp_path / "b.csv").write_text("old")
-    monkeypatch.setattr("trigpoint.files.rows.open_to_write", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("trigpoint._files.rows.open_to_write", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         copy_rows(read_points(tmp_path / "a.csv"), [0], tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_text() == "old"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trigpoint.files.values import read_values
+from trigpoint._files.values import read_values
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 
-from trigpoint.files import open_writer, read_points, refuse_same_file
+from trigpoint._files import open_writer, read_points, refuse_same_file
 
 NAMES = ["y.npy", "y.csv", "y.zarr", "y.parquet", "y.pq"]
 
@@ -59,8 +59,8 @@ def test_names(tmp_path, points, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bytes_do_not_depend_on_blocks(tmp_path, points, name, monkeypatch):
-    monkeypatch.setattr("trigpoint.files.sinks._CHUNK_BYTES", 1000)
-    monkeypatch.setattr("trigpoint.files.sinks._ROW_GROUP_BYTES", 1000)
+    monkeypatch.setattr("trigpoint._files.sinks._CHUNK_BYTES", 1000)
+    monkeypatch.setattr("trigpoint._files.sinks._ROW_GROUP_BYTES", 1000)
     for folder, rows in (("one", 1), ("all", 103)):
         (tmp_path / folder).mkdir()
         write(tmp_path / folder / name, points, rows)

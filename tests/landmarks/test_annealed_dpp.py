@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import norm
 from subset_statistics import POINTS, SIGNIFICANCE, determinant, p_value, subsets
 
-from trigpoint.kernels import gaussian_kernel
-from trigpoint.landmarks.annealed import AnnealedDPP
-from trigpoint.landmarks.ensemble import kernel_matrix
-from trigpoint.landmarks.kdpp import KDPP
-from trigpoint.landmarks.swaps import KernelEntries, SwapChain, pivoted_start
+from trigpoint._landmarks.annealed import AnnealedDPP
+from trigpoint._landmarks.ensemble import kernel_matrix
+from trigpoint._landmarks.kdpp import KDPP
+from trigpoint._landmarks.swaps import KernelEntries, SwapChain, pivoted_start
+from trigpoint._numerics.kernels import gaussian_kernel
 
 POINTS = POINTS[:6]
 BANDWIDTH = 1.6

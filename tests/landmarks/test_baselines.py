@@ -11,11 +11,11 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 from threadpoolctl import threadpool_limits
 
-from trigpoint.checks import as_generator
+from trigpoint._common.checks import as_generator
+from trigpoint._landmarks import kmeans
+from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint._landmarks.uniform import Uniform
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.landmarks import kmeans
-from trigpoint.landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
-from trigpoint.landmarks.uniform import Uniform
 
 SAMPLERS = [
     Uniform(),
@@ -110,8 +110,8 @@ def test_bad_parameters_of_kmeans(X, params, error, message):
 
 CHECK_ESTIMATORS = """
 from sklearn.utils.estimator_checks import check_estimator
-from trigpoint.landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
-from trigpoint.landmarks.uniform import Uniform
+from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint._landmarks.uniform import Uniform
 
 for sampler in (
     Uniform(n_landmarks=2),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint.landmarks import count
+from trigpoint._landmarks import count
 from trigpoint.metrics import nystrom_error
 
 

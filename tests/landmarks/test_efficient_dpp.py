@@ -8,12 +8,12 @@ import pytest
 from scipy.stats import chisquare, fisher_exact
 from threadpoolctl import threadpool_limits
 
+from trigpoint._landmarks import EfficientDPP, drawing
+from trigpoint._landmarks.drawing import Repulsion, draw_landmarks
+from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._numerics.kernels import REPULSIONS, welsch
+from trigpoint._numerics.neighbors import ScanIndex, TreeIndex
 from trigpoint.datasets import make_fish_bowl
-from trigpoint.kernels import REPULSIONS, welsch
-from trigpoint.landmarks import EfficientDPP, drawing
-from trigpoint.landmarks.drawing import Repulsion, draw_landmarks
-from trigpoint.landmarks.efficient import resolve_n_neighbors
-from trigpoint.neighbors import ScanIndex, TreeIndex
 
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.
 SIGNIFICANCE = 1e-4

@@ -14,10 +14,8 @@ from subset_statistics import (
 )
 from threadpoolctl import threadpool_limits
 
-from trigpoint import memory
-from trigpoint.datasets import make_swiss_roll
-from trigpoint.kernels import gaussian_kernel
-from trigpoint.landmarks.ensemble import (
+from trigpoint._common import memory
+from trigpoint._landmarks.ensemble import (
     ResidualRows,
     cholesky_factor,
     decompose,
@@ -25,8 +23,10 @@ from trigpoint.landmarks.ensemble import (
     draw_projection,
     make_ensemble,
 )
-from trigpoint.landmarks.exact import ExactDPP, draw_dpp
-from trigpoint.landmarks.kdpp import KDPP
+from trigpoint._landmarks.exact import ExactDPP, draw_dpp
+from trigpoint._landmarks.kdpp import KDPP
+from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint.datasets import make_swiss_roll
 
 
 def dpp_weights(L):

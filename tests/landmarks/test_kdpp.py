@@ -15,8 +15,8 @@ from subset_statistics import (
     subsets,
 )
 
-from trigpoint.landmarks.ensemble import draw_projection
-from trigpoint.landmarks.kdpp import KDPP, choose_eigenvectors, draw_kdpp, log_polynomials
+from trigpoint._landmarks.ensemble import draw_projection
+from trigpoint._landmarks.kdpp import KDPP, choose_eigenvectors, draw_kdpp, log_polynomials
 
 
 def kdpp_weights(L, k):

@@ -7,9 +7,9 @@ import pytest
 from subset_statistics import N_DRAWS, SIGNIFICANCE, p_value
 from threadpoolctl import threadpool_limits
 
-from trigpoint.kernels import gaussian_kernel
-from trigpoint.landmarks import leverage
-from trigpoint.landmarks.leverage import Dictionary, LeverageScores
+from trigpoint._landmarks import leverage
+from trigpoint._landmarks.leverage import Dictionary, LeverageScores
+from trigpoint._numerics.kernels import gaussian_kernel
 
 
 def exact_scores(X, bandwidth, ridge):

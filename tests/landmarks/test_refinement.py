@@ -10,11 +10,11 @@ from scipy.stats import chisquare
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint.compiled.exchange import descend
-from trigpoint.kernels import gaussian_kernel, gaussian_of
-from trigpoint.landmarks import exchanges
-from trigpoint.landmarks.field import ResidualField
-from trigpoint.landmarks.moving import trace_error
+from trigpoint._landmarks import exchanges
+from trigpoint._landmarks.field import ResidualField
+from trigpoint._landmarks.moving import trace_error
+from trigpoint._numerics.compiled.exchange import descend
+from trigpoint._numerics.kernels import gaussian_kernel, gaussian_of
 from trigpoint.metrics import nystrom_error, optimal_error
 
 SIGNIFICANCE = 1e-4
@@ -117,7 +117,7 @@ def test_a_landmark_may_come_back_in_the_place_of_another(X, monkeypatch):
         chosen[0], chosen[1], free[0] = free[0], chosen[0], chosen[1]
         return 2
 
-    monkeypatch.setattr("trigpoint.compiled.exchange.descend", exchange_two)
+    monkeypatch.setattr("trigpoint._numerics.compiled.exchange.descend", exchange_two)
     refined = tp.Refinement(1).refine(X, np.arange(10), bandwidth=1.0, random_state=0)
     (new,) = set(refined.indices) - set(range(10))
     assert set(refined.indices) == set(range(10)) - {1} | {new}

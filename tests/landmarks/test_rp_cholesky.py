@@ -8,15 +8,15 @@ import pytest
 from subset_statistics import N_DRAWS, POINTS, SIGNIFICANCE, p_value
 from threadpoolctl import threadpool_limits
 
-from trigpoint.kernels import gaussian_kernel
-from trigpoint.landmarks import cholesky
-from trigpoint.landmarks.cholesky import (
+from trigpoint._landmarks import cholesky
+from trigpoint._landmarks.cholesky import (
     PivotDraw,
     Residual,
     RPCholesky,
     TriangularFactor,
     gaussian_of,
 )
+from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint.metrics import nystrom_error
 
 POINTS = POINTS[:6]

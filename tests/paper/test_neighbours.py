@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.neighbors import kneighbors_graph
 
-from trigpoint.geometry import bhattacharyya_matrix, regularize
-from trigpoint.graph import KNNGraph
-from trigpoint.landmarks import EfficientDPP
+from trigpoint._geometry import bhattacharyya_matrix, regularize
+from trigpoint._graph import KNNGraph
+from trigpoint._landmarks import EfficientDPP
 from trigpoint.paper import Settings, neighbours, reproduce
 from trigpoint.paper.reproduction import render
 from trigpoint.paper.rows import RowFile

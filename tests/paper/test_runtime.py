@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from trigpoint.landmarks import EfficientDPP
+from trigpoint._landmarks import EfficientDPP
 from trigpoint.paper import Settings, reproduce, runtime
 from trigpoint.paper.reproduction import render
 from trigpoint.paper.rows import RowFile

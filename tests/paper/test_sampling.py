@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trigpoint.kernels import gaussian_kernel
+from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint.paper import Settings, reproduce
 from trigpoint.paper.reproduction import render
 from trigpoint.paper.rows import RowFile

@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from trigpoint.plot.colors import MISSING, OKABE_ITO, palette
+from trigpoint.plot._colors import MISSING, OKABE_ITO, palette
 
 TO_LMS = np.array(
     [[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]]

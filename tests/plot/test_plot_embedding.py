@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 
 import trigpoint as tp
 from trigpoint import plot
-from trigpoint.plot.colors import MISSING, OKABE_ITO
+from trigpoint.plot._colors import MISSING, OKABE_ITO
 
 
 def legend_names(axes):

@@ -8,7 +8,7 @@ from sklearn import decomposition
 
 import trigpoint as tp
 from trigpoint import plot
-from trigpoint.plot.eigenvalues import leading_eigenvalues, widest_gap
+from trigpoint.plot._eigenvalues import leading_eigenvalues, widest_gap
 
 
 def drawn(axes):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trigpoint.report.columns import (
+from trigpoint._report.columns import (
     MISSING,
     MOST_LABELS,
     date_column,

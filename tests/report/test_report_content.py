@@ -8,10 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import trigpoint as tp
-from trigpoint.progress import reporter
-from trigpoint.report.charts import spectrum_chart
-from trigpoint.report.content import gather
-from trigpoint.report.streaming import stream
+from trigpoint._common.progress import reporter
+from trigpoint._report.charts import spectrum_chart
+from trigpoint._report.content import gather
+from trigpoint._report.streaming import stream
 
 
 def quick(estimator, X=None, **options):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trigpoint.report.density import GrowingGrid, grid_size
+from trigpoint._report.density import GrowingGrid, grid_size
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 2.0]])
 

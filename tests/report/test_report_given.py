@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from trigpoint.report.columns import MISSING
-from trigpoint.report.given import MOST_COLORS, Given, color_column, named_colors
+from trigpoint._report.columns import MISSING
+from trigpoint._report.given import MOST_COLORS, Given, color_column, named_colors
 
 
 def column_of(color):

@@ -11,8 +11,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import trigpoint as tp
-from trigpoint.plot.eigenvalues import Eigenvalues
-from trigpoint.report.charts import curve_chart, spectrum_chart
+from trigpoint._report.charts import curve_chart, spectrum_chart
+from trigpoint.plot._eigenvalues import Eigenvalues
 
 
 class Elements(HTMLParser):

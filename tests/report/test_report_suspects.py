@@ -5,9 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-from trigpoint.metrics.neighborhoods import shortcut_rate
-from trigpoint.records import LandmarkGraph, Landmarks
-from trigpoint.report.suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges
+from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._report.suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges
+from trigpoint.metrics._neighborhoods import shortcut_rate
 
 
 @pytest.fixture(scope="module")

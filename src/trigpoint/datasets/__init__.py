@@ -3,8 +3,8 @@
 Nothing here downloads anything.
 """
 
-from trigpoint.datasets.ct import CTPatches, load_ct_patches
-from trigpoint.datasets.mnist import load_mnist
-from trigpoint.datasets.synthetic import make_fish_bowl, make_swiss_roll
+from trigpoint.datasets._ct import CTPatches, load_ct_patches
+from trigpoint.datasets._mnist import load_mnist
+from trigpoint.datasets._synthetic import make_fish_bowl, make_swiss_roll
 
 __all__ = ["CTPatches", "load_ct_patches", "load_mnist", "make_fish_bowl", "make_swiss_roll"]

@@ -1,15 +1,15 @@
 """How good landmarks, their graph and the embedding are."""
 
-from trigpoint.metrics.approximation import nystrom_error, optimal_error
-from trigpoint.metrics.coverage import coverage_radius
-from trigpoint.metrics.embedding import (
+from trigpoint.metrics._approximation import nystrom_error, optimal_error
+from trigpoint.metrics._coverage import coverage_radius
+from trigpoint.metrics._embedding import (
     coordinate_recovery,
     knn_accuracy,
     knn_labels,
     neighbor_preservation,
     rank_correlation,
 )
-from trigpoint.metrics.neighborhoods import neighbor_recall, shortcut_rate
+from trigpoint.metrics._neighborhoods import neighbor_recall, shortcut_rate
 
 __all__ = [
     "coordinate_recovery",

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from trigpoint.checks import check_choice
+from trigpoint._common.checks import check_choice
 from trigpoint.paper.experiment import Experiment
 
 # In the order of the paper, with what each is about.

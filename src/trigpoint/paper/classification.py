@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint.graph import KNNGraph
-from trigpoint.landmarks import EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
-from trigpoint.manifold import LaplacianEigenmaps
+from trigpoint._estimators import LaplacianEigenmaps
+from trigpoint._graph import KNNGraph
+from trigpoint._landmarks import EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
 from trigpoint.metrics import knn_labels
 from trigpoint.paper.experiment import Row
 from trigpoint.paper.page import Page

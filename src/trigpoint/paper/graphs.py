@@ -12,11 +12,13 @@ from typing import Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from trigpoint._common.records import Landmarks
+from trigpoint._estimators import LaplacianEigenmaps
+from trigpoint._geometry import RIDGE, neighborhood_covariances
+from trigpoint._graph import KNNGraph
+from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._numerics.threads import thread_count
 from trigpoint.datasets import load_mnist
-from trigpoint.geometry import RIDGE, neighborhood_covariances
-from trigpoint.graph import KNNGraph
-from trigpoint.manifold import LaplacianEigenmaps
-from trigpoint.neighbors import neighbor_index
 from trigpoint.paper.classification import (
     BANDWIDTH_PAPER,
     N_NEIGHBORS_PAPER,
@@ -28,8 +30,6 @@ from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.headneck import patch_task
 from trigpoint.paper.page import Page
 from trigpoint.paper.summary import PAIRED_TEST, Comparison, column, compare, grouped, with_error
-from trigpoint.records import Landmarks
-from trigpoint.threads import thread_count
 
 RUNS = 3
 DATA = {"mnist": "MNIST", "ct": "CT patches"}

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from trigpoint.kernels import gaussian_kernel, welsch
-from trigpoint.landmarks import KDPP, EfficientDPP, KMeansPlusPlus
+from trigpoint._landmarks import KDPP, EfficientDPP, KMeansPlusPlus
+from trigpoint._numerics.kernels import gaussian_kernel, welsch
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page
 from trigpoint.paper.summary import column, grouped

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from trigpoint.connectivity import DisconnectedGraphWarning
+from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._geometry import bhattacharyya_matrix, regularize
+from trigpoint._graph import KNNGraph, weighted_graph
+from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._numerics.threads import thread_count
+from trigpoint._spectrum import RedundantEigenvectorsWarning, laplacian_eigenmaps
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.geometry import bhattacharyya_matrix, regularize
-from trigpoint.graph import KNNGraph, weighted_graph
-from trigpoint.landmarks import EfficientDPP
-from trigpoint.landmarks.efficient import resolve_n_neighbors
 from trigpoint.metrics import (
     coordinate_recovery,
     neighbor_recall,
@@ -23,9 +26,6 @@ from trigpoint.metrics import (
 from trigpoint.paper.experiment import Experiment, Row, Settings, Value
 from trigpoint.paper.page import Page
 from trigpoint.paper.summary import column, grouped, standard_error
-from trigpoint.records import LandmarkGraph, Landmarks
-from trigpoint.spectrum import RedundantEigenvectorsWarning, laplacian_eigenmaps
-from trigpoint.threads import thread_count
 
 RUNS = 3
 N_POINTS, N_LANDMARKS, NEIGHBORS = 10_000_000, 2500, (25, 60, 200, 500)

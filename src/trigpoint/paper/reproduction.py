@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from trigpoint._common.progress import Report
 from trigpoint.paper.catalogue import load_experiment
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page
 from trigpoint.paper.rows import RowFile, alone
-from trigpoint.progress import Report
 
 _PACKAGES = ("trigpoint", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
 

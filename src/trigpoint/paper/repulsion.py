@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint.kernels import REPULSIONS, sin2, welsch
-from trigpoint.landmarks import EfficientDPP
+from trigpoint._landmarks import EfficientDPP
+from trigpoint._numerics.kernels import REPULSIONS, sin2, welsch
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page
 from trigpoint.paper.summary import (

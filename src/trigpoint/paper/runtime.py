@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._landmarks import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
 from trigpoint.datasets import load_mnist
-from trigpoint.landmarks import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
 from trigpoint.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from trigpoint.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
 from trigpoint.paper.experiment import Experiment, Row, Settings, Value

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from trigpoint._landmarks import KDPP, EfficientDPP, ExactDPP, Uniform
 from trigpoint.datasets import make_swiss_roll
-from trigpoint.landmarks import KDPP, EfficientDPP, ExactDPP, Uniform
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page
 from trigpoint.paper.summary import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._landmarks import KDPP, EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
-from trigpoint.landmarks import KDPP, EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
 from trigpoint.metrics import nystrom_error, optimal_error
 from trigpoint.paper.experiment import Experiment, Row, Settings
 from trigpoint.paper.page import Page

@@ -1,10 +1,10 @@
 """Pictures on matplotlib axes; matplotlib is imported only when one is drawn."""
 
-from trigpoint.plot.compare import compare
-from trigpoint.plot.curve import landmark_curve
-from trigpoint.plot.embedding import embedding
-from trigpoint.plot.graph import graph
-from trigpoint.plot.landmarks import landmarks
-from trigpoint.plot.spectrum import spectrum
+from trigpoint.plot._compare import compare
+from trigpoint.plot._curve import landmark_curve
+from trigpoint.plot._embedding import embedding
+from trigpoint.plot._graph import graph
+from trigpoint.plot._landmarks import landmarks
+from trigpoint.plot._spectrum import spectrum
 
 __all__ = ["compare", "embedding", "graph", "landmark_curve", "landmarks", "spectrum"]

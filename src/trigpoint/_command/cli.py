@@ -1,0 +1,102 @@
+"""The command ``trigpoint``: reads its arguments, calls the library, prints what came out."""
+
+import argparse
+import logging
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import TextIO
+
+import trigpoint
+from trigpoint._command import demo, embed, evaluate, info, reproduce, select, transform
+from trigpoint._command.common import (
+    FAILED,
+    INTERRUPTED,
+    CommandError,
+    Interrupted,
+    Result,
+    UsageError,
+    add_diagnostics,
+)
+from trigpoint._command.wording import in_options, said
+
+COMMANDS = (embed, select, transform, evaluate, info, demo, reproduce)
+
+# What wrong input, a full disk or a missing library raise; anything else is a mistake of ours.
+_EXPECTED = (CommandError, ValueError, TypeError, OSError, EOFError, ImportError, MemoryError)
+
+_EXIT_CODES = """
+exit codes:
+  0    done
+  1    failed; the reason is on standard error, and no output was left half-written
+  2    wrong arguments
+  130  interrupted (Ctrl-C); in the first second or two, while Python is still starting, with
+       Python's own message
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(
+        level=logging.INFO if options.log else logging.WARNING, format="%(name)s: %(message)s"
+    )
+    try:
+        with warnings.catch_warnings():
+            # A line instead of a place in the code, which is not the reader's.
+            warnings.showwarning = _show_warning
+            result = options.run(options)
+        if not isinstance(result, Result):
+            return int(result)
+        result.show(as_json=options.json)
+        sys.stdout.flush()
+    except KeyboardInterrupt as stopped:
+        state = "nothing was left half-written"
+        if isinstance(stopped, Interrupted) and stopped.written:
+            state = f"complete: {', '.join(map(str, stopped.written))}"
+        print(f"\ntrigpoint: interrupted; {state}", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python would complain of it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except UsageError as error:
+        options.parser.error(str(error))
+    except _EXPECTED as error:
+        if options.debug:
+            traceback.print_exc()
+        print(f"trigpoint: {said(error)}", file=sys.stderr)
+        return FAILED
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="trigpoint",
+        description="Embed millions of points from a few diverse landmarks.",
+        epilog=f"'trigpoint COMMAND --help' shows options and examples.\n{_EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"trigpoint {trigpoint.__version__}")
+    add_diagnostics(parser)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add(commands)
+    return parser
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"trigpoint: warning: {in_options(str(message))}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""Values beside the points: what ``--color`` and ``--labels`` name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from trigpoint._command.common import CommandError
+from trigpoint._files import PointSource
+from trigpoint._files.choices import split_place
+from trigpoint._files.kinds import is_table, table_columns
+from trigpoint._files.values import FORMATS, read_values
+from trigpoint._report.given import named_colors
+
+
+def value_place(text: str, points: PointSource, option: str) -> str:
+    """Where values are, as ``FILE`` or ``FILE::KEY``.
+
+    Parameters
+    ----------
+    text : str
+        A column of the file of the points, or a file: ``FILE``, ``FILE::KEY``.
+    points : PointSource
+    option : str
+        What asked for it.
+    """
+    if split_place(text)[1] is not None:
+        return text
+    own, path = points.path, Path(text)
+    table = own if own is not None and is_table(own) else None
+    # A column of the table comes first: whatever else is called so lies there by chance.
+    if table is not None and text in {column.name for column in table_columns(table)}:
+        return f"{table}::{text}"
+    if path.is_file() or (path.is_dir() and is_table(path)):
+        return text
+    if table is not None:
+        return f"{table}::{text}"
+    if own is not None and own.name.lower().endswith(".h5ad"):
+        return f"{own}::obs/{text.removeprefix('obs/')}"
+    raise CommandError(
+        f"{option} {text} is no file, and {points.name} has no columns beside the points: give "
+        f"{FORMATS}"
+    )
+
+
+def read_colors(places: Mapping[str, str], points: PointSource) -> dict[str, np.ndarray]:
+    """Values to colour by, under names to show; refused if a page could not show them.
+
+    Parameters
+    ----------
+    places : mapping of str to str
+        For what was asked for, where it is.
+    points : PointSource
+        The points, one for each value.
+    """
+    colors: dict[str, np.ndarray] = {}
+    for text, place in places.items():
+        values = read_values(place)
+        n = points.shape[0]
+        if len(values) != n:
+            raise CommandError(f"--color {text} has {len(values):,} values for {n:,} points")
+        name = _shown_name(text, place)
+        # Two files may have a column of the same name.
+        colors[text if name in colors else name] = values
+    named_colors(colors, points.shape[0])
+    return colors
+
+
+def _shown_name(text: str, place: str) -> str:
+    key = split_place(place)[1]
+    return key.rpartition("/")[2] if key else Path(text).stem

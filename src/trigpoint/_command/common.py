@@ -1,0 +1,332 @@
+"""What subcommands share: arguments, refusals before any work, and what they print."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trigpoint._common.checks import check_count
+from trigpoint._common.progress import Report, TerminalReport, reporter
+from trigpoint._files import PointSource, read_points, refuse_same_file
+from trigpoint._files.choices import listed
+from trigpoint._files.whole import check_place
+
+# Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+# A million points are well covered by a thousand landmarks; more pay beyond.
+_MANY_POINTS = 1_000_000
+_LANDMARKS, _MANY_LANDMARKS = 1000, 2500
+
+Commands = Any  # argparse has no public name for what holds subcommands.
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C after some of the files had been written: names them."""
+
+    def __init__(self, written: Sequence[Path]) -> None:
+        super().__init__()
+        self.written = list(written)
+
+
+class CommandError(Exception):
+    """Something that the person at the terminal can put right; no traceback is shown for it."""
+
+
+class UsageError(CommandError):
+    """Arguments that are wrong together; a single wrong one is for argparse to refuse."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a subcommand came to.
+
+    Attributes
+    ----------
+    text : str
+        For people.
+    values : mapping
+        For scripts: what ``--json`` prints.
+    """
+
+    text: str
+    values: Mapping[str, Any]
+
+    def show(self, as_json: bool) -> None:
+        """Print to standard output."""
+        print(json.dumps(self.values, indent=2) if as_json else self.text)
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], Result],
+    *,
+    help: str,
+    examples: str,
+    notes: str = "",
+) -> argparse.ArgumentParser:
+    """Add a subcommand whose help ends with examples."""
+    lines = "\n".join(f"  {line.strip()}" for line in examples.strip().splitlines())
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help,
+        description=help[0].upper() + help[1:] + ".",
+        epilog=f"examples:\n{lines}" + (f"\n\n{notes.strip()}" if notes else ""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    # Without a default, which would undo what was said before the command.
+    add_diagnostics(parser, default=argparse.SUPPRESS)
+    parser.set_defaults(run=run, parser=parser)
+    return parser
+
+
+def add_diagnostics(parser: argparse.ArgumentParser, default: Any = False) -> None:
+    """Add what helps to find a mistake."""
+    for option, help in (
+        ("--log", "say what is done, on standard error"),
+        ("--debug", "show where in the code an error arose"),
+    ):
+        parser.add_argument(option, action="store_true", default=default, help=help)
+
+
+def add_input(
+    parser: argparse.ArgumentParser,
+    what: str = "the points",
+    columns: str = "columns to take, by name or number",
+) -> None:
+    """Add the file of points, and what to take of it."""
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        help=f"{what}: .npy, .npz, .csv, .tsv, .txt, .parquet, .zarr, .h5 or .h5ad; an array "
+        "inside as FILE::KEY",
+    )
+    parser.add_argument("--columns", type=names_argument, metavar="A,B,...", help=columns)
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add how landmarks are chosen."""
+    parser.add_argument(
+        "-k",
+        "--landmarks",
+        type=_landmarks,
+        metavar="N",
+        help="number of landmarks, or auto (default: 1000, of over a million points 2500, of less "
+        "than 2000 half)",
+    )
+    parser.add_argument(
+        "--refine", action="store_true", help="better landmarks by exchanges after the draw; slower"
+    )
+    add_run(parser)
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add what decides speed and repetition, not the method."""
+    add_seed(parser, "seed of the landmarks")
+    add_jobs(parser)
+
+
+def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the seed of what is drawn."""
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help=f"{what} (default: 0)")
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add the number of threads."""
+    parser.add_argument(
+        "--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = True) -> None:
+    """Add the file to write."""
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
+def split_names(text: str) -> list[str]:
+    """Names, separated by commas."""
+    names = [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name: write A,B,C")
+    return names
+
+
+def names_argument(text: str) -> list[str | int]:
+    """Names or numbers, separated by commas."""
+    names = split_names(text)
+    return [int(name) if name.isdecimal() else name for name in names]
+
+
+def _landmarks(text: str) -> int | str:
+    if text == "auto":
+        return text
+    try:
+        return check_count("landmarks", int(text), low=2)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a number of landmarks, 2 or more, nor auto"
+        ) from error
+
+
+def n_landmarks(options: argparse.Namespace, points: PointSource) -> int | str:
+    """Number of landmarks that was asked for, or one that fits the points."""
+    asked: int | str | None = options.landmarks
+    return suggested_landmarks(points.shape[0]) if asked is None else asked
+
+
+def suggested_landmarks(n: int) -> int:
+    """Number of landmarks for `n` points."""
+    return min(max(2, n // 2), _MANY_LANDMARKS if n > _MANY_POINTS else _LANDMARKS)
+
+
+def count_argument(text: str) -> int:
+    """Whole number, 1 or more."""
+    return _whole(text, 1)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _jobs(text: str) -> int:
+    return -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores")
+
+
+def _whole(text: str, low: int, otherwise: str = "") -> int:
+    try:
+        return check_count("number", int(text), low=low)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number, {low} or more{otherwise}"
+        ) from error
+
+
+def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
+    """Open the points that were asked for; columns given as numbers may also be names.
+
+    Of a table, without a choice, the columns that a `model` was fitted to, in their order.
+    """
+    columns, fitted = options.columns, getattr(model, "feature_names_in_", None)
+    if columns is None:
+        return _open_for(options.input, fitted)
+    points = _open_columns(options.input, columns)
+    if fitted is not None and points.feature_names not in (None, list(fitted)):
+        raise CommandError(
+            f"--columns takes {listed(points.feature_names or ())}, and the model was fitted to "
+            f"{listed(fitted)}: leave it out, and they are found by name"
+        )
+    return points
+
+
+def _open_columns(name: str, columns: Sequence[str | int]) -> PointSource:
+    try:
+        return _unambiguous(read_points(name, columns=columns), columns)
+    except ValueError:
+        # A table may well have a column that is called 1990.
+        as_names = [str(column) for column in columns]
+        if as_names == columns:
+            raise
+        try:
+            return read_points(name, columns=as_names)
+        except ValueError:
+            pass
+        raise
+
+
+def _unambiguous(points: PointSource, columns: Sequence[str | int]) -> PointSource:
+    """Refuse numbers of columns that are the names of others."""
+    for column, name in zip(columns, points.feature_names or [], strict=False):
+        if isinstance(column, int) and name != str(column):
+            try:
+                read_points(points.path, columns=[str(column)])
+            except ValueError:
+                continue
+            raise CommandError(
+                f"{points.name} has a column {column}, called {name!r}, and another that is called "
+                f"{str(column)!r}: rename one of them"
+            )
+    return points
+
+
+def _open_for(name: str, columns: Sequence[str] | None) -> PointSource:
+    if columns is None:
+        return read_points(name)
+    try:
+        return read_points(name, columns=list(columns))
+    except ValueError as error:
+        try:
+            points = read_points(name)
+        except ValueError:
+            raise error from None
+        # Columns without names are taken as they come.
+        if points.feature_names is not None:
+            raise
+        return points
+
+
+def check_outputs(
+    options: argparse.Namespace, read: Sequence[PointSource | Path], *paths: Path | None
+) -> None:
+    """Refuse, before any work, files that cannot or should not be written.
+
+    Those that exist, unless that was asked for; those that are being `read`, in any case.
+    """
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if path.is_dir() and path.suffix != ".zarr":
+            raise CommandError(f"{path} is a folder: name a file")
+        if path.exists() and not options.force:
+            raise CommandError(f"{path} exists: name another file, or add --force to replace it")
+        check_place(path, str(path))
+        for source in read:
+            if isinstance(source, PointSource):
+                refuse_same_file(source, path)
+            elif path.resolve() == source.resolve():
+                raise CommandError(f"{source} is being read: write to another file")
+    if len({path.resolve() for path in given}) < len(given):
+        raise CommandError("two of the files to write are the same: name different ones")
+
+
+def check_folder(path: Path) -> None:
+    """Refuse, before any work, a folder that can neither be made nor written in."""
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise CommandError(f"{there} is a file: name a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise CommandError(f"{path} cannot be written: no permission to write in {there}")
+
+
+def progress(options: argparse.Namespace) -> Report:
+    """Bars on a terminal, lines elsewhere, or nothing."""
+    silent = options.quiet or sys.stderr is None
+    return reporter(False) if silent else TerminalReport(sys.stderr)
+
+
+def listing(values: Mapping[str, Any]) -> str:
+    """Two columns: names, and what they stand for."""
+    width = max(map(len, values), default=0)
+    return "\n".join(f"  {name:<{width}}  {value}" for name, value in values.items())
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, as a person would say it."""
+    if seconds < 100:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def size(n_bytes: float) -> str:
+    """Bytes in units of a thousand."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 999.5 or unit == "GB":
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    raise AssertionError("unreachable")

@@ -1,0 +1,49 @@
+"""``trigpoint demo``: a Swiss roll of a million points, unrolled."""
+
+import argparse
+from pathlib import Path
+
+from trigpoint._command import common, demonstration
+from trigpoint._command.common import Commands, UsageError
+
+# What the roll is tried on before it is timed takes as many landmarks.
+_FEWEST = 20
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "demo",
+        help="unroll a Swiss roll of a million points",
+        description="Unroll a Swiss roll and draw it.",
+        epilog="examples:\n  trigpoint demo\n  trigpoint demo --points 100000 --landmarks 300",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for option, default in (("--points", 1_000_000), ("--landmarks", 1_000)):
+        parser.add_argument(
+            option,
+            type=common.count_argument,
+            default=default,
+            metavar="N",
+            help=f"number of {option[2:]} (default: {default:,})",
+        )
+    common.add_seed(parser, "seed of the data and the landmarks")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the picture"
+    )
+    # Without a default, which would undo what was said before the command.
+    common.add_diagnostics(parser, default=argparse.SUPPRESS)
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demonstration."""
+    if not 3 <= options.landmarks < options.points or options.points <= _FEWEST:
+        raise UsageError(
+            f"--landmarks {options.landmarks} of --points {options.points} are too few or too "
+            f"many: choose at least 3, and more points than those and than {_FEWEST}"
+        )
+    # Before a million points are embedded.
+    common.check_folder(options.out)
+    demonstration.run(options.points, options.landmarks, options.seed, options.out)
+    return 0

@@ -1,0 +1,187 @@
+"""``trigpoint embed``: coordinates of every point of a file."""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from trigpoint._command import common
+from trigpoint._command.columns import read_colors, value_place
+from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
+from trigpoint._common.memory import available_memory
+from trigpoint._common.words import counted
+from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+from trigpoint._extension.extensions import FarPointsWarning
+from trigpoint._files import PointSource, open_writer
+from trigpoint._files.choices import split_place
+from trigpoint._files.values import FORMATS
+from trigpoint._forecast import forecast_bytes
+from trigpoint._graph import DEFAULT_NEIGHBORS
+from trigpoint._landmarks import EfficientDPP
+
+METHODS: dict[str, Any] = {
+    "laplacian": LaplacianEigenmaps,
+    "diffusion": DiffusionMaps,
+    "isomap": Isomap,
+    "kernel-pca": KernelPCA,
+}
+
+# Choices that a method does not have, by the name of the option.
+_NOT_FOR = {"kernel-pca": ("graph", "neighbors", "eigenvectors"), "isomap": ("eigenvectors",)}
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "embed",
+        run,
+        help="embed every point of a file from a few landmarks",
+        examples="""
+            trigpoint embed points.npy -o embedding.npy
+            trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet --landmarks 2500
+            trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
+            trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
+            trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
+        """,
+        notes="Output is written block by block and appears when it is complete.",
+    )
+    common.add_input(parser)
+    common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
+    common.add_selection(parser)
+    parser.add_argument(
+        "-l",
+        "--components",
+        type=common.count_argument,
+        default=2,
+        metavar="N",
+        help="coordinates of each point (default: 2)",
+    )
+    parser.add_argument(
+        "--method", choices=list(METHODS), default="laplacian", help="default: laplacian"
+    )
+    parser.add_argument(
+        "--graph",
+        choices=["bhattacharyya", "euclidean"],
+        help="what makes landmarks neighbours (default: bhattacharyya)",
+    )
+    parser.add_argument(
+        "--neighbors",
+        type=common.count_argument,
+        metavar="N",
+        help=f"graph neighbours (default: {DEFAULT_NEIGHBORS})",
+    )
+    parser.add_argument(
+        "--eigenvectors",
+        choices=["leading", "independent"],
+        help="independent skips those that are functions of earlier ones (default: leading)",
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="HTML", help="also write an interactive page"
+    )
+    parser.add_argument(
+        "--color",
+        type=common.split_names,
+        metavar="NAME,...",
+        help="what to colour the page by: columns of the same table, text or numbers, or "
+        f"{FORMATS}",
+    )
+    parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Fit, write the coordinates, then model and page."""
+    check_choices(options)
+    points = common.open_points(options)
+    # Refused now rather than after an hour.
+    places = {text: value_place(text, points, "--color") for text in options.color or ()}
+    files = [Path(split_place(place)[0]) for place in places.values()]
+    common.check_outputs(options, [points, *files], options.output, options.save, options.report)
+    open_writer(options.output, 1, 1)
+    color = read_colors(places, points) or None
+    k = common.n_landmarks(options, points)
+    estimator = make_estimator(options, k)
+    check_memory(points, k, options.jobs)
+    written: list[Path] = []
+    start = time.perf_counter()
+    try:
+        estimator.fit(points)
+        estimator.transform(points, out=options.output)
+        seconds = time.perf_counter() - start
+        written.append(options.output)
+        if options.save is not None:
+            estimator.save(options.save)
+            written.append(options.save)
+        if options.report is not None:
+            with warnings.catch_warnings():
+                # Said of the same points a moment ago.
+                warnings.simplefilter("ignore", FarPointsWarning)
+                estimator.report(options.report, points, color=color)
+            written.append(options.report)
+    except KeyboardInterrupt:
+        raise Interrupted(written) from None
+    in_all = time.perf_counter() - start
+    n, d = points.shape
+    k = len(estimator.landmarks_)
+    values = {
+        "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
+        "method": options.method,
+        "landmarks": k,
+        "components": int(estimator.embedding_.shape[1]),
+        "eigenvalues": [float(value) for value in estimator.eigenvalues_],
+        "bridges": len(getattr(estimator, "bridges_", ())),
+        "seed": options.seed,
+        "seconds": round(seconds, 3),
+        "seconds_in_all": round(in_all, 3),
+        "stage_seconds": {k: round(v, 3) for k, v in estimator.stage_seconds_.items()},
+        "written": [str(path) for path in written],
+    }
+    coordinates = counted(estimator.embedding_.shape[1], "coordinate")
+    text = (
+        f"{n:,} points to {coordinates} from {k:,} landmarks in "
+        f"{common.duration(in_all)}\n" + "\n".join(f"  {path}" for path in written)
+    )
+    return Result(text, values)
+
+
+def check_choices(options: argparse.Namespace) -> None:
+    """Refuse options that have no meaning beside others."""
+    for option in _NOT_FOR.get(options.method, ()):
+        if getattr(options, option) is not None:
+            raise UsageError(f"--{option} has no meaning for --method {options.method}")
+    if options.color and options.report is None:
+        raise UsageError("--color colours the page that --report writes: add --report HTML")
+
+
+def make_estimator(options: argparse.Namespace, k: int | str) -> Any:
+    """Return the estimator that the options describe."""
+    chosen = {
+        "graph": options.graph,
+        "eigenvectors": options.eigenvectors,
+        "n_neighbors": options.neighbors,
+    }
+    sampler = EfficientDPP(k, refine=options.refine, random_state=options.seed)
+    return METHODS[options.method](
+        options.components,
+        landmarks=sampler,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        callback=common.progress(options),
+        **{name: value for name, value in chosen.items() if value is not None},
+    )
+
+
+def check_memory(points: PointSource, k: int | str, n_jobs: int) -> None:
+    """Refuse, before it starts, what would not fit in memory."""
+    n, d = points.shape
+    if not isinstance(k, int) or not 1 < k <= n:
+        return  # Not known yet, or refused by the sampler with the number of points.
+    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=n_jobs)
+    available = available_memory()
+    if needed > available:
+        raise CommandError(
+            f"{n:,} points of {d} columns need about {common.size(needed)} of memory beside the "
+            f"file, and {common.size(available)} are free: choose fewer --columns, fewer "
+            "--landmarks, or another machine"
+        )

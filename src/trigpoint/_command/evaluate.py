@@ -1,0 +1,139 @@
+"""``trigpoint evaluate``: how good the landmarks and the embedding of a saved model are."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigpoint._command import common
+from trigpoint._command.columns import value_place
+from trigpoint._command.common import CommandError, Result
+from trigpoint._common.labels import is_missing
+from trigpoint._estimators import load
+from trigpoint._files import PointSource, read_points
+from trigpoint._files.source import picked_rows
+from trigpoint._files.values import FORMATS, read_values
+from trigpoint._numerics.kernels import landmark_spacing
+from trigpoint.metrics import (
+    coverage_radius,
+    knn_accuracy,
+    neighbor_preservation,
+    nystrom_error,
+)
+
+# Points that are looked at; more would not change the figures that are shown.
+_SAMPLE = 20_000
+_ERROR_SAMPLE = 4_000
+_NEIGHBORS = 15
+_BLOCK_ROWS = 2**16
+
+# Of less points than twice this, any labels may be classes.
+_FEW_CLASSES = 10
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "evaluate",
+        run,
+        help="how good the landmarks and the embedding of a saved model are",
+        examples="""
+            trigpoint evaluate big.trig big.npy
+            trigpoint evaluate digits.trig digits.npz::X --labels digits.npz::y --json
+        """,
+        notes=f"Figures are of {_SAMPLE:,} of the points, drawn at random.",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a file that --save wrote")
+    common.add_input(parser)
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help=f"labels of the points, for the accuracy of the nearest neighbour: {FORMATS}",
+    )
+    common.add_seed(parser, "seed of the sample")
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Measure on a sample."""
+    model = load(options.model)
+    points = common.open_points(options, model)
+    n = points.shape[0]
+    labels = None
+    if options.labels is not None:
+        labels = _labels(value_place(options.labels, points, "--labels"), n)
+    rng = np.random.default_rng(options.seed)
+    rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
+    X = picked_rows(points.blocks(_BLOCK_ROWS), rows)
+    # Through a source, which has the names that the model was fitted to.
+    Y = model.transform(_named(X, points))
+    landmarks = model.landmarks_
+    few = X[rng.choice(len(X), min(len(X), _ERROR_SAMPLE), replace=False)]
+    bandwidth = 2 * landmark_spacing(X, len(landmarks), rng)
+    n_neighbors = min(_NEIGHBORS, len(X) - 1)
+    values: dict[str, Any] = {
+        "model": str(options.model),
+        "input": points.name,
+        "points": n,
+        "sampled": len(rows),
+        "landmarks": len(landmarks),
+        "coverage_radius": coverage_radius(X, landmarks),
+        "coverage_radius_95": coverage_radius(X, landmarks, quantile=0.95),
+        "trace_error": float(nystrom_error(few, landmarks, bandwidth, relative=True)),
+        "trace_error_bandwidth": float(bandwidth),
+        "neighbor_preservation": neighbor_preservation(X, Y, n_neighbors=n_neighbors),
+        "bridges": len(getattr(model, "bridges_", ())),
+    }
+    shown = {
+        "points": f"{n:,}" + (f", of which {len(rows):,} are looked at" if len(rows) < n else ""),
+        "landmarks": f"{len(landmarks):,}",
+        "farthest point": f"{values['coverage_radius']:.4g} from its nearest landmark "
+        f"(95 % are within {values['coverage_radius_95']:.4g})",
+        "trace error": f"{values['trace_error']:.2%} of the kernel of bandwidth {bandwidth:.3g}",
+        "neighbours kept": f"{values['neighbor_preservation']:.1%} of each point's nearest "
+        f"{n_neighbors}",
+        "bridges": f"{values['bridges']} edges join parts of the graph that were separate",
+    }
+    if labels is not None:
+        accuracy = _accuracy(Y, labels[rows], rng)
+        values["nearest_neighbor_accuracy"] = accuracy
+        shown["labels"] = f"{accuracy:.2%} right by the nearest neighbour in the embedding"
+    return Result(f"{options.model}\n{common.listing(shown)}", values)
+
+
+def _named(X: np.ndarray, points: PointSource) -> Any:
+    source = read_points(X)
+    source.feature_names = points.feature_names
+    return source
+
+
+def _labels(name: str, n: int) -> np.ndarray:
+    labels = read_values(name)
+    if len(labels) != n:
+        raise CommandError(f"{name} has {len(labels):,} labels for {n:,} points: pass one for each")
+    # Numbers and dates that are missing are not equal to themselves.
+    missing = labels != labels
+    if labels.dtype.kind == "O":
+        missing = np.array([is_missing(label) for label in labels])
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise CommandError(f"{name} has no label in row {row}: fill it in")
+    n_classes = len(np.unique(labels))
+    if n_classes > max(_FEW_CLASSES, n // 2):
+        raise CommandError(
+            f"{name} has {n_classes:,} different values for {n:,} points: labels are classes, "
+            "which many points share"
+        )
+    return labels
+
+
+def _accuracy(Y: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:
+    """Each half of the points classified by the other half."""
+    order = rng.permutation(len(Y))
+    first, second = order[: len(Y) // 2], order[len(Y) // 2 :]
+    right = [
+        knn_accuracy(Y[a], labels[a], Y[b], labels[b]) * len(b)
+        for a, b in ((first, second), (second, first))
+    ]
+    return float(sum(right) / len(Y))

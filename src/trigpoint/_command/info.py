@@ -1,0 +1,224 @@
+"""``trigpoint info``: what a file holds, and what embedding it would take."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trigpoint._command import common
+from trigpoint._command.common import Result
+from trigpoint._command.inspection import Inspection, inspect
+from trigpoint._command.wording import columns_option, in_options
+from trigpoint._common.memory import available_memory
+from trigpoint._common.words import counted
+from trigpoint._estimators import load
+from trigpoint._files import DamagedFileError, PointSource, read_points
+from trigpoint._files.kinds import DECIMAL_COMMA, TableColumn, is_table, table_columns
+from trigpoint._files.tensors import is_tensor_file
+from trigpoint._forecast import forecast
+from trigpoint._graph import DEFAULT_NEIGHBORS
+
+_NAMES_SHOWN = 12
+
+# Names that are still worth pasting.
+_NAMES_PASTED = 50
+
+# Points whose values are looked at without being asked to: a second or two.
+_LITTLE = 2**28
+
+# Two coordinates take one landmark more.
+_FEWEST_LANDMARKS = 3
+
+# For scripts, and for people.
+_Found = tuple[dict[str, Any], dict[str, str]]
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "info",
+        run,
+        help="what a file holds, and what embedding it would take",
+        examples="""
+            trigpoint info points.npy
+            trigpoint info cells.h5ad::obsm/X_pca --json
+            trigpoint info big.npy --check
+            trigpoint info model.trig
+        """,
+    )
+    common.add_input(parser, "points, or a model that --save wrote")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="look for missing values and constant columns also where that takes long (above "
+        f"{common.size(_LITTLE)})",
+    )
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Look at the header of a file, and at its values if they are few."""
+    if is_tensor_file(options.input):
+        return _model(options)
+    path = Path(options.input)
+    whole_table = options.columns is None and path.exists() and is_table(path)
+    columns = table_columns(path) if whole_table else []
+    if {column.kind for column in columns} <= {"number", "row label"}:
+        values, shown = _numbers(options, whole_table)
+    else:
+        values, shown = _mixed_table(options, columns)
+    return Result(f"{values['name']}\n{common.listing(shown)}", values)
+
+
+def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
+    """Of points, or of a table of nothing but numbers."""
+    try:
+        points = common.open_points(options)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        # A table may have a gap where it is opened, in its first row.
+        if not whole_table:
+            raise
+        problem = in_options(str(error))
+        return {"name": options.input, "problem": problem}, {"problem": problem}
+    return _points(points, options.check)
+
+
+def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) -> _Found:
+    """Of a table that does not hold numbers alone: what its columns are, and its numbers."""
+    labels = [column.name or str(number) for number, column in enumerate(columns)]
+    kinds = {label: column.kind for label, column in zip(labels, columns, strict=True)}
+    told = [f"{label} ({kind})" for label, kind in kinds.items()]
+    values: dict[str, Any] = {"name": options.input, "column_kinds": kinds}
+    shown = {"columns": _some(range(len(told)), told)}
+    numbers = [number for number, column in enumerate(columns) if column.kind == "number"]
+    if not numbers:
+        problem = "no column holds numbers: there are no points"
+        if DECIMAL_COMMA in kinds.values():
+            problem = "numbers have a decimal comma: write them with a point"
+        values["problem"] = shown["problem"] = problem
+        return values, shown
+    try:
+        found, of_numbers = _points(read_points(options.input, columns=numbers), options.check)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        values["problem"] = shown["problem"] = in_options(str(error))
+        return values, shown
+    suggested = found.get("suggested", {}) | {"columns": [labels[j] for j in numbers]}
+    # A comma separates names, so a column with one in its name goes by its number.
+    choice = columns_option([j if "," in labels[j] else labels[j] for j in numbers])
+    if len(numbers) > _NAMES_PASTED:
+        choice = f"--columns with the {len(numbers):,} that hold numbers"
+    of_numbers["suggested"] = " ".join([choice, *of_numbers.get("suggested", "").split()])
+    return found | values | {"suggested": suggested}, of_numbers | shown
+
+
+def _points(points: PointSource, check: bool) -> _Found:
+    n, d = points.shape
+    values: dict[str, Any] = {
+        "name": points.name,
+        "rows": n,
+        "columns": d,
+        "dtype": points.dtype.name,
+        "bytes": n * d * points.dtype.itemsize,
+        "feature_names": points.feature_names,
+    }
+    shown = {
+        "points": f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name} "
+        f"({common.size(values['bytes'])} in memory)"
+    }
+    if points.feature_names is not None:
+        shown["columns"] = _some(range(d), points.feature_names)
+    k = common.suggested_landmarks(n)
+    seen = Inspection()
+    if check or values["bytes"] <= _LITTLE:
+        seen = _inspected(points, k)
+        values["constant_columns"] = list(seen.constant)
+        if seen.problem is None:
+            shown["values"] = "all finite"
+        if seen.constant:
+            constant = _some(seen.constant, points.feature_names)
+            shown["constant"] = f"column {constant}: may be left out"
+    else:
+        shown["values"] = "not looked at: --check finds missing ones and constant columns"
+    if seen.problem is not None:
+        values["problem"] = shown["problem"] = seen.problem
+        return values, shown
+    if seen.n_distinct is not None and seen.n_distinct < n:
+        values["distinct_rows"] = seen.n_distinct
+        shown["distinct"] = f"only {seen.n_distinct:,} of the rows differ from each other"
+        k = common.suggested_landmarks(seen.n_distinct)
+        if k < _FEWEST_LANDMARKS:
+            values["problem"] = shown["problem"] = (
+                "too few distinct points to choose landmarks from"
+            )
+    if _FEWEST_LANDMARKS <= k < n - 1:
+        _forecast(points, k, values, shown)
+    return values, shown
+
+
+def _inspected(points: PointSource, most: int) -> Inspection:
+    try:
+        return inspect(points, most)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        return Inspection(problem=in_options(str(error)).removeprefix(f"{points.name} "))
+
+
+def _forecast(points: PointSource, k: int, values: dict[str, Any], shown: dict[str, str]) -> None:
+    """Add what is suggested, and what it would take."""
+    n, d = points.shape
+    expected = forecast(n, d, k, dtype=points.dtype)
+    free = available_memory()
+    n_neighbors = min(DEFAULT_NEIGHBORS, k - 1)
+    values["suggested"] = {"landmarks": k, "neighbors": n_neighbors}
+    values["forecast"] = {
+        "seconds": round(expected.seconds, 2),
+        "bytes": round(expected.bytes),
+        "free_bytes": round(free) if free < float("inf") else None,
+    }
+    shown["suggested"] = f"--landmarks {k} --neighbors {n_neighbors}"
+    shown["forecast"] = (
+        f"about {common.duration(expected.seconds)} and {common.size(expected.bytes)} beside "
+        f"the points ({common.size(free)} free)"
+    )
+
+
+def _some(columns: Sequence[int], names: Sequence[str] | None) -> str:
+    """First of some columns, by name where there are names."""
+    shown = columns[:_NAMES_SHOWN]
+    more = f" and {len(columns) - len(shown):,} more" if len(columns) > len(shown) else ""
+    return ", ".join(str(c) if names is None else names[c] for c in shown) + more
+
+
+def _model(options: argparse.Namespace) -> Result:
+    model = load(options.input)
+    k, d = model.landmarks_.shape
+    parameters = {
+        name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+        for name, value in model._fitted_with.items()
+    }
+    values: dict[str, Any] = {
+        "name": options.input,
+        "estimator": type(model).__name__,
+        "landmarks": k,
+        "columns": d,
+        "components": int(model.embedding_.shape[1]),
+        "eigenvalues": [float(value) for value in model.eigenvalues_],
+        "parameters": parameters,
+        "bytes": Path(options.input).stat().st_size,
+    }
+    shown = {
+        "model": f"{values['estimator']}, {counted(values['components'], 'coordinate')} from {k:,} "
+        "landmarks",
+        "takes": f"points of {d:,} columns",
+        "size": common.size(float(Path(options.input).stat().st_size)),
+    }
+    if hasattr(model, "feature_names_in_"):
+        values["feature_names"] = list(model.feature_names_in_)
+        shown["takes"] += ": " + ", ".join(model.feature_names_in_[:_NAMES_SHOWN])
+    shown |= {name: " ".join(str(value).split()) for name, value in parameters.items()}
+    return Result(f"{options.input}\n{common.listing(shown)}", values)

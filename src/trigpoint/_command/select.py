@@ -1,0 +1,89 @@
+"""``trigpoint select``: a diverse subsample of the rows of a file."""
+
+import argparse
+import time
+
+import numpy as np
+
+from trigpoint._command import common
+from trigpoint._command.common import Result
+from trigpoint._common.words import counted
+from trigpoint._files import PointSource, open_writer, read_points
+from trigpoint._files.kinds import is_table
+from trigpoint._files.rows import can_copy_rows, copy_rows
+from trigpoint._landmarks import EfficientDPP
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "select",
+        run,
+        help="choose a diverse subsample of the rows",
+        examples="""
+            trigpoint select points.npy -k 500 > rows.txt
+            trigpoint select cells.parquet -k 2000 -o subsample.parquet
+            trigpoint select scan.csv --columns x,y,z -k auto --refine -o scan_small.csv
+        """,
+        notes="Row numbers, counted from 0, go to standard output; with -o the rows themselves go "
+        "to a file,\nboth in the order drawn. A table written to a table of the same kind, or "
+        "Parquet to text, keeps all\nits columns, and so do arrays; otherwise those compared are "
+        "written.",
+    )
+    common.add_input(parser, columns="columns to compare, by name or number")
+    common.add_output(
+        parser,
+        "the chosen rows: .npy, .csv, .parquet or .zarr; of text also .tsv and .txt",
+        required=False,
+    )
+    common.add_selection(parser)
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Choose rows; print or write them."""
+    points = common.open_points(options)
+    common.check_outputs(options, [points], options.output)
+    if options.output is not None and not can_copy_rows(points, options.output):
+        open_writer(options.output, 1, 1)
+    sampler = EfficientDPP(
+        common.n_landmarks(options, points),
+        refine=options.refine,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        callback=common.progress(options),
+    )
+    start = time.perf_counter()
+    sampler.fit(points)
+    assert sampler.indices_ is not None
+    rows = [int(row) for row in sampler.indices_]
+    values = {
+        "input": {"name": points.name, "rows": points.shape[0], "columns": points.shape[1]},
+        "seed": options.seed,
+        "seconds": round(time.perf_counter() - start, 3),
+        "rows": rows,
+    }
+    if options.output is None:
+        return Result("\n".join(map(str, rows)), values)
+    n_columns = _write(options, points, sampler)
+    values |= {"columns_written": n_columns, "written": [str(options.output)]}
+    text = (
+        f"{len(rows):,} of {points.shape[0]:,} rows, {counted(n_columns, 'column')}, in "
+        f"{common.duration(time.perf_counter() - start)}"
+    )
+    return Result(f"{text}\n  {options.output}", values)
+
+
+def _write(options: argparse.Namespace, points: PointSource, sampler: EfficientDPP) -> int:
+    """Write the chosen rows, whole where the file allows it; returns the number of columns."""
+    rows = np.asarray(sampler.indices_)
+    if can_copy_rows(points, options.output):
+        return copy_rows(points, rows.tolist(), options.output)
+    chosen, names = sampler.landmarks_, points.feature_names
+    if options.columns is not None and points.path is not None and not is_table(points.path):
+        whole = read_points(options.input)
+        chosen, names = whole.take(rows), whole.feature_names
+    k, d = chosen.shape
+    with open_writer(options.output, k, d, chosen.dtype, names) as writer:
+        writer.write(chosen)
+    return d

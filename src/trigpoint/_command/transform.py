@@ -1,0 +1,52 @@
+"""``trigpoint transform``: a saved model, applied to other points."""
+
+import argparse
+import time
+from pathlib import Path
+
+from trigpoint._command import common
+from trigpoint._command.common import Result
+from trigpoint._common.words import counted
+from trigpoint._estimators import load
+from trigpoint._files import open_writer
+
+
+def add(commands: common.Commands) -> None:
+    """Add the subcommand."""
+    parser = common.add_command(
+        commands,
+        "transform",
+        run,
+        help="embed other points with a saved model",
+        examples="""
+            trigpoint transform big.trig new.npy -o new_embedding.npy
+            trigpoint transform scan.trig scan2.csv --columns x,y,z -o scan2_2d.csv
+        """,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a file that --save wrote")
+    common.add_input(parser)
+    common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
+    common.add_jobs(parser)
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Load, transform, write."""
+    model = load(options.model)
+    model.set_params(callback=common.progress(options), n_jobs=options.jobs)
+    points = common.open_points(options, model)
+    common.check_outputs(options, [points, options.model], options.output)
+    open_writer(options.output, 1, 1)
+    start = time.perf_counter()
+    model.transform(points, out=options.output)
+    seconds = time.perf_counter() - start
+    n = points.shape[0]
+    values = {
+        "model": str(options.model),
+        "input": {"name": points.name, "rows": n, "columns": points.shape[1]},
+        "components": int(model.embedding_.shape[1]),
+        "seconds": round(seconds, 3),
+        "written": [str(options.output)],
+    }
+    coordinates = counted(model.embedding_.shape[1], "coordinate")
+    text = f"{n:,} points to {coordinates} in {common.duration(seconds)}"
+    return Result(f"{text}\n  {options.output}", values)

@@ -1,0 +1,11 @@
+"""The estimators: points in, coordinates of every point out.
+
+Here alone the stages are strung together.
+"""
+
+from trigpoint._estimators.isomap import Isomap
+from trigpoint._estimators.kernel_pca import KernelPCA
+from trigpoint._estimators.markov import DiffusionMaps, LaplacianEigenmaps
+from trigpoint._estimators.saving import load
+
+__all__ = ["DiffusionMaps", "Isomap", "KernelPCA", "LaplacianEigenmaps", "load"]

@@ -1,0 +1,390 @@
+"""What the estimators share: the order of the stages, and the checks of their parameters."""
+
+import logging
+import os
+import time
+from abc import ABC, abstractmethod
+from importlib import import_module
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
+from trigpoint._common.memory import check_dense
+from trigpoint._common.progress import ProgressMixin, Report, reporter
+from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks
+from trigpoint._extension.extensions import Extension, MarkovExtension, extended_blocks
+from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._files import open_writer, read_points, refuse_same_file
+from trigpoint._graph import METRICS, KNNGraph, precomputed_graph
+from trigpoint._landmarks import choose_landmarks
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._numerics.threads import thread_count
+from trigpoint._points.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
+
+logger = logging.getLogger(__name__)
+
+# Parameters that say how it is run, not what comes out.
+HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
+
+# Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
+_MIN_EIGENVALUE = 1e-6
+
+
+class Run:
+    """What one call of `fit` carries through the stages."""
+
+    def __init__(self, random_state: Any, n_jobs: Any, report: Report) -> None:
+        self.rng = as_generator(random_state)
+        self.n_threads = thread_count(n_jobs)
+        self.report = report
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+        self._begun = ""
+
+    def begin(self, stage: str) -> None:
+        """Tell that a stage begins which reports no progress of its own."""
+        self._begun = stage
+        self.report(stage, 0, 1)
+
+    def done(self, stage: str) -> None:
+        """Note how long a stage took."""
+        if stage == self._begun:
+            self.report(stage, 1, 1)
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+        logger.info("%s: %.2f s", stage, self.seconds[stage])
+
+
+class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
+    """What the four estimators share: landmarks first, then blocks of points."""
+
+    n_components: int
+    landmarks: Any
+    extension: Any
+    random_state: Any
+    n_jobs: int
+
+    # Words that `extension` takes, beside a number.
+    _extensions: tuple[str, ...] = ("auto", "graph", "all")
+
+    def _check_parameters(self) -> None:
+        """Refuse what is wrong whatever the data is, before any work is done."""
+        check_count("n_components", self.n_components)
+        if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
+            check_count("extension", self.extension)
+        elif not isinstance(self.extension, str) or self.extension not in self._extensions:
+            raise ValueError(
+                f"extension={self.extension!r} is not known: choose one of "
+                f"{', '.join(map(repr, self._extensions))}, or a whole number"
+            )
+
+    @abstractmethod
+    def _needs_covariances(self) -> bool:
+        """Whether the landmarks' local covariances will be looked at; checks the graph."""
+
+    @abstractmethod
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
+        """Embed the landmarks."""
+
+    @abstractmethod
+    def _extended(self, fitted: Fitted) -> Extension:
+        """Prepare the extension to other points, from what `_embed` came to and nothing else."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose landmarks among the rows of `X` and embed them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or file
+            The points, float32 or float64; other numbers are converted to float64. A path, or an
+            object that `trigpoint.read_points` takes, is read: into memory if it fits in a quarter
+            of it, else through a temporary file. A ``.npy`` file is mapped to memory as it is.
+        y : ignored
+            Present for scikit-learn's sake.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
+        X = points_to_fit(self, X, run.report)
+        run.done("reading")
+        chosen = choose_landmarks(
+            self.landmarks,
+            X,
+            covariances=self._needs_covariances(),
+            rng=run.rng,
+            n_threads=run.n_threads,
+            report=run.report,
+        )
+        k = len(chosen.points)
+        n_components = check_count(
+            "n_components", self.n_components, high=k - 1, why=f"there are {k} landmarks"
+        )
+        run.done("landmarks")
+        fitted = self._embed(chosen, n_components, run)
+        self._take(fitted, X.dtype)
+        run.done("spectrum")
+        self.stage_seconds_ = run.seconds
+        return self
+
+    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
+        """Become what was fitted, to points of type `dtype`."""
+        self._extension = self._extended(fitted)
+        self._fitted = fitted
+        self.landmark_indices_ = fitted.landmarks.indices
+        self.landmarks_ = fitted.landmarks.points
+        self.covariances_ = fitted.landmarks.covariances
+        self.embedding_ = fitted.spectrum.coordinates.astype(dtype)
+        self.eigenvalues_ = fitted.spectrum.eigenvalues
+        # What `save` writes down: parameters, and those of samplers and graphs, may be set again
+        # without a new fit.
+        self._fitted_with = {
+            name: clone(value) if isinstance(value, BaseEstimator) else value
+            for name, value in self.get_params(deep=False).items()
+            if name not in HOW_IT_RUNS
+        }
+
+    def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
+        """Coordinates of the rows of `X`, which need not have been seen in `fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or file
+            The points. A file is read block by block.
+        out : path or None, default=None
+            A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
+            by block. It appears when it is complete; an interrupted run leaves nothing behind.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            In the precision of `X`; or the path that was written.
+        """
+        check_is_fitted(self)
+        self._check_out(out)
+        source = points_to_transform(self, X)
+        points = checked_blocks(source, reporter(self.verbose, self.callback))
+        blocks = extended_blocks(self._extension, points, thread_count(self.n_jobs))
+        shape = source.shape[0], self._n_features_out
+        if out is None:
+            result = np.empty(shape, dtype=source.dtype)
+            done = 0
+            for coordinates in blocks:
+                result[done : done + len(coordinates)] = coordinates
+                done += len(coordinates)
+            return result
+        refuse_same_file(source, out)
+        names = list(self.get_feature_names_out())
+        with open_writer(out, *shape, source.dtype, names) as writer:
+            for coordinates in blocks:
+                writer.write(coordinates)
+        return writer.path
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
+    ) -> Any:
+        """Fit, and return the coordinates of the same rows; see `fit` and `transform`."""
+        self._check_out(out)
+        if out is not None and is_file(X):
+            refuse_same_file(read_points(X), out)
+        return self.fit(X, y).transform(X, out=out)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, to be read again by `trigpoint.load`.
+
+        Parameters
+        ----------
+        path : path
+            By custom with the ending ``.trig``. A file of that name is replaced, at the end and
+            as a whole.
+
+        Notes
+        -----
+        The file holds landmarks, their graph and coordinates, and the parameters; it does not grow
+        with the number of points that were fitted. It is in the safetensors layout, with no
+        pickle: what is loaded is numbers. Parameters that cannot be written down are kept as what
+        they came to (landmarks by a sampler of your own become their rows), or dropped (a random
+        generator). `n_jobs`, `verbose`, `callback` and the times of `fit` are not kept, so that
+        the same run gives the same file.
+        """
+        from trigpoint._estimators.saving import save_model
+
+        check_is_fitted(self)
+        save_model(self, path)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, color: Any = None, **options: Any
+    ) -> Path:
+        """Write an interactive page about the embedding, in one HTML file that opens offline.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        X : array-like of shape (n, d), or file; or None, default=None
+            The points to show, read block by block; without them the landmarks alone are shown.
+        color : array-like of shape (n,), dict or DataFrame; or None, default=None
+            Values, numbers, labels or dates, to colour the points by; several by name.
+        **options
+            Others of `trigpoint._report.write_report`, which this calls.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+        """
+        # By name, since reports are built on the estimators, and imports go one way.
+        write_report = import_module("trigpoint._report").write_report
+        written: Path = write_report(self, path, X, color=color, **options)
+        return written
+
+    def _check_out(self, out: str | os.PathLike[str] | None) -> None:
+        """Refuse what cannot be written before any work is done."""
+        if out is None:
+            return
+        if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
+            raise TypeError(f"out={out!r} is not a path: name a .npy, .csv, .zarr or .parquet file")
+        open_writer(out, 1, 1)
+        config = getattr(self, "_sklearn_output_config", {}).get("transform")
+        container = config or get_config()["transform_output"]
+        if container != "default":
+            raise ValueError(
+                f"out={os.fspath(out)!r} writes a file, but set_output or set_config ask for a "
+                f"{container} frame: leave out one of them"
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class GraphEmbedding(LandmarkEmbedding):
+    """The estimators that embed a neighbourhood graph of the landmarks."""
+
+    graph: Any
+    n_neighbors: int | None
+    bandwidth: float | None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        drawn = self.landmarks is not None and (
+            isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
+        )
+        if self._graph_builder() is None and drawn:
+            raise ValueError(
+                "graph is a matrix, which belongs to certain landmarks, and landmarks are to be "
+                f"drawn (landmarks={self.landmarks!r}): pass their rows or points as landmarks"
+            )
+
+    def _graph_builder(self) -> Any:
+        """Return the graph object that the parameters describe, or None for a matrix."""
+        if isinstance(self.graph, str):
+            return KNNGraph(
+                self.n_neighbors,
+                metric=check_choice("graph", self.graph, METRICS),
+                bandwidth=self.bandwidth,
+            )
+        if self.n_neighbors is not None:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} has no effect beside the graph that was given: "
+                "set it on the graph object, or leave it None"
+            )
+        if self.graph is None or isinstance(self.graph, type):
+            raise TypeError(
+                f"graph={self.graph!r} is not understood: pass {', '.join(map(repr, METRICS))}, a "
+                "graph such as KNNGraph(), or a matrix of weights"
+            )
+        if not hasattr(self.graph, "build"):
+            return None
+        if self.bandwidth is not None:
+            raise ValueError(
+                f"bandwidth={self.bandwidth} has no effect beside the graph that was given: set "
+                "it on the graph object, or leave it None"
+            )
+        return self.graph
+
+    def _needs_covariances(self) -> bool:
+        builder = self._graph_builder()
+        return builder is not None and bool(builder.needs_covariances)
+
+    def _build_graph(self, chosen: Landmarks, run: Run) -> LandmarkGraph:
+        run.begin("graph")
+        builder = self._graph_builder()
+        if builder is None:
+            graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
+        else:
+            graph = builder.build(chosen, run.n_threads)
+        run.done("graph")
+        run.begin("spectrum")
+        return graph
+
+    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
+        super()._take(fitted, dtype)
+        assert fitted.graph is not None
+        self.graph_ = fitted.graph.weights
+        self.bridges_ = fitted.graph.bridges
+        self.bandwidths_ = fitted.graph.bandwidths
+
+    def _support(
+        self, points: np.ndarray, graph: LandmarkGraph
+    ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
+        extension = self.extension
+        if isinstance(extension, str) and extension == "auto":
+            extension = "graph" if points.shape[1] <= TREE_MAX_DIMENSION else "all"
+        if isinstance(extension, str) and extension == "graph":
+            return GraphNeighbors(points, graph)
+        return plain_support(extension, points, graph.bandwidths)
+
+    def _markov(
+        self, fitted: Fitted, mu: np.ndarray, scale: np.ndarray | None = None
+    ) -> MarkovExtension:
+        usable = int((mu > _MIN_EIGENVALUE).sum())
+        if usable < len(mu):
+            raise ValueError(
+                f"n_components={len(mu)} is too large: only {usable} eigenvalues of the landmark "
+                f"graph are above {_MIN_EIGENVALUE:g}, and the extension divides by them; choose "
+                f"n_components <= {usable} or more landmarks"
+            )
+        assert fitted.graph is not None
+        support = self._support(fitted.landmarks.points, fitted.graph)
+        return MarkovExtension(support, fitted.spectrum.coordinates, mu, scale)
+
+
+def check_pairs(landmarks: np.ndarray) -> None:
+    """Refuse landmarks of which all pairs would not fit in memory, before these are computed."""
+    check_dense(len(landmarks), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
+
+
+def plain_support(
+    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray
+) -> AllLandmarks | NearestLandmarks:
+    """All landmarks, or a number of nearest ones."""
+    if isinstance(extension, Integral):
+        k = len(landmarks)
+        count = check_count("extension", extension, high=k, why=f"there are {k} landmarks")
+        return NearestLandmarks(landmarks, bandwidths, count)
+    return AllLandmarks(landmarks, bandwidths)

@@ -1,0 +1,92 @@
+"""Isomap: geodesics over the landmark graph."""
+
+from typing import Any
+
+from trigpoint._common.records import Fitted, Landmarks
+from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
+from trigpoint._extension.extensions import Extension, GeodesicExtension
+from trigpoint._extension.support import AllLandmarks
+from trigpoint._graph import ordinary_edges
+from trigpoint._spectrum import classical_scaling, geodesics
+
+
+class Isomap(GraphEmbedding):
+    """Isomap of any number of points, from landmarks.
+
+    Parameters
+    ----------
+    n_components, landmarks, graph, n_neighbors
+        As for `LaplacianEigenmaps`.
+    extension : "graph" or int, default="graph"
+        Through which landmarks a point's geodesics start: the nearest three's neighbours in the
+        graph, or a number of nearest ones.
+    random_state, n_jobs, verbose, callback
+        As for `LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    landmark_indices_, landmarks_, covariances_, embedding_, graph_, bridges_, stage_seconds_
+        As for `LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the centred matrix of squared geodesics.
+    geodesics_ : ndarray of shape (k, k)
+        Path lengths between the landmarks.
+
+    References
+    ----------
+    J. B. Tenenbaum, V. de Silva and J. C. Langford, "A global geometric framework for nonlinear
+    dimensionality reduction", Science, 2000.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> tp.Isomap(n_components=2, landmarks=200, random_state=0).fit_transform(X).shape
+    (3000, 2)
+    """
+
+    # Lengths, not weights, make the paths, so there is no bandwidth to choose.
+    bandwidth = None
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        graph: Any = "bhattacharyya",
+        n_neighbors: int | None = None,
+        extension: Any = "graph",
+        random_state: Any = None,
+        n_jobs: int = -1,
+        verbose: bool = False,
+        callback: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.extension = extension
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # A straight line to every landmark would start no geodesic.
+    _extensions = ("graph",)
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
+        check_pairs(chosen.points)
+        graph = self._build_graph(chosen, run)
+        paths = geodesics(graph.lengths)
+        return Fitted(chosen, classical_scaling(paths, n_components), graph, geodesics=paths)
+
+    def _extended(self, fitted: Fitted) -> Extension:
+        assert fitted.graph is not None
+        support = self._support(fitted.landmarks.points, ordinary_edges(fitted.graph))
+        assert not isinstance(support, AllLandmarks), "refused with the parameters"
+        paths = fitted.geodesics
+        if paths is None:
+            check_pairs(fitted.landmarks.points)
+            paths = geodesics(fitted.graph.lengths)
+        self.geodesics_ = paths
+        return GeodesicExtension(support, paths, fitted.spectrum)

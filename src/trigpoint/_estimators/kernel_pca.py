@@ -1,0 +1,117 @@
+"""Kernel PCA: no graph, the whole kernel of the landmarks."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_positive
+from trigpoint._common.records import Fitted, Landmarks
+from trigpoint._estimators.base import LandmarkEmbedding, Run, check_pairs, plain_support
+from trigpoint._extension.extensions import Extension, KernelExtension
+from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
+from trigpoint._spectrum import kernel_pca
+
+# Kernels that differ from 0 or from 1 by less say nothing but rounding errors.
+_NEGLIGIBLE = 1e-9
+
+
+class KernelPCA(LandmarkEmbedding):
+    """Gaussian kernel PCA of any number of points, from landmarks.
+
+    Parameters
+    ----------
+    n_components, landmarks
+        As for `LaplacianEigenmaps`.
+    bandwidth : float or None, default=None
+        Bandwidth of the kernel; ``None`` takes the median distance between landmarks.
+    extension : "all" or int, default="all"
+        Kernel of a point with all landmarks, or with a number of nearest ones (the others count
+        as 0, which saves time where the bandwidth is small).
+    random_state, n_jobs, verbose, callback
+        As for `LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    landmark_indices_, landmarks_, covariances_, embedding_, stage_seconds_
+        As for `LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the centred kernel matrix of the landmarks.
+    bandwidth_ : float
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola and K.-R. Mueller, "Nonlinear component analysis as a kernel eigenvalue
+    problem", Neural Computation, 1998.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_fish_bowl(3000, random_state=0)
+    >>> tp.KernelPCA(n_components=3, landmarks=200, random_state=0).fit_transform(X).shape
+    (3000, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        bandwidth: float | None = None,
+        extension: Any = "all",
+        random_state: Any = None,
+        n_jobs: int = -1,
+        verbose: bool = False,
+        callback: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.bandwidth = bandwidth
+        self.extension = extension
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    _extensions = ("all",)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+
+    def _needs_covariances(self) -> bool:
+        return False
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
+        check_pairs(chosen.points)
+        run.begin("kernel")
+        points = chosen.points.astype(np.float64)
+        bandwidth = resolve_bandwidth(self.bandwidth, points, run.rng)
+        kernel = gaussian_kernel(points, bandwidth)
+        off_diagonal = kernel[~np.eye(len(points), dtype=bool)]
+        if off_diagonal.max() < _NEGLIGIBLE or off_diagonal.min() > 1 - _NEGLIGIBLE:
+            side = "small" if off_diagonal.max() < _NEGLIGIBLE else "large"
+            raise ValueError(
+                f"bandwidth={bandwidth:g} is too {side}: all landmarks have the same kernel with "
+                f"each other; choose one near {median_bandwidth(points, run.rng):.3g}"
+            )
+        run.done("kernel")
+        run.begin("spectrum")
+        means = kernel.mean(axis=0)
+        spectrum = kernel_pca(kernel, n_components)
+        return Fitted(chosen, spectrum, bandwidth=bandwidth, kernel_means=means)
+
+    def _extended(self, fitted: Fitted) -> Extension:
+        assert fitted.bandwidth is not None
+        points = fitted.landmarks.points
+        bandwidths = np.full(len(points), fitted.bandwidth)
+        support = plain_support(self.extension, points, bandwidths)
+        means = fitted.kernel_means
+        if means is None:
+            check_pairs(points)
+            means = gaussian_kernel(points.astype(np.float64), fitted.bandwidth).mean(axis=0)
+        return KernelExtension(support, means, fitted.spectrum)
+
+    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
+        super()._take(fitted, dtype)
+        self.bandwidth_ = fitted.bandwidth

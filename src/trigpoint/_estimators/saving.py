@@ -1,0 +1,245 @@
+"""A fitted estimator in one file, and back; no pickle.
+
+The file (``.trig``) holds the landmarks, their graph and coordinates, and the parameters as JSON:
+its size grows with the number of landmarks, not with that of the points. It is in the safetensors
+layout, which other programs can read.
+"""
+
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+
+from trigpoint import _graph as graphs
+from trigpoint import _landmarks as samplers
+from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks, Spectrum
+from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
+from trigpoint._files.tensors import DamagedFileError, read_tensors, write_tensors
+
+FORMAT, FORMAT_VERSION = "trigpoint", 1
+
+# What parameters may be objects of; nothing else is ever made from a file.
+_PARTS: dict[str, Any] = {
+    name: getattr(samplers, name)
+    for name in samplers.__all__
+    if isinstance(getattr(samplers, name), type)
+    if issubclass(getattr(samplers, name), BaseEstimator)
+} | {"KNNGraph": graphs.KNNGraph, "RadiusGraph": graphs.RadiusGraph}
+
+# What a file that contradicts itself, or was made to do harm, raises somewhere on its way.
+_NONSENSE = (
+    *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError),
+    *(RecursionError, OverflowError),
+)
+
+
+def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
+    if _estimators().get(type(estimator).__name__) is not type(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} is not one of trigpoint's estimators, and could not be "
+            "loaded again: save one of those, or use pickle"
+        )
+    fitted: Fitted = estimator._fitted
+    arrays = {
+        "landmarks.points": fitted.landmarks.points,
+        "spectrum.coordinates": fitted.spectrum.coordinates,
+        "spectrum.eigenvalues": fitted.spectrum.eigenvalues,
+    }
+    if fitted.landmarks.indices is not None:
+        arrays["landmarks.indices"] = fitted.landmarks.indices
+    if fitted.graph is not None:
+        arrays |= _matrix("graph.weights", fitted.graph.weights)
+        arrays |= _matrix("graph.lengths", fitted.graph.lengths)
+        arrays["graph.bridges"] = fitted.graph.bridges
+        arrays["graph.bandwidths"] = fitted.graph.bandwidths
+    names = getattr(estimator, "feature_names_in_", None)
+    model = {
+        "estimator": type(estimator).__name__,
+        "parameters": _described(estimator, fitted),
+        "bandwidth": fitted.bandwidth,
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "dtype": estimator.embedding_.dtype.name,
+        "trigpoint": version("trigpoint"),
+    }
+    metadata = {"format": FORMAT, "version": str(FORMAT_VERSION), "model": json.dumps(model)}
+    write_tensors(path, arrays, metadata)
+
+
+def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
+    """Read an estimator that was saved with its method ``save``.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    LaplacianEigenmaps, DiffusionMaps, Isomap or KernelPCA
+        Ready to `transform`, to the same numbers as the one that was saved.
+
+    Raises
+    ------
+    FileNotFoundError
+    DamagedFileError
+        A `ValueError`: the file is cut off or altered, of another kind, or of a format that this
+        version does not know. Nothing in a file is executed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> emb = tp.LaplacianEigenmaps(landmarks=200, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     emb.save(f"{folder}/roll.trig")
+    ...     again = tp.load(f"{folder}/roll.trig")
+    >>> bool((again.transform(X) == emb.transform(X)).all())
+    True
+    """
+    path = Path(path)
+    arrays, metadata = read_tensors(path)
+    if metadata.get("format") != FORMAT:
+        raise DamagedFileError(f"{path} holds arrays, but not a model that trigpoint saved")
+    if metadata.get("version") != str(FORMAT_VERSION):
+        raise DamagedFileError(
+            f"{path} has format version {metadata.get('version')!r} and this trigpoint "
+            f"({version('trigpoint')}) reads version {FORMAT_VERSION}: install a newer trigpoint"
+        )
+    try:
+        model = json.loads(metadata["model"])
+        kind = _estimators()[model["estimator"]]
+        n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
+        _require(dtype in (np.float32, np.float64), "types")
+        fitted = _fitted(arrays, n_features, model["bandwidth"])
+        estimator = kind(**_parameters(model["parameters"], arrays))
+        estimator.n_features_in_ = n_features
+        if model["feature_names"] is not None:
+            estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
+        estimator.stage_seconds_ = {}
+        estimator._check_parameters()
+        estimator._take(fitted, dtype)
+    except _NONSENSE as error:
+        raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
+    return estimator
+
+
+def _estimators() -> dict[str, Any]:
+    # Here, since the estimators import this module.
+    from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+
+    kinds = DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+    return {kind.__name__: kind for kind in kinds}
+
+
+def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
+    return {
+        f"{name}.data": matrix.data,
+        f"{name}.indices": matrix.indices,
+        f"{name}.indptr": matrix.indptr,
+    }
+
+
+def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None) -> Fitted:
+    """Records from arrays, with their shapes and values checked against each other."""
+    points = arrays["landmarks.points"]
+    k = len(points)
+    coordinates, eigenvalues = arrays["spectrum.coordinates"], arrays["spectrum.eigenvalues"]
+    indices = arrays.get("landmarks.indices")
+    _require(points.shape == (k, n_features) and k > 1 and n_features > 0, "landmarks")
+    _require(coordinates.ndim == 2 and len(coordinates) == k, "coordinates")
+    _require(coordinates.shape[1] > 0, "coordinates")
+    for array in (points, coordinates, eigenvalues):
+        _require(array.dtype.kind == "f", "types")
+    _require(eigenvalues.shape == coordinates.shape[1:], "eigenvalues")
+    _require(indices is None or indices.shape == (k,), "rows")
+    graph = None
+    if "graph.weights.data" in arrays:
+        bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
+        _require(bandwidths.shape == (k,) and bool((bandwidths > 0).all()), "bandwidths")
+        _require(bridges.ndim == 2 and bridges.shape[1] == 2, "bridges")
+        _require(not bridges.size or (bridges.min() >= 0 and bridges.max() < k), "bridges")
+        weights, lengths = (_csr(arrays, f"graph.{name}", k) for name in ("weights", "lengths"))
+        graph = LandmarkGraph(weights, lengths, bridges, bandwidths)
+    for name, array in arrays.items():
+        _require(bool(np.isfinite(array).all()), name)
+    if bandwidth is not None:
+        bandwidth = float(bandwidth)
+        _require(0 < bandwidth < float("inf"), "bandwidth")
+    return Fitted(Landmarks(points, indices), Spectrum(coordinates, eigenvalues), graph, bandwidth)
+
+
+def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
+    data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    _require(indptr.shape == (k + 1,) and indptr[0] == 0 and indptr[-1] == len(indices), name)
+    _require(bool((np.diff(indptr) >= 0).all()) and data.shape == indices.shape, name)
+    # Paths over lengths below zero would have no end.
+    _require(data.dtype.kind == "f" and bool((data >= 0).all()), name)
+    _require(indices.dtype.kind == indptr.dtype.kind == "i", name)
+    _require(not len(indices) or (indices.min() >= 0 and indices.max() < k), name)
+    return csr_array((data, indices, indptr), shape=(k, k))
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(f"its {what} do not fit the rest")
+
+
+def _described(estimator: LandmarkEmbedding, fitted: Fitted) -> dict[str, Any]:
+    """Parameters as JSON; what cannot be written down is given by what it came to."""
+    described: dict[str, Any] = {}
+    for name, value in estimator._fitted_with.items():
+        try:
+            described[name] = _as_json(value)
+        except TypeError:
+            described[name] = _stand_in(name, fitted)
+    if isinstance(described.get("graph"), dict) and "array" in described["graph"]:
+        # A matrix belongs to certain landmarks, and not to some that are yet to be drawn.
+        described["landmarks"] = _stand_in("landmarks", fitted)
+    return described
+
+
+def _stand_in(name: str, fitted: Fitted) -> Any:
+    if name == "landmarks":
+        rows = fitted.landmarks.indices is not None
+        return {"array": "landmarks.indices" if rows else "landmarks.points"}
+    if name == "graph":
+        return {"array": "graph.weights"}
+    # A generator, which has moved on.
+    return None
+
+
+def _as_json(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    name = type(value).__name__
+    if _PARTS.get(name) is type(value):
+        parameters = {
+            parameter: _as_json(given)
+            for parameter, given in value.get_params(deep=False).items()
+            if parameter not in HOW_IT_RUNS
+        }
+        return {"class": name, "parameters": parameters}
+    raise TypeError(f"{value!r} cannot be written down")
+
+
+def _parameters(described: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    return {name: _from_json(value, arrays) for name, value in described.items()}
+
+
+def _from_json(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"array"}:
+        if value["array"] == "graph.weights":
+            return _csr(arrays, "graph.weights", len(arrays["landmarks.points"]))
+        return arrays[value["array"]]
+    return _PARTS[value["class"]](**_parameters(value["parameters"], arrays))

@@ -1,0 +1,1 @@
+"""From coordinates of the landmarks to coordinates of every point."""

@@ -1,0 +1,135 @@
+"""Annotated data matrices: ``.h5ad`` files, read with h5py alone, and AnnData objects."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from trigpoint._files.arrays import ArraySource, SlicedSource
+from trigpoint._files.choices import listed
+from trigpoint._files.frames import from_pandas
+from trigpoint._files.hdf5 import open_hdf5
+from trigpoint._files.optional import is_from
+from trigpoint._files.source import PointSource
+
+
+def read_h5ad(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
+    """Points in X or an ``obsm`` entry of an ``.h5ad`` file."""
+    with open_hdf5(path, name) as file:
+        full_key = _full_key(key, "X" in file, _names(file, "obsm"), lambda k: k in file, name)
+        names = _var_names(file) if full_key == "X" else None
+
+    @contextmanager
+    def open_rows() -> Iterator[Any]:
+        with open_hdf5(path, name) as file:
+            yield _rows_of(file, full_key, f"{name}::{full_key}")
+
+    return SlicedSource(open_rows, f"{name}::{full_key}", columns, names)
+
+
+def from_anndata(data: Any, key: str | None, columns: Any) -> PointSource:
+    """Points in X or an ``obsm`` entry of an AnnData object, in memory or backed by its file."""
+    full_key = _full_key(
+        key, data.X is not None, list(data.obsm), lambda k: k in _layer_keys(data), "AnnData"
+    )
+    name = f"AnnData {full_key}"
+    group, _, entry = full_key.partition("/")
+    points = getattr(data, group)[entry] if entry else data.X
+    if is_from(points, "pandas", "DataFrame"):
+        return from_pandas(points, None, columns, name)
+    names = None if group == "obsm" else [str(label) for label in data.var_names]
+    if isinstance(points, np.ndarray):
+        return ArraySource(points, name, columns, names)
+    return SlicedSource(lambda: nullcontext(points), name, columns, names)
+
+
+def _full_key(
+    key: str | None, has_x: bool, obsm: list[str], known: Callable[[str], bool], name: str
+) -> str:
+    """Where the points are: ``X``, ``obsm/NAME``, or another place that exists."""
+    choices = ["X"] * has_x + [f"obsm/{entry}" for entry in obsm]
+    wanted = "X" if key is None else key.strip("/")
+    for candidate in (wanted, f"obsm/{wanted}"):
+        if candidate in choices or known(candidate):
+            return candidate
+    raise ValueError(f"{name} has no {wanted!r}: choose key= from {listed(choices)}")
+
+
+def _layer_keys(data: Any) -> list[str]:
+    return [f"layers/{layer}" for layer in getattr(data, "layers", None) or ()]
+
+
+def _names(file: Any, group: str) -> list[str]:
+    """Entries of a group, which was a table of records before version 0.7 of the format."""
+    node = file.get(group)
+    if node is None:
+        return []
+    return list(node.dtype.names or ()) if hasattr(node, "dtype") else list(node)
+
+
+def _rows_of(file: Any, key: str, name: str) -> Any:
+    """Return what is sliced to get rows of the matrix at `key`."""
+    group, _, entry = key.partition("/")
+    if entry and hasattr(file[group], "dtype"):
+        return _FieldRows(file[group], entry)
+    node = file[key]
+    if hasattr(node, "dtype"):
+        return node
+    kind = node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "group"))
+    if "csr" not in kind and "csc" not in kind:
+        raise ValueError(f"{name} is a {kind}, not a matrix: choose another key=")
+    return _SparseRows(node, "csr" if "csr" in kind else "csc", name)
+
+
+def _var_names(file: Any) -> list[str] | None:
+    """Names of the columns of X, where the file has them as text."""
+    var = file.get("var")
+    if var is None:
+        return None
+    if hasattr(var, "dtype"):
+        names = var["index"] if "index" in (var.dtype.names or ()) else []
+    else:
+        index = var.get(var.attrs.get("_index", "_index"))
+        names = index[:] if hasattr(index, "dtype") else []
+    texts = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+    return texts or None
+
+
+class _FieldRows:
+    """Rows of one field, itself a vector, of a table of records."""
+
+    def __init__(self, table: Any, field: str) -> None:
+        base, inner = table.dtype[field].base, table.dtype[field].shape
+        self._field = table.fields(field)
+        self.shape = (*table.shape, *inner)
+        self.dtype = base
+
+    def __getitem__(self, part: slice) -> np.ndarray:
+        return self._field[part]
+
+
+class _SparseRows:
+    """Rows of a sparse matrix stored row by row in an HDF5 group."""
+
+    def __init__(self, group: Any, layout: str, name: str) -> None:
+        shape = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
+        self._group, self._name = group, name
+        self.shape = tuple(int(count) for count in shape)
+        self.dtype = group["data"].dtype
+        self.format = layout
+
+    def __getitem__(self, part: slice) -> Any:
+        pointers = self._group["indptr"][part.start : part.stop + 1].astype(np.int64)
+        stored = slice(pointers[0], pointers[-1])
+        values, columns = self._group["data"][stored], self._group["indices"][stored]
+        try:
+            shape = (part.stop - part.start, self.shape[1])
+            rows = sparse.csr_array((values, columns, pointers - pointers[0]), shape=shape)
+            # Columns out of range would be written outside the dense block.
+            rows.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"{self._name} is damaged: {error}") from error
+        return rows

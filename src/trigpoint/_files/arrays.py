@@ -1,0 +1,116 @@
+"""Sources that can be sliced by rows: arrays, memory maps, HDF5 and Zarr, sparse matrices."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import refuse_masked
+from trigpoint._files.choices import check_shape, choose_columns, picked_names, point_dtype
+from trigpoint._files.source import PointSource
+from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
+
+# Rows stored in one chunk are decoded together, so keeping them saves decoding them again.
+_BAND_BYTES = 256 * 2**20
+
+
+class SlicedSource(PointSource):
+    """Points in something with `shape` and `dtype` whose rows are had by slicing.
+
+    Parameters
+    ----------
+    open_rows : callable
+        Gives a context manager around the thing to slice. A file is opened for every walk and
+        closed at its end, so that a source is no open file.
+    name : str
+        What messages call it.
+    columns : str, int, sequence of them, or None
+        Columns to read.
+    feature_names : sequence of str or None
+        Names of all columns.
+    """
+
+    def __init__(
+        self,
+        open_rows: Callable[[], AbstractContextManager[Any]],
+        name: str,
+        columns: Any = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        self._open_rows = open_rows
+        with open_rows() as stored:
+            _refuse_columnwise(stored, name)
+            n_rows, n_columns = check_shape(stored.shape, name)
+            dtype = point_dtype(stored.dtype, name, "convert it to float32 or float64 first")
+            self._row_bytes = n_columns * stored.dtype.itemsize
+        self._chosen = choose_columns(columns, n_columns, feature_names, name)
+        width = n_columns if self._chosen is None else len(self._chosen)
+        super().__init__(name, (n_rows, width), dtype, picked_names(feature_names, self._chosen))
+
+    def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        if self._chosen is not None:
+            # Whole rows are read before columns are taken: few of many must not make them large.
+            rows = min(rows, block_rows(self._row_bytes, 4 * BLOCK_BYTES))
+        with self._open_rows() as stored:
+            for band in row_blocks(self.shape[0], self._band_rows(stored, rows)):
+                part = stored[band]
+                if self._chosen is not None:
+                    part = part[:, self._chosen]
+                if hasattr(part, "toarray"):
+                    part = part.toarray()
+                for piece in row_blocks(part.shape[0], rows):
+                    yield part[piece]
+                del part
+
+    def _band_rows(self, stored: Any, rows: int) -> int:
+        """Rows to read at once, so that no chunk is decoded twice."""
+        chunks = getattr(stored, "chunks", None)
+        chunk = int(chunks[0]) if chunks else 1
+        if chunk <= rows:
+            return rows - rows % chunk
+        return chunk if chunk * self._row_bytes <= _BAND_BYTES else rows
+
+
+class ArraySource(SlicedSource):
+    """Points in an array in memory, or in a memory map.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The points.
+    name : str
+        What messages call it.
+    columns : str, int, sequence of them, or None
+        Columns to read.
+    feature_names : sequence of str or None
+        Names of all columns.
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        name: str = "X",
+        columns: Any = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        refuse_masked(X)
+        # Other subclasses, such as np.matrix, slice in ways of their own.
+        self._X = X if type(X) is np.memmap else np.asarray(X)
+        super().__init__(lambda: nullcontext(self._X), name, columns, feature_names)
+
+    def array(self) -> np.ndarray | None:
+        """Return the array itself, unless it must be converted first."""
+        flags = self._X.flags
+        as_needed = self._X.dtype == self.dtype and flags.c_contiguous and flags.aligned
+        return self._X if as_needed and self._chosen is None else None
+
+
+def _refuse_columnwise(stored: Any, name: str) -> None:
+    """Refuse sparse matrices that are not stored row by row."""
+    layout = getattr(stored, "format", "csr")
+    if layout != "csr":
+        raise ValueError(
+            f"{name} is a sparse matrix in {layout.upper()} format, which has no quick way to its "
+            "rows: convert it with .tocsr() and store it again"
+        )

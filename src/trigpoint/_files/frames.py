@@ -1,0 +1,64 @@
+"""Data frames of pandas."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from trigpoint._files.choices import (
+    check_shape,
+    choose_columns,
+    picked_names,
+    point_dtype,
+    refuse_key,
+)
+from trigpoint._files.source import PointSource
+from trigpoint._numerics.blocks import row_blocks
+
+
+def from_pandas(frame: Any, key: str | None, columns: Any, name: str = "DataFrame") -> PointSource:
+    """Points in the columns of a data frame of pandas."""
+    refuse_key(key, name)
+    return FrameSource(frame, name, columns)
+
+
+class FrameSource(PointSource):
+    """Points in the columns of a data frame, of any number types, converted block by block.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The columns.
+    name : str
+        What messages call it.
+    columns : str, int, sequence of them, or None
+        Columns to read, by name or position.
+    """
+
+    def __init__(self, frame: Any, name: str, columns: Any) -> None:
+        n_rows, n_columns = check_shape(frame.shape, name)
+        names = [str(label) for label in frame.columns]
+        chosen = choose_columns(columns, n_columns, names, name)
+        self._numbers = np.arange(n_columns) if chosen is None else chosen
+        self._frame = frame
+        types = [_column_dtype(frame.dtypes.iloc[j], names[j], name) for j in self._numbers]
+        shape = (n_rows, len(self._numbers))
+        super().__init__(name, shape, np.result_type(*types), picked_names(names, chosen))
+
+    def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        for part in row_blocks(self.shape[0], rows):
+            block = np.empty((part.stop - part.start, self.shape[1]), dtype=self.dtype)
+            for place, number in enumerate(self._numbers):
+                column = self._frame.iloc[part, number]
+                block[:, place] = column.to_numpy(dtype=self.dtype, na_value=np.nan)
+            yield block
+            del block
+
+
+def _column_dtype(dtype: Any, column: str, name: str) -> np.dtype:
+    # Types of pandas' own that allow missing values know the NumPy type of the others.
+    numbers = getattr(dtype, "numpy_dtype", dtype)
+    if not isinstance(numbers, np.dtype):
+        numbers = np.dtype(object)
+    what = f"column {column!r} of {name}, of type {dtype},"
+    return point_dtype(numbers, what, "leave it out with columns=")

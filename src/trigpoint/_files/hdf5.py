@@ -1,0 +1,62 @@
+"""HDF5 files, and the datasets and groups of h5py."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trigpoint._files.arrays import SlicedSource
+from trigpoint._files.choices import choose_member
+from trigpoint._files.optional import require
+from trigpoint._files.source import PointSource
+
+
+def read_hdf5(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
+    """Points in a dataset of an HDF5 file."""
+    with open_hdf5(path, name) as file:
+        member = _dataset_of(file, name, key)
+
+    @contextmanager
+    def open_rows() -> Iterator[Any]:
+        with open_hdf5(path, name) as file:
+            yield file[member]
+
+    return SlicedSource(open_rows, f"{name}::{member}", columns)
+
+
+def from_hdf5(node: Any, key: str | None, columns: Any) -> PointSource:
+    """Points in an open dataset of h5py, or in one of an open group or file."""
+    if hasattr(node, "keys"):
+        node = node[_dataset_of(node, node.file.filename, key)]
+    elif key is not None:
+        raise ValueError(f"{node.name} is a single dataset, so key={key!r} chooses nothing")
+
+    @contextmanager
+    def open_rows() -> Iterator[Any]:
+        yield node
+
+    return SlicedSource(open_rows, f"{node.file.filename}::{node.name.strip('/')}", columns)
+
+
+@contextmanager
+def open_hdf5(path: Path, name: str) -> Iterator[Any]:
+    """Open a file for reading."""
+    h5py = require("h5py", f"reading {name}")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise OSError(f"{name} cannot be opened as HDF5: {error}") from error
+    with file:
+        yield file
+
+
+def _dataset_of(group: Any, name: str, key: str | None) -> str:
+    found = {}
+
+    def note(member: str, node: Any) -> None:
+        # Groups have no shape, and an empty dataset has none either.
+        if getattr(node, "shape", None) is not None:
+            found[member] = (node.shape, node.dtype)
+
+    group.visititems(note)
+    return choose_member(key, found, name)

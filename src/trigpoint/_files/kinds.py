@@ -1,0 +1,120 @@
+"""What the columns of a table hold: numbers, dates or text."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigpoint._files.arrow import (
+    PARQUET_SUFFIXES,
+    holds_numbers,
+    index_columns,
+    parquet_files,
+    parquet_schema,
+)
+from trigpoint._files.lines import (
+    has_decimal_comma,
+    is_missing,
+    is_number,
+    open_text,
+    refuse_unreadable,
+    text_suffix,
+)
+from trigpoint._files.optional import require
+
+# Rows of a text file that are looked at; nothing else says what its columns hold.
+_ROWS_SEEN = 1000
+
+DECIMAL_COMMA = "number with a decimal comma"
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str or None
+        ``None`` in a file without a header.
+    kind : str
+        ``"number"``, ``"number with a decimal comma"``, ``"date"``, ``"text"``, ``"other"``, or
+        ``"row label"`` for the index that pandas keeps beside the columns.
+    """
+
+    name: str | None
+    kind: str
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file or folder is a table, whose columns may hold text."""
+    if path.is_dir():
+        return bool(parquet_files(path))
+    return path.name.lower().endswith(PARQUET_SUFFIXES) or bool(text_suffix(path))
+
+
+def table_columns(path: Path) -> list[TableColumn]:
+    """All columns of a table, in order."""
+    name = str(path)
+    if text_suffix(path):
+        with refuse_unreadable(name):
+            return _text_columns(path, name)
+    schema = parquet_schema(path, name)
+    labels = index_columns(schema)
+    return [
+        TableColumn(field.name, "row label" if field.name in labels else _arrow_kind(field.type))
+        for field in schema
+    ]
+
+
+def _text_columns(path: Path, name: str) -> list[TableColumn]:
+    table = open_text(path, name)
+    with table.rows() as lines:
+        seen = [table.fields(line) for line in islice(lines, _ROWS_SEEN)]
+    names: Sequence[str | None] = table.names or [None] * table.n_columns
+    columns = []
+    for number, column in enumerate(names):
+        # Rows that are too short are refused where the values are read.
+        fields = [row[number] for row in seen if number < len(row)]
+        kind = "row label" if number == table.row_labels() else text_kind(fields)
+        columns.append(TableColumn(column, kind))
+    return columns
+
+
+def text_kind(fields: list[str]) -> str:
+    """What the fields of a column of text are; missing ones say nothing."""
+    given = [field for field in fields if not is_missing(field)]
+    if not given:
+        return "text"
+    if all(map(is_number, given)):
+        return "number"
+    if all(is_number(field) or has_decimal_comma(field) for field in given):
+        return DECIMAL_COMMA
+    return "date" if all(map(_is_date, given)) else "text"
+
+
+def _is_date(field: str) -> bool:
+    # NumPy alone would take a number for a year, and warn of zones.
+    if not _DATE.fullmatch(field):
+        return False
+    try:
+        np.datetime64(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _arrow_kind(arrow_type: Any) -> str:
+    types = require("pyarrow.types", "reading columns")
+    if holds_numbers(arrow_type):
+        return "number"
+    if types.is_timestamp(arrow_type) or types.is_date(arrow_type):
+        return "date"
+    held = arrow_type.value_type if types.is_dictionary(arrow_type) else arrow_type
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    return "text" if any(is_kind(held) for is_kind in texts) else "other"

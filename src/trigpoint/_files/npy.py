@@ -1,0 +1,146 @@
+"""NumPy's own files: ``.npy``, mapped to memory, and ``.npz``, read as a stream."""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from trigpoint._files.arrays import ArraySource
+from trigpoint._files.choices import (
+    check_shape,
+    choose_columns,
+    choose_member,
+    point_dtype,
+    refuse_key,
+)
+from trigpoint._files.source import PointSource
+from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
+
+_REMEDY = "save it as float32 or float64"
+_SUFFIX = ".npy"
+
+
+def read_npy(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
+    """Points in a ``.npy`` file, as a read-only memory map."""
+    refuse_key(key, name)
+    try:
+        with path.open("rb") as file:
+            shape, dtype, _ = _read_header(file)
+    except ValueError as error:
+        raise ValueError(f"{name} is no .npy file: {error}") from error
+    # Before mapping, which NumPy refuses for empty arrays and objects in words of its own.
+    check_shape(shape, name)
+    point_dtype(dtype, name, _REMEDY)
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{name} is cut short: {error}") from error
+    return ArraySource(mapped, name, columns)
+
+
+def read_npz(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
+    """Points in one array of a ``.npz`` file."""
+    try:
+        return NpzSource(lambda: zipfile.ZipFile(path), name, key, columns)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{name} is no whole .npz file: {error}") from error
+
+
+def from_npz_file(npz: Any, key: str | None, columns: Any) -> PointSource:
+    """Points in one array of an open ``np.load(...)``, which stays open."""
+    return NpzSource(lambda: nullcontext(npz.zip), str(npz.zip.filename or "X"), key, columns)
+
+
+class NpzSource(PointSource):
+    """Points in one array of an archive, compressed or not, read front to back.
+
+    An array stored in Fortran order comes column by column, so every walk through its rows holds
+    all of it.
+
+    Parameters
+    ----------
+    open_archive : callable
+        Gives a context manager around the archive.
+    name : str
+        What messages call the file.
+    key : str or None
+        The array.
+    columns : int, sequence of int, or None
+        Columns to read.
+    """
+
+    def __init__(
+        self,
+        open_archive: Callable[[], AbstractContextManager[zipfile.ZipFile]],
+        name: str,
+        key: str | None,
+        columns: Any,
+    ) -> None:
+        self._open_archive = open_archive
+        with open_archive() as archive:
+            headers = _read_headers(archive, name)
+        members = {member: header[:2] for member, header in headers.items()}
+        member = choose_member(key, members, name)
+        self._member = member + _SUFFIX
+        shape, self._stored_dtype, self._fortran = headers[member]
+        name = f"{name}::{member}"
+        self._stored_shape = check_shape(shape, name)
+        dtype = point_dtype(self._stored_dtype, name, _REMEDY)
+        self._chosen = choose_columns(columns, shape[1], None, name)
+        width = shape[1] if self._chosen is None else len(self._chosen)
+        super().__init__(name, (shape[0], width), dtype)
+
+    def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        n_rows, n_columns = self._stored_shape
+        row_bytes = n_columns * self._stored_dtype.itemsize
+        if self._chosen is not None:
+            rows = min(rows, block_rows(row_bytes, 4 * BLOCK_BYTES))
+        with self._open_archive() as archive, archive.open(self._member) as file:
+            _read_header(file)
+            if self._fortran:
+                whole = self._values(file.read(n_rows * row_bytes)).reshape(n_columns, n_rows).T
+                yield from (self._picked(whole[part]) for part in row_blocks(n_rows, rows))
+                return
+            for part in row_blocks(n_rows, rows):
+                values = self._values(file.read((part.stop - part.start) * row_bytes))
+                yield self._picked(values.reshape(-1, n_columns))
+                del values
+
+    def _values(self, raw: bytes) -> np.ndarray:
+        if len(raw) % (self._stored_dtype.itemsize * self._stored_shape[1]):
+            raise EOFError("the array is cut short")
+        return np.frombuffer(raw, dtype=self._stored_dtype)
+
+    def _picked(self, rows: np.ndarray) -> np.ndarray:
+        return rows if self._chosen is None else rows[:, self._chosen]
+
+
+_Header = tuple[tuple[int, ...], np.dtype, bool]
+
+
+def _read_headers(archive: zipfile.ZipFile, name: str) -> dict[str, _Header]:
+    headers = {}
+    for member in archive.namelist():
+        if member.endswith(_SUFFIX):
+            with archive.open(member) as file:
+                try:
+                    headers[member.removesuffix(_SUFFIX)] = _read_header(file)
+                except ValueError as error:
+                    raise ValueError(f"{name}: array {member} is damaged: {error}") from error
+    return headers
+
+
+def _read_header(file: IO[bytes]) -> _Header:
+    """Read shape, dtype and whether the order is Fortran's, and stop where the values begin."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+    else:
+        # Later versions exist for records with names outside Latin-1, which are no points.
+        raise ValueError(f"version {version} of the format is for records, not arrays of numbers")
+    return shape, dtype, fortran

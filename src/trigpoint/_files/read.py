@@ -1,0 +1,157 @@
+"""Recognising what points are in."""
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from trigpoint._files.anndata import from_anndata, read_h5ad
+from trigpoint._files.arrays import ArraySource, SlicedSource
+from trigpoint._files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
+from trigpoint._files.choices import refuse_key, split_place
+from trigpoint._files.frames import from_pandas
+from trigpoint._files.hdf5 import from_hdf5, read_hdf5
+from trigpoint._files.lines import TEXT_SUFFIXES
+from trigpoint._files.npy import from_npz_file, read_npy, read_npz
+from trigpoint._files.optional import is_from
+from trigpoint._files.source import PointSource
+from trigpoint._files.text import read_text
+from trigpoint._files.zarrs import from_zarr, read_zarr
+
+_Reader = Callable[[Path, str, str | None, Any], PointSource]
+
+_READERS: dict[tuple[str, ...], _Reader] = {
+    (".npy",): read_npy,
+    (".npz",): read_npz,
+    PARQUET_SUFFIXES: read_parquet,
+    (".zarr", ".zarr.zip"): read_zarr,
+    (".h5", ".hdf5"): read_hdf5,
+    (".h5ad",): read_h5ad,
+    (*TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in TEXT_SUFFIXES)): read_text,
+}
+_OBJECTS = (
+    "a path, a NumPy array or NpzFile, a SciPy CSR matrix, an h5py Dataset, a zarr Array, "
+    "a pyarrow Table or Dataset, a pandas DataFrame or an AnnData object"
+)
+
+
+def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> PointSource:
+    """Open points for reading in blocks; nothing but headers is read yet.
+
+    Parameters
+    ----------
+    X : path or object
+        A path to a ``.npy``, ``.npz``, ``.parquet`` or ``.pq`` file or a folder of those, a
+        ``.zarr`` folder or ``.zarr.zip``, a ``.h5``, ``.hdf5`` or ``.h5ad`` file, or a ``.csv``,
+        ``.tsv`` or ``.txt`` file, ``.gz`` or not. It may carry its key, as in
+        ``"cells.h5ad::obsm/X_pca"``. Or an object: a NumPy array or NpzFile, a SciPy CSR matrix,
+        an h5py Dataset, a zarr Array, a pyarrow Table or Dataset, a pandas DataFrame, an AnnData
+        object, or a `PointSource`, which is returned as it is.
+    key : str or None
+        Which array of several: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or an
+        ``obsm`` entry of AnnData. ``None`` takes the only array, or the only table of numbers; in
+        AnnData, X.
+    columns : str, int, sequence of them, or None
+        Columns to read, in this order: by name where they have names, by number everywhere.
+
+    Returns
+    -------
+    source : PointSource
+        float32 and float64 stay what they are, float16 becomes float32, and integers and booleans
+        become float64.
+
+    Raises
+    ------
+    ImportError
+        When a file needs a library that is not installed; the message has the command.
+    FileNotFoundError
+        When there is no such file.
+    ValueError
+        When the points are not a table of numbers with at least one row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint._files import read_points
+    >>> source = read_points(np.arange(6).reshape(3, 2))
+    >>> source.shape, source.dtype
+    ((3, 2), dtype('float64'))
+    >>> [len(block) for block in source.blocks(2)]
+    [2, 1]
+    """
+    if key is not None and not isinstance(key, str):
+        raise TypeError(f"key must be a name, got {key!r}")
+    if isinstance(X, (str, os.PathLike)):
+        return _read_path(os.fspath(X), key, columns)
+    if isinstance(X, PointSource):
+        if key is not None or columns is not None:
+            raise ValueError(f"{X.name} is open already: choose key and columns when opening it")
+        return X
+    return _read_object(X, key, columns)
+
+
+def _read_path(text: str, key: str | None, columns: Any) -> PointSource:
+    if not text:
+        raise ValueError("the path of the points is empty: name a file")
+    path, key = _split_key(text, key)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    source = _reader(path)(path, str(path), key, columns)
+    source.path = path
+    return source
+
+
+def _split_key(text: str, key: str | None) -> tuple[Path, str | None]:
+    """Take apart ``"file::key"``."""
+    file, carried = split_place(text)
+    if carried is None:
+        return Path(file), key
+    if not file or not carried:
+        raise ValueError(f"{text!r} lacks the file or the key: write it as 'file::key'")
+    if key is not None:
+        raise ValueError(f"{text!r} carries a key, and key={key!r} is another: give one of them")
+    return Path(file), carried
+
+
+def _reader(path: Path) -> _Reader:
+    if path.is_dir():
+        if any((path / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup")):
+            return read_zarr
+        if parquet_files(path):
+            return read_parquet
+        raise ValueError(
+            f"{path} is a folder, but neither a Zarr array or group nor one with Parquet files "
+            "(.parquet, .pq) right in it"
+        )
+    for suffixes, reader in _READERS.items():
+        if path.name.lower().endswith(suffixes):
+            return reader
+    known = ", ".join(suffix for suffixes in _READERS for suffix in suffixes)
+    raise ValueError(f"{path} has a suffix that is not known: files that can be read are {known}")
+
+
+def _read_object(X: Any, key: str | None, columns: Any) -> PointSource:
+    if isinstance(X, np.ndarray):
+        refuse_key(key, "X")
+        return ArraySource(X, columns=columns)
+    if isinstance(X, np.lib.npyio.NpzFile):
+        return from_npz_file(X, key, columns)
+    if sparse.issparse(X):
+        refuse_key(key, "X")
+        return SlicedSource(lambda: nullcontext(X), "X", columns)
+    if is_from(X, "h5py", "Dataset", "Group"):
+        return from_hdf5(X, key, columns)
+    if is_from(X, "zarr", "Array", "Group"):
+        return from_zarr(X, key, columns)
+    if is_from(X, "pyarrow", "Table", "Dataset"):
+        return from_arrow(X, key, columns)
+    if is_from(X, "pandas", "DataFrame"):
+        return from_pandas(X, key, columns)
+    # No name to go by: views of annotated data have classes of their own.
+    if hasattr(X, "X") and hasattr(X, "obsm"):
+        return from_anndata(X, key, columns)
+    raise TypeError(f"points cannot be read from {type(X).__name__}: give {_OBJECTS}")

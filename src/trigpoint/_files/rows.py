@@ -1,0 +1,102 @@
+"""Whole rows of a table, text included, copied to another table."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from trigpoint._files.arrow import PARQUET_SUFFIXES, ArrowSource
+from trigpoint._files.lines import TextTable, open_to_write, text_suffix, usual_separator
+from trigpoint._files.optional import require
+from trigpoint._files.source import PointSource
+from trigpoint._files.text import TextSource
+from trigpoint._files.whole import written_whole
+
+
+def can_copy_rows(source: PointSource, path: Path) -> bool:
+    """Whether `copy_rows` can write to `path`: text to text, Parquet to Parquet or text."""
+    if isinstance(source, TextSource):
+        return bool(text_suffix(path))
+    is_parquet = path.name.lower().endswith(PARQUET_SUFFIXES)
+    return isinstance(source, ArrowSource) and (is_parquet or bool(text_suffix(path)))
+
+
+def copy_rows(source: PointSource, rows: Sequence[int], path: Path) -> int:
+    """Copy rows of the table that `source` reads to `path`, with all their columns.
+
+    The table is read once, front to back, and only the rows that are copied are held. What takes
+    the place of `path` is complete.
+
+    Parameters
+    ----------
+    source : PointSource
+        Points in some columns of a table; the columns that it leaves out are copied too.
+    rows : sequence of int
+        Their numbers, in the order to write them in.
+    path : Path
+        Where they go; see `can_copy_rows`.
+
+    Returns
+    -------
+    n_columns : int
+        Columns that were written.
+    """
+    with written_whole(path) as partial:
+        if isinstance(source, TextSource):
+            return _copy_lines(source.table, rows, path, partial)
+        assert isinstance(source, ArrowSource)
+        return _copy_columns(source, rows, path, partial)
+
+
+def _copy_lines(table: TextTable, rows: Sequence[int], path: Path, partial: Path) -> int:
+    wanted = set(rows)
+    with table.rows() as lines:
+        found = {row: line for row, line in enumerate(lines) if row in wanted}
+    chosen = [] if table.header is None else [table.header]
+    chosen += [found[row] for row in rows]
+    same_kind = text_suffix(path) == text_suffix(table.path)
+    with _created(partial, path) as file:
+        if same_kind or table.separator == usual_separator(path):
+            # As they are in the file, digits and quotes included.
+            file.writelines(line.rstrip("\r\n") + "\n" for line in chosen)
+        else:
+            _fields_to(file, path).writerows(map(table.fields, chosen))
+    return table.n_columns
+
+
+def _copy_columns(source: ArrowSource, rows: Sequence[int], path: Path, partial: Path) -> int:
+    table = _taken(source, np.asarray(rows))
+    if path.name.lower().endswith(PARQUET_SUFFIXES):
+        require("pyarrow.parquet", f"writing {path}").write_table(table, partial)
+    else:
+        with _created(partial, path) as file:
+            writer = _fields_to(file, path)
+            writer.writerow(table.column_names)
+            writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return int(table.num_columns)
+
+
+def _taken(source: ArrowSource, rows: np.ndarray) -> Any:
+    """Some rows of all columns, as a table in the order asked for."""
+    pyarrow = require("pyarrow", f"reading {source.name}")
+    order = np.argsort(rows)
+    ascending, found, start = rows[order], [], 0
+    for batch in source.whole_batches():
+        low, high = np.searchsorted(ascending, (start, start + batch.num_rows))
+        if low < high:
+            places = pyarrow.array(ascending[low:high] - start)
+            found.append(pyarrow.Table.from_batches([batch]).take(places))
+        start += batch.num_rows
+    # Files of a folder may differ in the widths of their numbers, and in the order of columns.
+    table = pyarrow.concat_tables(found, promote_options="permissive")
+    return table.take(pyarrow.array(np.argsort(order)))
+
+
+def _created(partial: Path, path: Path) -> TextIO:
+    return open_to_write(partial, compressed=path.name.lower().endswith(".gz"))
+
+
+def _fields_to(file: TextIO, path: Path) -> Any:
+    return csv.writer(file, delimiter=usual_separator(path), lineterminator="\n")

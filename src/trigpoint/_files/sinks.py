@@ -1,0 +1,187 @@
+"""The formats that points are written in: each takes rows and is closed."""
+
+import csv
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from trigpoint._files.arrow import PARQUET_SUFFIXES
+from trigpoint._files.optional import require
+from trigpoint._files.zarrs import NAMES_ATTRIBUTE
+from trigpoint._numerics.blocks import block_rows
+
+_CHUNK_BYTES = 8 * 2**20
+_ROW_GROUP_BYTES = 16 * 2**20
+
+
+class Sink(ABC):
+    """Rows on their way to a new file.
+
+    Parameters
+    ----------
+    path : Path
+        File or folder to make.
+    shape : (int, int)
+        Rows and columns to come.
+    dtype : dtype
+        Type to store.
+    names : sequence of str
+        Names of the columns.
+    """
+
+    @abstractmethod
+    def __init__(
+        self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
+    ) -> None: ...
+
+    @staticmethod
+    def require(task: str) -> None:
+        """Refuse at once when a library is missing."""
+        del task
+
+    @abstractmethod
+    def write(self, block: np.ndarray) -> None:
+        """Append C-contiguous rows of the right type."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file; rows may be missing when work was given up."""
+
+
+class NpySink(Sink):
+    """A ``.npy`` file, appended to as a plain file: a map's pages would count as memory."""
+
+    def __init__(
+        self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
+    ) -> None:
+        del names
+        self._file = path.open("xb")
+        description = np.lib.format.dtype_to_descr(dtype)
+        header = {"descr": description, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
+
+    def write(self, block: np.ndarray) -> None:
+        """Append rows."""
+        self._file.write(block.data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class CsvSink(Sink):
+    """Comma-separated text with a line of names, in as many digits as bring the numbers back."""
+
+    def __init__(
+        self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
+    ) -> None:
+        del shape, dtype
+        self._file = path.open("x", newline="", encoding="utf-8")
+        csv.writer(self._file, lineterminator="\n").writerow(names)
+
+    def write(self, block: np.ndarray) -> None:
+        """Append rows."""
+        # As text, a float32 keeps its own shortest digits instead of those of a float64.
+        text = block.astype(str)
+        self._file.writelines(",".join(row) + "\n" for row in text)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class _GatheringSink(Sink):
+    """Gathers rows, so that what is stored does not depend on the blocks they came in."""
+
+    def _gather(self, shape: tuple[int, int], dtype: np.dtype, limit: int) -> int:
+        """Make room for as many rows as `limit` bytes hold, and return their number."""
+        rows = min(shape[0], block_rows(shape[1] * dtype.itemsize, limit))
+        self._gathered, self._filled = np.empty((rows, shape[1]), dtype=dtype), 0
+        return rows
+
+    @abstractmethod
+    def _store(self, rows: np.ndarray) -> None: ...
+
+    def write(self, block: np.ndarray) -> None:
+        """Append rows."""
+        while len(block):
+            count = min(len(block), len(self._gathered) - self._filled)
+            self._gathered[self._filled : self._filled + count] = block[:count]
+            self._filled, block = self._filled + count, block[count:]
+            if self._filled == len(self._gathered):
+                self._flush()
+
+    def _flush(self) -> None:
+        if self._filled:
+            self._store(self._gathered[: self._filled])
+            self._filled = 0
+
+
+class ZarrSink(_GatheringSink):
+    """A Zarr array in chunks of whole rows, each written once."""
+
+    def __init__(
+        self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
+    ) -> None:
+        zarr = require("zarr", f"writing {path.name}")
+        rows = self._gather(shape, dtype, _CHUNK_BYTES)
+        self._array = zarr.create_array(
+            store=str(path),
+            shape=shape,
+            chunks=(rows, shape[1]),
+            dtype=dtype,
+            attributes={NAMES_ATTRIBUTE: list(names)},
+        )
+        self._done = 0
+
+    @staticmethod
+    def require(task: str) -> None:
+        """Refuse at once when zarr is missing."""
+        require("zarr", task)
+
+    def _store(self, rows: np.ndarray) -> None:
+        self._array[self._done : self._done + len(rows)] = rows
+        self._done += len(rows)
+
+    def close(self) -> None:
+        """Write the last chunk."""
+        self._flush()
+
+
+class ParquetSink(_GatheringSink):
+    """A Parquet file with one column for each coordinate."""
+
+    def __init__(
+        self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
+    ) -> None:
+        self._pyarrow = require("pyarrow", f"writing {path.name}")
+        pq = require("pyarrow.parquet", f"writing {path.name}")
+        self._gather(shape, dtype, _ROW_GROUP_BYTES)
+        kind = self._pyarrow.from_numpy_dtype(dtype)
+        self._schema = self._pyarrow.schema([(name, kind) for name in names])
+        self._writer = pq.ParquetWriter(path, self._schema)
+
+    @staticmethod
+    def require(task: str) -> None:
+        """Refuse at once when pyarrow is missing."""
+        require("pyarrow.parquet", task)
+
+    def _store(self, rows: np.ndarray) -> None:
+        columns = [self._pyarrow.array(np.ascontiguousarray(column)) for column in rows.T]
+        table = self._pyarrow.Table.from_arrays(columns, schema=self._schema)
+        self._writer.write_table(table, row_group_size=len(rows))
+
+    def close(self) -> None:
+        """Write the last row group and the footer."""
+        self._flush()
+        self._writer.close()
+
+
+SINKS: dict[tuple[str, ...], type[Sink]] = {
+    (".npy",): NpySink,
+    (".csv",): CsvSink,
+    (".zarr",): ZarrSink,
+    PARQUET_SUFFIXES: ParquetSink,
+}

@@ -1,0 +1,124 @@
+"""The contract of everything that points are read from."""
+
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from trigpoint._common.checks import check_count, refuse_non_finite
+from trigpoint._numerics.blocks import block_rows
+
+# What readers raise for files cut short, damaged or gone since they were opened.
+_DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
+
+
+class PointSource(ABC):
+    """Points that are read in blocks of rows, as often as wanted.
+
+    A new kind of source fills in `_pieces`, which may yield rows of any number type and order of
+    memory; conversion and checks are done here, once for all.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    shape : (int, int)
+        Rows and columns.
+    dtype : dtype
+        float32 or float64.
+    feature_names : sequence of str or None
+        Names of the columns, if they have any.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file or folder that is read, if it was given by its path.
+    """
+
+    path: Path | None = None
+
+    def __init__(
+        self,
+        name: str,
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+        self.feature_names = None if feature_names is None else list(feature_names)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} {self.shape} {self.dtype}>"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """All points in memory, for ``np.asarray``."""
+        points = np.concatenate(list(self.blocks(max(1, self.shape[0]))))
+        return points if dtype is None else points.astype(dtype)
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        """Walk through all points in order, in blocks of at most `rows` rows.
+
+        Blocks are C-contiguous, of `dtype`, finite, and may be views of the caller's array: they
+        are to be read, not written. Nothing of a block is kept once the next one is asked for.
+
+        Raises
+        ------
+        ValueError
+            At a value that is missing, infinite or not a number; the message names its row.
+        """
+        return self._checked_blocks(check_count("rows", rows))
+
+    def array(self) -> np.ndarray | None:
+        """Return all points as a C-contiguous array or memory map of `dtype`, values unchecked.
+
+        ``None`` if that would need reading or conversion; `trigpoint._files.load` does both.
+        """
+        return None
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows by number, in this order, in one pass over the points; values unchecked."""
+        pieces = self._pieces(block_rows(self.shape[1] * self.dtype.itemsize))
+        return picked_rows(pieces, rows).astype(self.dtype)
+
+    @abstractmethod
+    def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        """Yield all points in order, in pieces of at most `rows` rows."""
+
+    def _checked_blocks(self, rows: int) -> Iterator[np.ndarray]:
+        done = 0
+        try:
+            for piece in self._pieces(rows):
+                block = np.ascontiguousarray(piece, dtype=self.dtype)
+                # Names given up at once, or two blocks would be alive while the next is read.
+                del piece
+                refuse_non_finite(block, self.name, self.feature_names, done)
+                done += len(block)
+                yield block
+                del block
+        except _DAMAGE as error:
+            raise OSError(f"reading {self.name} failed after row {done}: {error}") from error
+        if done != self.shape[0]:
+            raise ValueError(
+                f"{self.name} gave {done} rows and had {self.shape[0]} when it was opened: "
+                "do not change it while it is read"
+            )
+
+
+def picked_rows(blocks: Iterable[np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """Rows by number, in this order, of blocks that follow one another."""
+    order = np.argsort(rows)
+    ascending, found, start = rows[order], [], 0
+    for block in blocks:
+        low, high = np.searchsorted(ascending, (start, start + len(block)))
+        found.append(block[ascending[low:high] - start])
+        start += len(block)
+    return np.concatenate(found)[np.argsort(order)]

@@ -1,0 +1,128 @@
+"""One column of a file: labels, numbers or dates that belong to points."""
+
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from trigpoint._files.arrow import PARQUET_SUFFIXES, parquet_column, parquet_files, parquet_schema
+from trigpoint._files.choices import choose_name, split_place
+from trigpoint._files.kinds import text_kind
+from trigpoint._files.lines import is_missing, open_text, refuse_unreadable, text_suffix
+from trigpoint._files.obs import read_obs
+from trigpoint._files.optional import require
+
+FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
+
+# A zero in front makes of a number a name, such as 007.
+_WHOLE, _NAME = re.compile(r"[+-]?(0|[1-9]\d{0,17})"), re.compile(r"0\d+")
+
+
+def read_values(name: str) -> np.ndarray:
+    r"""Read one column.
+
+    Parameters
+    ----------
+    name : str
+        ``"file.npy"``, ``"file.npz::key"``, ``"table.csv::column"`` (also ``.tsv``, ``.txt``, each
+        also ``.gz``), ``"table.parquet::column"`` (also a folder of them), or
+        ``"cells.h5ad::obs/column"``. The only array or column need not be named.
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        Numbers, datetime64, or text as objects. What is missing is NaN, NaT or ``None``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from trigpoint._files.values import read_values
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "t.csv")
+    ...     _ = table.write_text("x,kind\n0.5,oak\n0.7,elm\n")
+    ...     read_values(f"{table}::kind")
+    array(['oak', 'elm'], dtype=object)
+    """
+    file, carried = split_place(name)
+    path, key = Path(file), carried or ""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    ending = path.name.lower()
+    if text_suffix(path):
+        values = _text_values(path, key)
+    elif ending.endswith(PARQUET_SUFFIXES) or (path.is_dir() and parquet_files(path)):
+        values = _parquet_values(path, key)
+    elif ending.endswith(".h5ad"):
+        values = read_obs(path, str(path), key)
+    elif ending.endswith((".npy", ".npz")):
+        values = _numpy_values(path, key)
+    else:
+        raise ValueError(f"{path} holds no column that can be read: give {FORMATS}")
+    if values.ndim != 1 and max(values.shape, default=0) != values.size:
+        raise ValueError(f"{name} has shape {values.shape}: one value for each point is one column")
+    return values.ravel()
+
+
+def _numpy_values(path: Path, key: str) -> np.ndarray:
+    with _without_pickles(path):
+        loaded = np.load(path, allow_pickle=False)
+    if isinstance(loaded, np.ndarray):
+        return loaded
+    with loaded:
+        member = choose_name(key, loaded.files, "array", f"{path}::")
+        with _without_pickles(path):
+            values: np.ndarray = loaded[member]
+            return values
+
+
+@contextmanager
+def _without_pickles(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file; NumPy's advice is to allow pickles, which may run anything."""
+    try:
+        yield
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path} holds no array of numbers, text or dates: save one with np.save"
+        ) from error
+
+
+def _text_values(path: Path, key: str) -> np.ndarray:
+    with refuse_unreadable(str(path)):
+        table = open_text(path, str(path))
+        names = table.names or [str(number) for number in range(table.n_columns)]
+        label = choose_name(key, names, "column", f"{path}::")
+        number = names.index(label)
+        with table.rows() as lines:
+            rows = map(table.fields, lines)
+            fields = [row[number] if number < len(row) else "" for row in rows]
+    kind = text_kind(fields)
+    if kind == "number" and not any(map(_NAME.fullmatch, fields)):
+        # Whole numbers may be labels, and stay whole.
+        whole = all(map(_WHOLE.fullmatch, fields))
+        numbers = ["nan" if is_missing(field) else field for field in fields]
+        return np.array(numbers).astype(np.int64 if whole else np.float64)
+    if kind == "date":
+        dates = ["NaT" if is_missing(field) else field for field in fields]
+        return np.array(dates, dtype="datetime64[us]")
+    return np.array([field or None for field in fields], dtype=object)
+
+
+def _parquet_values(path: Path, key: str) -> np.ndarray:
+    name = str(path)
+    names = parquet_schema(path, name).names
+    label = choose_name(key, names, "column", f"{path}::")
+    column = parquet_column(path, name, label)
+    pyarrow = require("pyarrow", f"reading {name}")
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif pyarrow.types.is_decimal(kind):
+        column = column.cast(pyarrow.float64())
+    elif pyarrow.types.is_nested(kind):
+        raise ValueError(f"column {label!r} of {name}, of type {kind}, holds no single values")
+    values: np.ndarray = column.to_numpy()
+    return values

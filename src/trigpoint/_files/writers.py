@@ -1,0 +1,192 @@
+"""Writing points block by block: a file appears when it is complete, or not at all."""
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from trigpoint._common.checks import check_count
+from trigpoint._files.sinks import SINKS, Sink, ZarrSink
+from trigpoint._files.source import PointSource
+from trigpoint._files.whole import beside, check_place, remove, take_place
+
+
+def open_writer(
+    path: str | os.PathLike[str],
+    n_rows: int,
+    n_columns: int,
+    dtype: DTypeLike = np.float64,
+    names: Sequence[str] | None = None,
+) -> "PointWriter":
+    """Prepare to write points; all that can be refused is refused here, before any work.
+
+    Parameters
+    ----------
+    path : path
+        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file, or a ``.zarr`` folder. What is there
+        already is replaced when the new one is complete: a file, or a Zarr array.
+    n_rows, n_columns : int
+        Shape of the points to come.
+    dtype : dtype
+        float32 or float64.
+    names : sequence of str or None
+        Names of the columns, kept in all formats but ``.npy``. ``None`` names them x0, x1 and so
+        on.
+
+    Returns
+    -------
+    writer : PointWriter
+        To be used in a ``with`` statement.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from trigpoint._files import open_writer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_writer(f"{folder}/Y.npy", 3, 2, np.float32) as writer:
+    ...         writer.write(np.zeros((2, 2)))
+    ...         writer.write(np.ones((1, 2)))
+    ...     print(np.load(f"{folder}/Y.npy").sum())
+    2.0
+    """
+    shape = check_count("n_rows", n_rows), check_count("n_columns", n_columns)
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype={dtype} cannot be written: choose float32 or float64")
+    labels = [f"x{number}" for number in range(n_columns)] if names is None else list(names)
+    if len(labels) != n_columns or len(set(labels)) != n_columns:
+        raise ValueError(f"names={labels} must be {n_columns} different names, one for each column")
+    # Through a link, so that its target is replaced and not the link.
+    target = Path(os.path.realpath(path))
+    sink = _sink_for(target, str(os.fspath(path)))
+    return PointWriter(target, sink, shape, dtype, labels)
+
+
+class PointWriter:
+    """Context manager that takes points in blocks of rows; made by `open_writer`.
+
+    Rows go to a hidden neighbour of the file. It takes the file's place at the end of the
+    ``with`` statement, if all rows are there and nothing was raised, and is removed otherwise.
+
+    Parameters
+    ----------
+    path : Path
+        Where the points go.
+    sink : type of Sink
+        How they are stored.
+    shape : (int, int)
+        Rows and columns to come.
+    dtype : dtype
+        Type to store.
+    names : sequence of str
+        Names of the columns.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        sink: type[Sink],
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        names: Sequence[str],
+    ) -> None:
+        self.path, self.shape, self.dtype, self.names = path, shape, dtype, list(names)
+        self.rows_written = 0
+        self._sink_type = sink
+        self._sink: Sink | None = None
+
+    def __enter__(self) -> Self:
+        if self._sink is not None:
+            raise RuntimeError(f"{self.path} is being written: open another writer")
+        self.rows_written = 0
+        self._partial = beside(self.path, "partial")
+        try:
+            self._sink = self._sink_type(self._partial, self.shape, self.dtype, self.names)
+        except BaseException:
+            remove(self._partial)
+            raise
+        return self
+
+    def write(self, block: np.ndarray) -> None:
+        """Append the rows of `block`."""
+        if self._sink is None:
+            raise RuntimeError("write() works inside the with statement of the writer")
+        n_rows, n_columns = self.shape
+        if block.ndim != 2 or block.shape[1] != n_columns:
+            raise ValueError(
+                f"a block of shape {block.shape} was written to {self.path}: give rows of "
+                f"{n_columns} columns"
+            )
+        if self.rows_written + len(block) > n_rows:
+            raise ValueError(
+                f"{self.rows_written + len(block)} rows were written to {self.path}, which was "
+                f"opened for {n_rows}"
+            )
+        self._sink.write(np.ascontiguousarray(block, dtype=self.dtype))
+        self.rows_written += len(block)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        sink, self._sink = self._sink, None
+        assert sink is not None
+        try:
+            if kind is not None:
+                # What went wrong already is what the caller should see.
+                with contextlib.suppress(Exception):
+                    sink.close()
+                return
+            sink.close()
+            if self.rows_written != self.shape[0]:
+                raise ValueError(
+                    f"{self.rows_written} rows were written to {self.path}, which was opened for "
+                    f"{self.shape[0]}: nothing is kept"
+                )
+            take_place(self._partial, self.path)
+        finally:
+            remove(self._partial)
+
+
+def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
+    """Refuse to write to the file or into the folder that `source` reads from."""
+    if source.path is None:
+        return
+    if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source.path)):
+        raise ValueError(f"{source.name} is being read: write to another file than {path}")
+
+
+def _sink_for(path: Path, name: str) -> type[Sink]:
+    fitting = [sink for ends, sink in SINKS.items() if path.name.lower().endswith(ends)]
+    if not fitting:
+        known = ", ".join(suffix for suffixes in SINKS for suffix in suffixes)
+        raise ValueError(f"{name} has a suffix that is not known: points are written to {known}")
+    sink = fitting[0]
+    check_place(path, name)
+    if sink is ZarrSink and path.exists() and not _may_replace_folder(path):
+        raise FileExistsError(
+            f"{name} exists and is no Zarr array: remove it, or write to another name"
+        )
+    if sink is not ZarrSink and path.is_dir():
+        raise IsADirectoryError(f"{name} is a folder: write to another name")
+    sink.require(f"writing {name}")
+    return sink
+
+
+def _may_replace_folder(path: Path) -> bool:
+    """Whether a folder is a Zarr array or empty, so that nothing else is lost with it."""
+    if not path.is_dir():
+        return False
+    try:
+        described: Any = json.loads((path / "zarr.json").read_text())
+        return bool(described["node_type"] == "array")
+    except (OSError, ValueError, KeyError, TypeError):
+        return (path / ".zarray").is_file() or not any(path.iterdir())

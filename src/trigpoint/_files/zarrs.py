@@ -1,0 +1,83 @@
+"""Zarr folders and archives, and the arrays and groups of zarr."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trigpoint._files.arrays import SlicedSource
+from trigpoint._files.choices import choose_member
+from trigpoint._files.optional import require
+from trigpoint._files.source import PointSource
+
+# Where `trigpoint._files.open_writer` keeps the names of the columns.
+NAMES_ATTRIBUTE = "feature_names"
+
+
+def read_zarr(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
+    """Points in an array of a Zarr folder or archive."""
+    with _opened(path, name) as node:
+        member = _array_of(node, name, key)
+        names = _feature_names(node[member] if member else node)
+
+    @contextmanager
+    def open_rows() -> Iterator[Any]:
+        with _opened(path, name) as node:
+            yield node[member] if member else node
+
+    return SlicedSource(open_rows, f"{name}::{member}" if member else name, columns, names)
+
+
+def from_zarr(node: Any, key: str | None, columns: Any) -> PointSource:
+    """Points in an open array of zarr, or in one of an open group."""
+    name = f"zarr {node.store_path}"
+    member = _array_of(node, name, key)
+    array = node[member] if member else node
+
+    @contextmanager
+    def open_rows() -> Iterator[Any]:
+        yield array
+
+    name = f"{name}::{member}" if member else name
+    source = SlicedSource(open_rows, name, columns, _feature_names(array))
+    # Where it lies on the disk, if it does, so that nothing is written over it.
+    root = getattr(node.store, "root", None)
+    source.path = None if root is None else Path(root)
+    return source
+
+
+@contextmanager
+def _opened(path: Path, name: str) -> Iterator[Any]:
+    zarr = require("zarr", f"reading {name}")
+    try:
+        if path.is_dir():
+            store = zarr.storage.LocalStore(path, read_only=True)
+        else:
+            store = zarr.storage.ZipStore(path, mode="r")
+        node = zarr.open(store=store, mode="r")
+    except Exception as error:  # Each kind of damage has its own, which changes with versions.
+        raise ValueError(f"{name} cannot be opened as Zarr: {error}") from error
+    try:
+        yield node
+    finally:
+        store.close()
+
+
+def _array_of(node: Any, name: str, key: str | None) -> str | None:
+    """Name of the array inside a group; ``None`` where the node is the array."""
+    if not hasattr(node, "members"):
+        if key is not None:
+            raise ValueError(f"{name} is a single array, so key={key!r} chooses nothing")
+        return None
+    found = {
+        member: (array.shape, array.dtype)
+        for member, array in node.members(max_depth=None)
+        if hasattr(array, "shape")
+    }
+    return choose_member(key, found, name)
+
+
+def _feature_names(array: Any) -> Sequence[str] | None:
+    names = array.attrs.get(NAMES_ATTRIBUTE)
+    fits = isinstance(names, list) and array.ndim == 2 and len(names) == array.shape[1]
+    return [str(name) for name in names] if fits else None

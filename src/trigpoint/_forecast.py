@@ -1,0 +1,232 @@
+"""What a run will take in time and memory, before it is started."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from trigpoint._common.checks import check_count
+from trigpoint._estimators import LaplacianEigenmaps
+from trigpoint._geometry import covariance_mode
+from trigpoint._graph import MATRIX_MAX
+from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks.drawing import MEASURED_TOGETHER, NEIGHBORS_HELD
+from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._numerics.neighbors import (
+    SCAN_BYTES,
+    TREE_MAX_DIMENSION,
+    ScanIndex,
+    bucket_size,
+    neighbor_index,
+)
+from trigpoint._numerics.threads import thread_count
+
+Result = TypeVar("Result")
+
+# Numbers and landmarks of the trial run, and the fewest points.
+_TRIAL_VALUES = 3_000_000
+_TRIAL_LANDMARKS = 500
+_TRIAL_ROWS = 400
+
+# Proposals searched in vain, and passes over the points with fewer queries than they have room for.
+_UNFILLED = 1.3
+
+# Compiled code, its compiler, and what the allocator keeps.
+_COMPILED_BYTES = 100e6
+
+# Matrices of all pairs of landmarks that are held at once.
+_PAIR_MATRICES = 4
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Time and memory of a run.
+
+    Attributes
+    ----------
+    seconds : float
+        Landmarks, graph, spectrum and the coordinates of all points.
+    bytes : float
+        Peak memory beyond the points themselves, the coordinates included if they are kept.
+    stages : dict of str to float
+        Seconds of each stage.
+    """
+
+    seconds: float
+    bytes: float
+    stages: dict[str, float]
+
+    def __str__(self) -> str:
+        stages = ", ".join(f"{name} {seconds:,.1f} s" for name, seconds in self.stages.items())
+        return f"about {self.seconds:,.1f} s ({stages}) and {self.bytes / 1e9:,.2f} GB"
+
+
+def forecast(
+    n: int,
+    d: int,
+    k: int,
+    *,
+    n_components: int = 2,
+    n_neighbors: int | None = None,
+    dtype: DTypeLike = np.float32,
+    keep: bool = True,
+    n_jobs: int = -1,
+) -> Forecast:
+    """Forecast time and memory of `LaplacianEigenmaps` on this machine.
+
+    Memory is counted. Time comes from a trial run of about a second, on a few made-up points of
+    the same dimension, scaled by how each stage grows; expect it to be right within a factor of 2
+    while the machine is as busy as it is now.
+
+    Parameters
+    ----------
+    n, d : int
+        Points and dimensions.
+    k : int
+        Landmarks.
+    n_components : int, default=2
+        Coordinates.
+    n_neighbors : int or None, default=None
+        Size of the sampler's neighbourhoods, m; ``None`` for ``4 n / k``.
+    dtype : {float32, float64}, default=float32
+        Of the points.
+    keep : bool, default=True
+        Whether the coordinates are kept in memory, or written to a file.
+    n_jobs : int, default=-1
+        Number of threads; -1 for all cores.
+
+    Returns
+    -------
+    Forecast
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> expected = tp.forecast(10_000_000, 3, 2500)
+    >>> expected.bytes < 1.5e9
+    True
+    """
+    n, d, k, n_components, dtype = _checked(n, d, k, n_components, dtype)
+    m = resolve_n_neighbors(n_neighbors, n, k)
+    stages = _seconds(n, d, k, m, n_components, dtype, n_jobs)
+    memory = forecast_bytes(
+        n, d, k, n_components=n_components, n_neighbors=m, dtype=dtype, keep=keep, n_jobs=n_jobs
+    )
+    return Forecast(sum(stages.values()), memory, stages)
+
+
+def forecast_bytes(
+    n: int,
+    d: int,
+    k: int,
+    *,
+    n_components: int = 1,
+    n_neighbors: int | None = None,
+    dtype: DTypeLike = np.float32,
+    keep: bool = True,
+    n_jobs: int = -1,
+) -> float:
+    """Peak memory beyond the points, counted and not tried; the parameters are `forecast`'s."""
+    n, d, k, n_components, dtype = _checked(n, d, k, n_components, dtype)
+    m, itemsize = resolve_n_neighbors(n_neighbors, n, k), dtype.itemsize
+    n_threads = thread_count(n_jobs)
+    # The sampler's weights; a tree with its copy of the points and their rows, or their norms and
+    # a few blocks for each thread.
+    selection = 8 * n
+    if d <= TREE_MAX_DIMENSION:
+        selection += (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
+    else:
+        selection += 8 * n + n_threads * SCAN_BYTES
+    # Rows and distances of the neighbourhoods that are held at once, and waiting covariances.
+    selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
+    covariance = d * d if covariance_mode("auto", d) == "full" else d
+    graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2
+    coordinates = itemsize * n * n_components if keep else 0
+    return float(_COMPILED_BYTES + max(selection, graph, coordinates))
+
+
+def _checked(
+    n: int, d: int, k: int, n_components: int, dtype: DTypeLike
+) -> tuple[int, int, int, int, np.dtype]:
+    n, d = check_count("n", n, low=2), check_count("d", d)
+    k = check_count("k", k, low=2, high=n, why=f"there are {n} points")
+    n_components = check_count("n_components", n_components, high=k - 1, why=f"of {k} landmarks")
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype={dtype} is not one of float32 and float64")
+    return n, d, k, n_components, dtype
+
+
+def _seconds(
+    n: int, d: int, k: int, m: int, n_components: int, dtype: np.dtype, n_jobs: int
+) -> dict[str, float]:
+    """Seconds of each stage, scaled from a trial run."""
+    X = _trial_points(max(_TRIAL_ROWS, min(n, _TRIAL_VALUES // max(d, 10))), d, dtype)
+    n0, k0 = len(X), min(max(k, 4), len(X) // 10, _TRIAL_LANDMARKS)
+    l0 = min(n_components, k0 // 2)
+    # Once on few points, so that loading and compiling the loops is not part of it.
+    LaplacianEigenmaps(1, landmarks=16, random_state=0, n_jobs=n_jobs).fit_transform(X[:200])
+    trial = LaplacianEigenmaps(l0, landmarks=k0, random_state=0, n_jobs=n_jobs).fit(X)
+    # The first time compiles what the few did not need.
+    trial.transform(X)
+    points = _timed(lambda: trial.transform(X))[0] * n / n0
+    if d > TREE_MAX_DIMENSION:
+        # Every point is compared with all landmarks.
+        points *= k / k0
+    pairs = min(k, MATRIX_MAX) * k / k0**2
+    if d <= TREE_MAX_DIMENSION:
+        landmarks = _tree_seconds(X, n, k, m, thread_count(n_jobs))
+    else:
+        # Enough of them that a pass over the points is what takes the time.
+        X = np.resize(X, (min(n, 3 * n0), d))
+        landmarks = _scan_seconds(X, n, k, m, thread_count(n_jobs))
+    return {
+        "landmarks": landmarks,
+        "graph": trial.stage_seconds_["graph"] * pairs,
+        "spectrum": trial.stage_seconds_["spectrum"] * k * n_components / (k0 * l0),
+        "points": points,
+    }
+
+
+def _tree_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> float:
+    """Seconds to draw landmarks with a tree: its levels, and the neighbours that are found."""
+    n0 = len(X)
+    # Few landmarks with large neighbourhoods: what is found counts, not how often.
+    k0 = min(k, 32)
+    m0 = min(n0, max(m * k * n0 // (n * k0), 1))
+    sampler = EfficientDPP(k0, n_neighbors=m0, covariance="full", random_state=0, n_jobs=n_threads)
+    build, _ = _timed(lambda: neighbor_index(X, m0, k0, n_threads))
+    draw = max(_timed(lambda: sampler.fit(X))[0] - build, 0.0)
+    levels = np.log2(n) / np.log2(n0)
+    return float(build * levels * n / n0 + draw * (k * m) / (k0 * m0))
+
+
+def _scan_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> float:
+    """Seconds to draw landmarks by products: passes over all points, and their variances."""
+    n0 = len(X)
+    m0 = max(1, min(n0, m * n0 // n))
+    build, index = _timed(lambda: ScanIndex(X, n_threads, together=64))
+    queries = X[: min(64, n0)]
+    search, found = _timed(lambda: list(index.neighborhoods(queries, m0)))
+    neighbors = np.concatenate([some.rows for some in found])
+    spread, _ = _timed(lambda: index.covariances(queries, neighbors, "diag"))
+    search, spread = search / len(queries), spread / len(queries)
+    return float(n / n0 * (build + k * (_UNFILLED * search + spread)))
+
+
+def _trial_points(n: int, d: int, dtype: np.dtype) -> np.ndarray:
+    """Points near a surface that bends through all dimensions."""
+    rng = np.random.default_rng(0)
+    surface = rng.uniform(size=(n, 2))
+    waves = np.sin(surface @ rng.normal(scale=4, size=(2, d)) + rng.uniform(0, 6, size=d))
+    return np.asarray(waves + rng.normal(scale=0.05, size=(n, d)), dtype=dtype)
+
+
+def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Seconds that a call takes, and its result."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result

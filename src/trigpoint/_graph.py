@@ -1,0 +1,388 @@
+"""The neighbourhood graph of the landmarks."""
+
+import logging
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator
+
+from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._common.warn import warn_user
+from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
+from trigpoint._numerics.kernels import gaussian, squared_distances
+from trigpoint._numerics.neighbors import neighbor_index
+
+logger = logging.getLogger(__name__)
+
+METRICS = ("bhattacharyya", "euclidean")
+
+DEFAULT_NEIGHBORS = 20
+
+# Mean weight of an edge under the automatic bandwidths.
+_MEAN_WEIGHT = 0.2
+_NEGLIGIBLE = 1e-12
+
+# Work for Bhattacharyya distances, in numbers of the covariances read: several seconds on one
+# core, diagonal ones being ten times cheaper each. A graph of so many landmarks that all pairs
+# would cost more, or too much memory, looks among the Euclidean nearest ones only.
+_FULL_BUDGET = 3 * 10**8
+_DIAGONAL_BUDGET = 3 * 10**9
+MATRIX_MAX = 4096
+_CANDIDATES_HELD = 2**24
+_MIN_CANDIDATES_PER_NEIGHBOR = 4
+
+
+class _Graph(BaseEstimator):
+    """What the graphs have in common: a metric, Gaussian weights, connectedness."""
+
+    metric: str
+    bandwidth: float | None
+    ridge: float
+
+    @property
+    def needs_covariances(self) -> bool:
+        """Whether `build` compares local covariances."""
+        return bool(check_choice("metric", self.metric, METRICS) == "bhattacharyya")
+
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        """Build the symmetric, connected graph of `landmarks`.
+
+        Parameters
+        ----------
+        landmarks : Landmarks
+            With covariances, if the metric is ``"bhattacharyya"``.
+        n_threads : int, default=1
+
+        Returns
+        -------
+        LandmarkGraph
+        """
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        check_positive("ridge", self.ridge)
+        left, right = self._edges(landmarks, n_threads)
+        return weighted_graph(landmarks.points, left, right, self.bandwidth)
+
+    def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Directed edges as two index arrays; weights and symmetry come later."""
+        raise NotImplementedError
+
+
+class KNNGraph(_Graph):
+    """Each landmark is linked to its nearest ones, if they agree.
+
+    Two landmarks are linked when each is among the other's `n_neighbors` nearest, or when one of
+    them is in the nearer half of the other's.
+
+    Parameters
+    ----------
+    n_neighbors : int or None, default=None
+        Number of neighbours of each landmark; ``None`` takes 20, or all when there are fewer.
+    metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
+        What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
+        (section 3.3 of the paper), so that landmarks across a gap are far even when they are
+        close in space.
+    bandwidth : float or None, default=None
+        Gaussian bandwidth of the weights. ``None`` gives each landmark its own, in proportion
+        to the length of its edges and such that edges weigh 0.2 on average.
+    ridge : float, default=0.01
+        What makes covariances invertible for ``metric="bhattacharyya"``: the share of a landmark's
+        mean variance that is added to its variance in every direction. The larger it is, the less
+        the local geometry counts.
+
+    Notes
+    -----
+    Weights are Gaussian in the Euclidean length of an edge and 1 on the diagonal: a sparse version
+    of the landmarks' kernel matrix. Where the two ends have bandwidths of their own, the larger
+    one counts.
+
+    Linking by either one's choice alone would keep what landmarks at a border choose for want of
+    anything nearer, most of which are shortcuts: on a Swiss roll of 1,000 landmarks with 200
+    neighbours, agreement leaves a third of them. The nearer half makes sure that no landmark ends
+    up alone.
+
+    Above a few thousand landmarks, Bhattacharyya distances are
+    evaluated among Euclidean nearest candidates only, at least four times as many as neighbours.
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        *,
+        metric: str = "bhattacharyya",
+        bandwidth: float | None = None,
+        ridge: float = RIDGE,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.bandwidth = bandwidth
+        self.ridge = ridge
+
+    def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        k = len(landmarks.points)
+        if self.n_neighbors is None:
+            count = min(DEFAULT_NEIGHBORS, k - 1)
+        else:
+            count = check_count(
+                "n_neighbors", self.n_neighbors, high=k - 1, why=f"there are {k} landmarks"
+            )
+        if self.needs_covariances:
+            neighbors = _bhattacharyya_neighbors(landmarks, count, self.ridge, n_threads)
+        else:
+            neighbors = _euclidean_neighbors(landmarks.points, count, n_threads)
+        return _agreed(neighbors)
+
+
+class RadiusGraph(_Graph):
+    """All landmarks within a radius of each other are linked.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Largest distance, in the chosen metric, of two linked landmarks.
+    metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
+        As for `KNNGraph`.
+    bandwidth, ridge
+        As for `KNNGraph`.
+    """
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        metric: str = "bhattacharyya",
+        bandwidth: float | None = None,
+        ridge: float = RIDGE,
+    ) -> None:
+        self.radius = radius
+        self.metric = metric
+        self.bandwidth = bandwidth
+        self.ridge = ridge
+
+    def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+        radius = check_positive("radius", self.radius)
+        points = landmarks.points.astype(np.float64)
+        k = len(points)
+        covariances = None
+        if self.needs_covariances:
+            covariances = _regular_covariances(landmarks, self.ridge)
+        lefts, rights = [], []
+        for part in row_blocks(k, block_rows(8 * k)):
+            rows = np.arange(part.start, part.stop)
+            if covariances is None:
+                near = squared_distances(points[part], points) <= radius**2
+            else:
+                left, right = np.repeat(rows, k), np.tile(np.arange(k), len(rows))
+                found = bhattacharyya(points, covariances, left, right, n_threads)
+                near = found.reshape(len(rows), k) <= radius
+            near[np.arange(len(rows)), rows] = False
+            left, right = np.nonzero(near)
+            lefts.append(left + part.start)
+            rights.append(right)
+        left, right = np.concatenate(lefts), np.concatenate(rights)
+        if len(left) == 0:
+            raise ValueError(
+                f"radius={radius} links no two landmarks in the {self.metric} metric: choose a "
+                "larger radius, or KNNGraph"
+            )
+        return left, right
+
+
+def _regular_covariances(landmarks: Landmarks, ridge: float) -> np.ndarray:
+    if landmarks.covariances is None:
+        raise ValueError(
+            'metric="bhattacharyya" compares local covariances and the landmarks have none: '
+            'choose a sampler with covariance="full" or metric="euclidean"'
+        )
+    return regularize(landmarks.covariances, float(ridge))
+
+
+def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int) -> np.ndarray:
+    """Rows, shape (k, count), of each landmark's nearest others; landmarks are distinct."""
+    _, rows = neighbor_index(points, count, len(points), n_threads).query(points, count + 1)
+    return rows[:, 1:]
+
+
+def _bhattacharyya_neighbors(
+    landmarks: Landmarks, count: int, ridge: float, n_threads: int
+) -> np.ndarray:
+    points = landmarks.points.astype(np.float64)
+    covariances = _regular_covariances(landmarks, ridge)
+    k = len(points)
+    budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
+    affordable = min(budget // covariances[0].size, _CANDIDATES_HELD) // k
+    candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
+    # All pairs are evaluated once for both directions, so they cost half.
+    if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
+        distances = bhattacharyya_matrix(points, covariances, n_threads)
+        np.fill_diagonal(distances, np.inf)
+        return _smallest(distances, count)
+    logger.info("Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k)
+    near = _euclidean_neighbors(points, candidates, n_threads)
+    left = np.repeat(np.arange(k), candidates)
+    found = bhattacharyya(points, covariances, left, near.ravel(), n_threads)
+    return np.take_along_axis(near, _smallest(found.reshape(near.shape), count), axis=1)
+
+
+def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
+    """Columns of the `count` smallest entries of each row, ascending."""
+    columns = np.argpartition(distances, count - 1, axis=1)[:, :count]
+    order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1)
+
+
+def _agreed(neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Edges to neighbours, nearest first, that are mutual or in the nearer half of either."""
+    k, count = neighbors.shape
+    left, right = np.repeat(np.arange(k), count), neighbors.ravel()
+    nearer_half = np.tile(np.arange(count) < (count + 1) // 2, k)
+    mutual = np.isin(right * k + left, left * k + right)
+    return left[nearer_half | mutual], right[nearer_half | mutual]
+
+
+def local_bandwidths(
+    k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
+    """Bandwidths in proportion to the median length of each landmark's edges.
+
+    One factor for all makes edges weigh 0.2 on average. On a sheet a bandwidth is then about a
+    third of the reach of a neighbourhood, so that its last members weigh a hundredth and it hardly
+    matters which they are; in high dimension, where all neighbours are equally far, about half.
+    With one bandwidth for all, landmarks in sparse parts would hang by edges of no weight, and
+    each would take an eigenvector for itself: so it went on the fish bowl and on LiDAR.
+
+    References
+    ----------
+    L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS, 2004.
+    """
+    reach = _median_length(k, left, right, lengths)
+    relative = lengths / np.maximum(reach[left], reach[right])
+    low, high = -8.0, 8.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        if gaussian(relative**2, np.exp(middle)).mean() < _MEAN_WEIGHT:
+            low = middle
+        else:
+            high = middle
+    return reach * np.exp(high)
+
+
+def _median_length(k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Median length of the edges of each landmark, the lower one of an even number."""
+    ends, both = np.concatenate([left, right]), np.concatenate([lengths, lengths])
+    order = np.lexsort((both, ends))
+    degrees = np.bincount(ends, minlength=k)
+    middle = np.cumsum(degrees) - degrees + np.maximum(degrees - 1, 0) // 2
+    medians = both[order][np.minimum(middle, len(both) - 1)]
+    # A landmark without edges will get bridges; any positive number serves it.
+    return np.where(degrees > 0, medians, lengths.max())
+
+
+def _lengths(points: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    lengths = np.empty(len(left))
+    for part in row_blocks(len(left), block_rows(8 * points.shape[1])):
+        difference = points[left[part]].astype(np.float64) - points[right[part]]
+        lengths[part] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    return lengths
+
+
+def weighted_graph(
+    points: np.ndarray, left: np.ndarray, right: np.ndarray, bandwidth: float | None
+) -> LandmarkGraph:
+    """Turn directed edges into the symmetric, connected, Gaussian-weighted graph."""
+    k = len(points)
+    left, right = np.unique(np.sort(np.stack([left, right], axis=1), axis=1), axis=0).T
+    lengths = _lengths(points, left, right)
+    if bandwidth is None:
+        bandwidths = local_bandwidths(k, left, right, lengths)
+    else:
+        bandwidths = np.full(k, float(bandwidth))
+    weights = gaussian((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2, 1.0)
+    # Edges this light would leave the graph in pieces all the same, for the solver.
+    heavy = weights > _NEGLIGIBLE
+    alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
+    if bandwidth is not None and alone:
+        typical = np.median(local_bandwidths(k, left, right, lengths))
+        raise ValueError(
+            f"bandwidth={bandwidth:g} is too small for this graph: {alone} landmarks have no edge "
+            f"of any weight; choose one near {typical:.3g}, or None to let each landmark have its "
+            "own"
+        )
+    matrix, bridges = _joined(_symmetric(k, left[heavy], right[heavy], weights[heavy]), points)
+    return LandmarkGraph(
+        csr_array(matrix + eye_array(k)), _edge_lengths(matrix, points), bridges, bandwidths
+    )
+
+
+def _edge_lengths(weights: csr_array, points: np.ndarray) -> csr_array:
+    """Euclidean lengths of the edges of a graph, without its loops."""
+    left, right = weights.nonzero()
+    left, right = left[left != right], right[left != right]
+    return csr_array((_lengths(points, left, right), (left, right)), shape=weights.shape)
+
+
+def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> csr_array:
+    rows, columns = np.concatenate([left, right]), np.concatenate([right, left])
+    return csr_array((np.concatenate([values, values]), (rows, columns)), shape=(k, k))
+
+
+def _joined(weights: csr_array, points: np.ndarray) -> tuple[csr_array, np.ndarray]:
+    """Join the components of a graph by their shortest bridges, with a warning if there are any.
+
+    A bridge weighs as much as the mean edge: its Gaussian would underflow and cut the graph again.
+    """
+    n_components, _ = connected_components(weights, directed=False)
+    if n_components == 1:
+        return weights, np.empty((0, 2), dtype=np.int64)
+    warn_user(
+        f"the landmark graph falls into {n_components} components, which were joined by the "
+        "shortest bridging edges; if the data is one piece, let the graph reach further (a larger "
+        "n_neighbors or radius) or take more landmarks",
+        DisconnectedGraphWarning,
+    )
+    bridges = bridge_components(weights, points)
+    mean = np.full(len(bridges), weights.data.mean())
+    return (weights + _symmetric(len(points), bridges[:, 0], bridges[:, 1], mean)).tocsr(), bridges
+
+
+def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
+    """Edges that are no bridges, all of the same weight and reach: for paths, not for weights."""
+    lengths = graph.lengths.copy()
+    rows, columns = np.concatenate([graph.bridges, graph.bridges[:, ::-1]]).T
+    lengths[rows, columns] = 0
+    lengths.eliminate_zeros()
+    k = len(graph.bandwidths)
+    weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
+    reach = np.full(k, graph.lengths.data.max())
+    return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)
+
+
+def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) -> LandmarkGraph:
+    """Take a symmetric (k, k) matrix of edge weights as the landmark graph."""
+    k = len(points)
+    weights = csr_array(matrix, dtype=np.float64)
+    if weights.shape != (k, k):
+        raise ValueError(
+            f"graph has shape {weights.shape} for {k} landmarks: pass a ({k}, {k}) matrix"
+        )
+    if not np.isfinite(weights.data).all() or (weights.data < 0).any():
+        raise ValueError("graph has negative, infinite or missing weights: pass weights >= 0")
+    if abs(weights - weights.T).max() > 1e-8 * max(abs(weights).max(), 1e-300):
+        raise ValueError("graph is not symmetric: pass (W + W.T) / 2, or np.maximum(W, W.T)")
+    weights = ((weights + weights.T) / 2).tocsr()
+    weights.data[weights.data <= _NEGLIGIBLE * weights.data.max(initial=0.0)] = 0
+    weights.eliminate_zeros()
+    lengths = _edge_lengths(weights, points)
+    if lengths.nnz == 0:
+        raise ValueError("graph has no edges: pass weights > 0 between neighbouring landmarks")
+    weights, bridges = _joined(weights, points)
+    if bandwidth is None:
+        bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
+    else:
+        bandwidths = np.full(k, float(bandwidth))
+    return LandmarkGraph(weights, _edge_lengths(weights, points), bridges, bandwidths)

@@ -1,0 +1,158 @@
+"""Annealed determinantal sampling: a Markov chain of swaps for powers of the determinant."""
+
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint._common.memory import check_dense
+from trigpoint._common.records import Landmarks
+from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._landmarks.ensemble import check_rank, decompose, kernel_matrix
+from trigpoint._landmarks.swaps import (
+    KernelEntries,
+    SwapChain,
+    pivoted_start,
+    singular_kernel_error,
+)
+from trigpoint._numerics.kernels import resolve_bandwidth
+
+_DEFAULT_SWEEPS = 100
+
+# Share of the swaps that may lead to sets too nearly singular to go there.
+_MOST_SINGULAR = 0.01
+
+
+class AnnealedDPP(Sampler):
+    """Landmarks from an annealed determinantal distribution, ``p(J) ~ det(K_J)^s``.
+
+    Among the sets of k points, `exponent` s tunes diversity [1]_ (Section 2.2 of [2]_): s = 0 is
+    uniform sampling, s = 1 the k-DPP that `KDPP` draws exactly, and a large s favours the sets of
+    largest volume. The draw is the last state of a Markov chain that proposes to swap a landmark
+    for another point and accepts by the ratio of the determinants, which costs O(k^2 + k d) by
+    way of a maintained inverse of ``K_J``. The chain starts from a random pivoted Cholesky
+    factorisation. It is thus approximate, ever less so with more sweeps.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of landmarks, k; at most the numerical rank of the kernel.
+    exponent : float, default=1.0
+        The power s >= 0 of the determinant. With 0 the draw is uniform and no chain is run.
+    kernel : {"gaussian", "geodesic"}, default="gaussian"
+        What makes points alike. For ``"gaussian"``, by Euclidean distance, only the entries that
+        a swap needs are computed, never all n x n. ``"geodesic"``, by shortest paths over a graph
+        of nearest neighbours, needs the full matrix; its negative eigenvalues, if it has any, are
+        set to zero.
+    bandwidth : float or None, default=None
+        Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
+        points.
+    n_neighbors : int, default=10
+        Neighbours of each point in the graph of the geodesic kernel; the other ignores it.
+    n_sweeps : int or None, default=None
+        Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed or source of randomness.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (k,)
+        Rows of the landmarks.
+    landmarks_ : ndarray of shape (k, d)
+        Their coordinates.
+    acceptance_rate_ : float
+        Share of the proposed swaps that were accepted; NaN when no chain was run.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    See Also
+    --------
+    KDPP : The case s = 1, drawn exactly.
+
+    Notes
+    -----
+    With 100 sweeps at an acceptance rate of 0.05 each landmark is replaced five times on average.
+    For s = 1 the mean log-determinant of the states then agrees with that of exact draws; at
+    higher rates it does so after 10 to 30 sweeps. Rates below 0.05, as for s = 10, call for more
+    sweeps.
+
+    Determinants are ratios of variances, and those too small to be told from rounding are refused:
+    an error names the remedy when they turn up in more than one swap in a hundred.
+
+    References
+    ----------
+    .. [1] M.-A. Belabbas, P. J. Wolfe, "Spectral methods in machine learning and new strategies
+       for very large datasets", PNAS 106, 2009.
+    .. [2] C. Wachinger, P. Golland, "Diverse landmark sampling from determinantal point processes
+       for scalable manifold learning", AISTATS 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> AnnealedDPP(n_landmarks=20, exponent=3, random_state=0).fit(X).landmarks_.shape
+    (20, 2)
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        exponent: float = 1.0,
+        kernel: str = "gaussian",
+        bandwidth: float | None = None,
+        n_neighbors: int = 10,
+        n_sweeps: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.exponent = exponent
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.n_neighbors = n_neighbors
+        self.n_sweeps = n_sweeps
+        self.random_state = random_state
+
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        k = check_n_landmarks(self.n_landmarks, len(X))
+        exponent = check_positive("exponent", self.exponent, zero=True)
+        check_choice("kernel", self.kernel, ("gaussian", "geodesic"))
+        n_sweeps = _DEFAULT_SWEEPS
+        if self.n_sweeps is not None:
+            n_sweeps = check_count("n_sweeps", self.n_sweeps)
+        self.acceptance_rate_ = float("nan")
+        if exponent == 0:
+            indices = rng.choice(len(X), k, replace=False).astype(np.int64)
+        else:
+            # One thread: the steps are too small to share, and rounding must not depend on it.
+            with threadpool_limits(limits=1, user_api="blas"):
+                indices = self._run_chain(self._entries(X, rng), k, exponent, n_sweeps, rng)
+        return Landmarks(points=X[indices], indices=indices)
+
+    def _entries(self, X: np.ndarray, rng: np.random.Generator) -> KernelEntries:
+        if self.kernel == "gaussian":
+            return KernelEntries.gaussian(X, resolve_bandwidth(self.bandwidth, X, rng))
+        K = kernel_matrix(
+            X, kernel=self.kernel, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, rng=rng
+        )
+        # The nearest positive semidefinite matrix, whose determinants are not negative.
+        spectrum = decompose(K)
+        features = spectrum.basis * np.sqrt(spectrum.eigenvalues)
+        return KernelEntries.precomputed(features @ features.T)
+
+    def _run_chain(
+        self, K: KernelEntries, k: int, exponent: float, n_sweeps: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        check_dense(k, "landmarks", "EfficientDPP, which forms no kernel matrix")
+        start = pivoted_start(K, k, exponent, rng)
+        check_rank(k, len(start), self.kernel)
+        if k == len(K.diagonal):
+            return start
+        chain = SwapChain(K, start, exponent)
+        n_accepted = sum(chain.sweep(rng) for _ in range(n_sweeps))
+        # Left out, sets that are nearly singular would no longer be the rare ones.
+        if chain.n_singular > _MOST_SINGULAR * (n_accepted + chain.n_singular):
+            raise singular_kernel_error(k)
+        self.acceptance_rate_ = n_accepted / (n_sweeps * k)
+        return chain.indices

@@ -1,0 +1,181 @@
+"""From what a user passes as ``landmarks=`` to landmarks."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from trigpoint._common.checks import check_count, check_magnitude
+from trigpoint._common.progress import ProgressMixin, Report
+from trigpoint._common.records import Landmarks
+from trigpoint._common.warn import warn_user
+from trigpoint._geometry import covariance_mode, neighborhood_covariances
+from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._landmarks.efficient import EfficientDPP, resolve_n_neighbors
+from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.neighbors import neighbor_index
+
+_DEFAULT_LANDMARKS = 1000
+_FEWEST_LANDMARKS = 2
+
+
+class CoincidingLandmarksWarning(UserWarning):
+    """A sampler chose the same point more than once, in different rows."""
+
+
+def choose_landmarks(
+    landmarks: Any,
+    X: np.ndarray,
+    *,
+    covariances: bool,
+    rng: np.random.Generator,
+    n_threads: int,
+    report: Report | None = None,
+) -> Landmarks:
+    """Return the landmarks that `landmarks` stands for.
+
+    Parameters
+    ----------
+    landmarks : None, int, "auto", sampler, index array or point array
+        As for the estimators.
+    X : ndarray of shape (n, d)
+        Validated points.
+    covariances : bool
+        Whether local covariances are wanted; a sampler that makes none gets them added.
+    rng : Generator
+    n_threads : int
+    report : callable or None
+        Told the progress, unless a sampler tells it someone else.
+    """
+    mode = covariance_mode("auto", X.shape[1]) if covariances else None
+    few = distinct_rows(X, _DEFAULT_LANDMARKS) if landmarks is None else None
+    if few is not None:
+        chosen = _rows(X, few)
+    elif _is_count(landmarks):
+        count = _DEFAULT_LANDMARKS if landmarks is None else landmarks
+        if count != "auto":
+            check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
+        sampler = EfficientDPP(
+            count, covariance=mode, random_state=rng, n_jobs=n_threads, callback=report
+        )
+        chosen = _fitted(sampler, X)
+    elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
+        chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, report), X))
+    else:
+        chosen = _given(landmarks, X)
+    if len(chosen.points) < _FEWEST_LANDMARKS:
+        raise ValueError(
+            f"landmarks={landmarks!r} gives {len(chosen.points)} distinct landmark(s) from "
+            f"n_samples={len(X)} points: at least {_FEWEST_LANDMARKS} are needed"
+        )
+    if covariances and chosen.covariances is None:
+        assert mode is not None
+        m = resolve_n_neighbors(None, len(X), len(chosen.points))
+        index = neighbor_index(X, m, len(chosen.points), n_threads)
+        radii, found = neighborhood_covariances(index, chosen.points, m, mode)
+        chosen = Landmarks(chosen.points, chosen.indices, radii, found)
+    return chosen
+
+
+def _is_count(landmarks: Any) -> bool:
+    """Whether the landmarks are left to the default sampler."""
+    if landmarks is None or isinstance(landmarks, str):
+        return landmarks in (None, "auto")
+    return isinstance(landmarks, Integral) and not isinstance(landmarks, bool)
+
+
+def _distinct(chosen: Landmarks) -> Landmarks:
+    """Leave out landmarks that coincide with an earlier one, with a warning."""
+    first = np.sort(np.unique(chosen.points, axis=0, return_index=True)[1])
+    left_out = len(chosen.points) - len(first)
+    if not left_out:
+        return chosen
+    warn_user(
+        f"the sampler chose {left_out} landmarks that coincide with others, and they are left "
+        "out; remove duplicated points, or use EfficientDPP, whose landmarks are distinct",
+        CoincidingLandmarksWarning,
+    )
+
+    def kept(values: np.ndarray | None) -> np.ndarray | None:
+        return None if values is None else values[first]
+
+    return Landmarks(
+        chosen.points[first], kept(chosen.indices), kept(chosen.radii), kept(chosen.covariances)
+    )
+
+
+def _rows(X: np.ndarray, rows: np.ndarray) -> Landmarks:
+    rows = rows.astype(np.int64)
+    return Landmarks(X[rows], rows)
+
+
+def _prepared(
+    sampler: Any,
+    mode: str | None,
+    rng: np.random.Generator,
+    n_threads: int,
+    report: Report | None,
+) -> Any:
+    """Copy a sampler; fill in what it leaves open: seed, covariances, threads and progress."""
+    sampler = clone(sampler)
+    parameters = sampler.get_params(deep=False)
+    if "random_state" in parameters and parameters["random_state"] is None:
+        sampler.set_params(random_state=rng)
+    if mode is not None and "covariance" in parameters and parameters["covariance"] is None:
+        sampler.set_params(covariance=mode)
+    if parameters.get("n_jobs") == -1:
+        sampler.set_params(n_jobs=n_threads)
+    if isinstance(sampler, ProgressMixin) and not sampler.verbose and sampler.callback is None:
+        sampler.set_params(callback=report)
+    return sampler
+
+
+def _fitted(sampler: Any, X: np.ndarray) -> Landmarks:
+    if isinstance(sampler, Sampler):
+        # The points have been validated.
+        return sampler.select(X)
+    sampler.fit(X)
+    return Landmarks(
+        sampler.landmarks_,
+        sampler.indices_,
+        getattr(sampler, "radii_", None),
+        getattr(sampler, "covariances_", None),
+    )
+
+
+def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
+    """Landmarks given as rows or as points."""
+    given = np.asarray(landmarks)
+    if given.ndim and given.size == 0:
+        raise ValueError(f"landmarks is empty, its shape is {given.shape}: pass at least two")
+    if given.ndim == 1 and given.dtype.kind in "iu":
+        check_n_landmarks(len(given), len(X))
+        if given.min() < 0 or given.max() >= len(X):
+            raise ValueError(
+                f"landmarks has rows from {given.min()} to {given.max()}: choose rows from 0 to "
+                f"{len(X) - 1}"
+            )
+        chosen = _rows(X, given)
+    elif given.ndim == 2:
+        points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
+        if points.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass landmark "
+                "points in the space of X"
+            )
+        check_magnitude(points, "landmarks", may_be_tiny=True)
+        chosen = Landmarks(points.astype(X.dtype))
+    else:
+        raise TypeError(
+            f"landmarks={landmarks!r} is not understood: pass a number, 'auto', a sampler, a 1-D "
+            "array of row numbers or a 2-D array of points"
+        )
+    n_distinct = len(np.unique(chosen.points, axis=0))
+    if n_distinct < len(chosen.points):
+        raise ValueError(
+            f"landmarks has {len(chosen.points)} entries, only {n_distinct} of them distinct: "
+            "pass each landmark once"
+        )
+    return chosen

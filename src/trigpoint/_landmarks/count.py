@@ -1,0 +1,122 @@
+"""How many landmarks it takes to keep the trace error in bounds."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from trigpoint._common.checks import check_count, check_positive
+from trigpoint._landmarks.base import Sampler
+from trigpoint._numerics.blocks import distinct_rows, sample_points
+from trigpoint._numerics.kernels import resolve_kernel_bandwidth
+from trigpoint._numerics.nystrom import unexplained_variances
+
+# Where neither landmarks nor bandwidth are given, the kernel is the one of so many landmarks.
+_TYPICAL_LANDMARKS = 400
+
+# Points that landmarks are drawn from, and that the error is estimated at, while counting.
+_DRAWN_FROM = 200_000
+_MEASURED = 4000
+
+# The most landmarks that are tried, and how close to the fewest is close enough.
+_LAST = 4000
+_CLOSE = 0.05
+
+
+class ErrorEstimate:
+    """Estimates the error of a sampler for any number of landmarks.
+
+    Attributes
+    ----------
+    bandwidth : float
+    X : ndarray of shape (n, d)
+        The points, or as many of them as landmarks are drawn from.
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        sampler: Sampler,
+        bandwidth: Any,
+        rng: np.random.Generator,
+        name: str = "bandwidth",
+    ) -> None:
+        typical = min(_TYPICAL_LANDMARKS, len(X))
+        self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
+        self._seed = int(rng.integers(2**63))
+        self._everywhere = len(X) <= _MEASURED
+        self._points = sample_points(X, _MEASURED, rng)
+        self.X = sample_points(X, _DRAWN_FROM, rng)
+        self._sampler = clone(sampler)
+        if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
+            self._sampler.set_params(kernel_bandwidth=self.bandwidth)
+        if "repulsion" in self._sampler.get_params() and self._sampler.n_neighbors is not None:
+            # Neighbourhoods of the same radius hold fewer of fewer points.
+            m = check_count("n_neighbors", self._sampler.n_neighbors, high=len(X))
+            self._sampler.set_params(n_neighbors=-(-m * len(self.X) // len(X)))
+
+    def __call__(self, count: int) -> tuple[float, float]:
+        """Relative trace error with so many landmarks, and its standard error."""
+        # The same stream for every number: less noise between them.
+        self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
+        chosen = self._sampler.select(self.X)
+        blocks = unexplained_variances(self._points, chosen.points, self.bandwidth)
+        variances = np.concatenate([variances for _, variances in blocks])
+        deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))
+        return float(variances.mean()), deviation
+
+
+def distinct_points(X: np.ndarray, most: int) -> int:
+    """Number of distinct points, or `most` if there are more."""
+    rows = distinct_rows(X, most)
+    return most if rows is None else len(rows)
+
+
+def check_tolerance(tolerance: Any) -> float:
+    """Return a relative error that can be asked for."""
+    number = check_positive("tolerance", tolerance)
+    if number >= 1:
+        raise ValueError(
+            f"tolerance={number:g} is out of range: choose a relative error below 1, which is that "
+            "of no landmarks at all"
+        )
+    return number
+
+
+def count_landmarks(
+    X: np.ndarray, sampler: Sampler, bandwidth: Any, tolerance: Any, rng: np.random.Generator
+) -> tuple[int, float]:
+    """Fewest landmarks, to 5 %, that keep the error of a sampler within the tolerance.
+
+    Returns them and the bandwidth of the kernel that the error is of. The sampler must have the
+    parameters of `EfficientDPP`.
+    """
+    tolerance = check_tolerance(tolerance)
+    sampler = clone(sampler).set_params(covariance=None, verbose=False, callback=None)
+    measure = ErrorEstimate(X, sampler, bandwidth, rng, "kernel_bandwidth")
+    last = distinct_points(measure.X, min(_LAST, len(measure.X)))
+    most = 1
+    while (error := measure(most)[0]) > tolerance:
+        if most == last:
+            raise ValueError(
+                f"tolerance={tolerance:g} is not reached with {last} landmarks, whose relative "
+                f"trace error is {error:.2g} for a kernel of bandwidth {measure.bandwidth:.3g}: "
+                "choose a larger tolerance or kernel_bandwidth, as in EfficientDPP('auto', "
+                "tolerance=0.1), or a number of landmarks"
+            )
+        most = min(2 * most, last)
+    return _fewest(lambda count: measure(count)[0] <= tolerance, most), measure.bandwidth
+
+
+def _fewest(enough: Callable[[int], bool], most: int) -> int:
+    """Smallest number, to 5 %, that is enough, where `most` is and half of it is not."""
+    least = most // 2
+    while most - least > max(1, _CLOSE * most):
+        middle = round(np.sqrt(max(least, 1) * most))
+        middle = min(max(middle, least + 1), most - 1)
+        if enough(middle):
+            most = middle
+        else:
+            least = middle
+    return most

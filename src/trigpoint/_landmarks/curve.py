@@ -1,0 +1,152 @@
+"""The trace error against the number of landmarks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from trigpoint._common.checks import as_generator, check_count, check_positive
+from trigpoint._common.progress import reporter
+from trigpoint._landmarks.base import Sampler
+from trigpoint._landmarks.count import ErrorEstimate, distinct_points
+from trigpoint._landmarks.efficient import EfficientDPP
+from trigpoint._points.inputs import points_to_fit
+
+# Numbers of landmarks that are tried where none are given.
+_FIRST = 10
+_LAST = 2000
+_NUMBERS = 8
+
+
+@dataclass(frozen=True)
+class LandmarkCurve:
+    """Relative trace error against the number of landmarks.
+
+    Attributes
+    ----------
+    n_landmarks : int64 ndarray of shape (g,)
+        Numbers of landmarks, in ascending order.
+    errors : ndarray of shape (g,)
+        Relative trace error of the Nystrom approximation with so many.
+    standard_errors : ndarray of shape (g,)
+        How far the errors may be off, for being measured at a sample of the points; 0 if they
+        were measured at all of them.
+    bandwidth : float
+        Bandwidth of the kernel.
+    """
+
+    n_landmarks: np.ndarray
+    errors: np.ndarray
+    standard_errors: np.ndarray
+    bandwidth: float
+
+    def needed(self, tolerance: float) -> int:
+        """Fewest landmarks that keep the error within `tolerance`, between those measured.
+
+        Interpolated on logarithmic scales; errors below a tenth of the tolerance count as that,
+        because where a curve falls so far between two numbers, nobody knows where.
+        """
+        tolerance = check_positive("tolerance", tolerance)
+        within = np.flatnonzero(self.errors <= tolerance)
+        if not len(within):
+            raise ValueError(
+                f"tolerance={tolerance:g} is not reached with {self.n_landmarks[-1]} landmarks, "
+                f"whose error is {self.errors[-1]:.2g}: measure the curve further"
+            )
+        last = within[0]
+        if last == 0:
+            return int(self.n_landmarks[0])
+        ends = slice(last - 1, last + 1)
+        errors = np.maximum(self.errors[ends], tolerance / 10)
+        logs = np.log(errors), np.log(self.n_landmarks[ends])
+        # `interp` wants ascending places.
+        between = np.interp(np.log(tolerance), logs[0][::-1], logs[1][::-1])
+        return int(np.ceil(np.exp(between) * (1 - 1e-12)))
+
+
+def landmark_curve(
+    X: Any,
+    n_landmarks: Sequence[int] | None = None,
+    *,
+    sampler: Sampler | None = None,
+    bandwidth: float | None = None,
+    random_state: Any = None,
+    verbose: bool = False,
+    callback: Any = None,
+) -> LandmarkCurve:
+    """Measure how the error falls as the number of landmarks grows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d), or file
+        The points, as for `fit` of a sampler. Of more than 200,000, landmarks are drawn from as
+        many, and the error is measured at 4,000, both chosen at random.
+    n_landmarks : sequence of int or None, default=None
+        Numbers to try. ``None`` takes eight from 10 to 2,000, or half the points, or all that are
+        distinct.
+    sampler : sampler or None, default=None
+        What draws them; ``None`` takes an `EfficientDPP`. Its own `n_landmarks` is left out of
+        account, as is its `random_state`; a `kernel_bandwidth` that is None becomes that of the
+        curve.
+    bandwidth : float or None, default=None
+        Bandwidth of the Gaussian kernel whose approximation is measured. ``None`` takes twice the
+        radius of the ball that holds a 400th of the points.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
+
+    Returns
+    -------
+    LandmarkCurve
+
+    See Also
+    --------
+    trigpoint.plot.landmark_curve : Draws it.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
+    >>> curve = tp.landmark_curve(X, [50, 200, 800], random_state=0)
+    >>> 200 < curve.needed(0.01) < 800
+    True
+    """
+    if sampler is None:
+        sampler = EfficientDPP()
+    if not isinstance(sampler, Sampler) or "n_landmarks" not in sampler.get_params():
+        raise TypeError(
+            f"sampler={sampler!r} cannot be told the number of landmarks: pass one of this "
+            "library's that has n_landmarks"
+        )
+    report = reporter(verbose, callback)
+    X = points_to_fit(clone(sampler), X, report)
+    counts = _grid(n_landmarks, X)
+    measure = ErrorEstimate(X, sampler, bandwidth, as_generator(random_state))
+    measured = []
+    for done, count in enumerate(counts):
+        measured.append(measure(count))
+        report("landmark curve", done + 1, len(counts))
+    errors, standard_errors = np.transpose(measured)
+    return LandmarkCurve(np.array(counts), errors, standard_errors, measure.bandwidth)
+
+
+def _grid(n_landmarks: Any, X: np.ndarray) -> list[int]:
+    n_points = len(X)
+    if n_landmarks is None:
+        last = distinct_points(X, max(1, min(_LAST, n_points // 2)))
+        first = min(_FIRST, last)
+        return np.unique(np.geomspace(first, last, _NUMBERS).round().astype(int)).tolist()
+    if np.ndim(n_landmarks) != 1:
+        raise TypeError(f"n_landmarks={n_landmarks!r} is not understood: pass a list of numbers")
+    counts = [
+        check_count("n_landmarks", count, high=n_points, why=f"the data has {n_points} points")
+        for count in n_landmarks
+    ]
+    if not counts:
+        raise ValueError("n_landmarks is empty: pass at least one number")
+    return sorted(set(counts))

@@ -1,0 +1,264 @@
+"""Algorithm 2 of the paper: determinantal sampling in time that does not grow with n k."""
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint._common.progress import ProgressMixin, reporter
+from trigpoint._common.records import Landmarks
+from trigpoint._geometry import neighborhood_covariances
+from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._landmarks.count import check_tolerance, count_landmarks
+from trigpoint._landmarks.drawing import Repulsion, draw_landmarks
+from trigpoint._landmarks.exchanges import Refined
+from trigpoint._landmarks.refine import resolve_refinement
+from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
+from trigpoint._numerics.threads import thread_count
+
+logger = logging.getLogger(__name__)
+
+# Neighbourhoods that the bandwidth is measured from, at least and at most; in between, one for so
+# many landmarks, so that it costs little beside the draw.
+_PILOT_QUERIES = (16, 256)
+_LANDMARKS_PER_PILOT = 8
+
+
+class EfficientDPP(ProgressMixin, Sampler):
+    """Efficient determinantal sampling on a manifold (Algorithm 2).
+
+    Landmarks are drawn one after the other with probability proportional to a weight that starts
+    at 1 for every point. A landmark multiplies the weights of its `n_neighbors` nearest points by
+    a repulsion function of their distance, so later landmarks keep away from it: along the
+    manifold, because only the neighbourhood is touched.
+
+    Parameters
+    ----------
+    n_landmarks : int or "auto", default=100
+        Number of landmarks, k. ``"auto"`` takes the fewest, to 5 %, that keep the relative trace
+        error within `tolerance`, as far as 4,000 points tell, of at most 4,000.
+    n_neighbors : int or None, default=None
+        Size m of the neighbourhood that a landmark repels (itself included), also used for its
+        covariance. ``None`` takes four times the points per landmark, ``4 n / k``, and at
+        least 10.
+    bandwidth : float or None, default=None
+        Bandwidth sigma of the repulsion. ``None`` takes the median radius of the neighbourhoods,
+        of some drawn at random: one for eight landmarks, at least 16 and at most 256.
+    repulsion : {"welsch", "sin2"} or callable, default="welsch"
+        The function f: ``1 - exp(-distance^2 / 2 sigma^2)`` or ``sin^2(distance / sqrt(2) sigma)``;
+        a callable takes distances and the bandwidth and returns values from 0 to 1.
+    covariance : {None, "full", "diag"}, default=None
+        Whether to keep the local covariance around each landmark, whole or its diagonal.
+    refine : bool, int or Refinement, default=False
+        Whether to make the landmarks better after the draw, by sweeps of exchanges with points
+        around them: ``True`` until that is no longer worth it, a number for so many sweeps, or a
+        `Refinement`, which may also keep the result a sample, or let landmarks leave the points.
+    kernel_bandwidth : float or None, default=None
+        Bandwidth of the Gaussian kernel that `refine` and ``n_landmarks="auto"`` measure the trace
+        error of. ``None`` takes twice the radius of the ball that holds a landmark's share of the
+        points (a 400th of them for ``"auto"``).
+    tolerance : float, default=0.01
+        Relative trace error that ``n_landmarks="auto"`` allows.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed. The same seed gives the same landmarks with any number of threads.
+    n_jobs : int, default=-1
+        Number of threads; -1 for all cores.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress; an exception from it
+        ends `fit`.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn. Where
+        the refinement has moved the landmarks off the points, the rows they were moved from.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates.
+    radii_ : ndarray of shape (n_landmarks,)
+        Distance from each landmark to the last of its neighbours.
+    covariances_ : ndarray of shape (n_landmarks, d, d) or (n_landmarks, d), or None
+        Covariance of each landmark's neighbours.
+    bandwidth_ : float
+        The bandwidth of the repulsion that was used.
+    n_landmarks_ : int
+        The number of landmarks.
+    kernel_bandwidth_ : float or None
+        Bandwidth of the kernel that `refine` or ``n_landmarks="auto"`` measured the error of.
+    refinement_ : Refined or None
+        What the refinement came to: its errors, bandwidth and number of exchanges.
+    search_ : {"tree", "products"}
+        How neighbours were found, which the dimension decides: a k-d tree, or matrix products
+        over all points. Both are exact.
+    n_proposals_ : int
+        How many proposals it took to draw the landmarks.
+    n_distance_rows_ : int
+        How many neighbourhoods were computed; the paper's loop computes one per landmark.
+
+    Notes
+    -----
+    Weights only ever shrink, so rejection is exact: propose a point from older weights, accept it
+    with the ratio of its weight now to its weight then. Uniform proposals cost nothing, and no
+    step scans all points; only when n proposals have been rejected are they drawn anew from the
+    current weights. Neighbourhoods of several proposals are searched at once, but decided one
+    after the other, so batches change the speed and never the result.
+
+    The rule for `n_neighbors` and `bandwidth` is that every point is repelled by four landmarks on
+    average, and that repulsion reaches as far as a typical neighbourhood. The median makes it a
+    fixed length: where points are sparse, landmarks stand as far apart as elsewhere, not further.
+    ``benchmarks/RESULTS.md`` compares it with other choices on data of many shapes.
+
+    Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
+    of them: the landmarks are always distinct.
+
+    References
+    ----------
+    C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
+    scalable manifold learning", 2015, Algorithm 2.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(2000, random_state=0)
+    >>> sampler = tp.EfficientDPP(50, random_state=0).fit(X)
+    >>> sampler.landmarks_.shape
+    (50, 3)
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int | str = 100,
+        *,
+        n_neighbors: int | None = None,
+        bandwidth: float | None = None,
+        repulsion: Any = "welsch",
+        covariance: str | None = None,
+        refine: Any = False,
+        kernel_bandwidth: float | None = None,
+        tolerance: float = 0.01,
+        random_state: Any = None,
+        n_jobs: int = -1,
+        verbose: bool = False,
+        callback: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.repulsion = repulsion
+        self.covariance = covariance
+        self.refine = refine
+        self.kernel_bandwidth = kernel_bandwidth
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        # Separate streams: whether one thing is given must not change the draw of another.
+        draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
+        refinement = resolve_refinement(self.refine)
+        check_choice("covariance", self.covariance, (None, "full", "diag"))
+        if self.kernel_bandwidth is not None:
+            check_positive("kernel_bandwidth", self.kernel_bandwidth)
+        check_tolerance(self.tolerance)
+        k, kernel_bandwidth = self._count(X, np.random.default_rng(count_seed))
+        m = resolve_n_neighbors(self.n_neighbors, len(X), k)
+        report = reporter(self.verbose, self.callback)
+
+        index = neighbor_index(X, m, k, thread_count(self.n_jobs))
+        logger.info("neighbours of %d points by %s", len(X), index.name)
+        self.bandwidth_ = self._repulsion_bandwidth(index, k, m, np.random.default_rng(pilot_seed))
+        chosen, self.n_proposals_ = draw_landmarks(
+            index,
+            k,
+            m,
+            Repulsion(self.repulsion, self.bandwidth_),
+            np.random.default_rng(draw_seed),
+            # Those of landmarks that may still move would be measured in vain.
+            covariance=self.covariance if refinement is None else None,
+            report=report,
+        )
+        self.refinement_ = None
+        if refinement is not None:
+            assert chosen.indices is not None
+            self.refinement_ = refinement.run(
+                X,
+                chosen.indices,
+                kernel_bandwidth or self.kernel_bandwidth,
+                np.random.default_rng(refine_seed),
+                thread_count(self.n_jobs),
+                report,
+            )
+            kernel_bandwidth = self.refinement_.bandwidth
+            chosen = _measured(index, self.refinement_, m, self.covariance)
+        self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
+        self.search_ = index.name
+        self.n_distance_rows_ = index.rows_computed
+        self.radii_ = chosen.radii
+        self.covariances_ = chosen.covariances
+        return chosen
+
+    def _count(self, X: np.ndarray, rng: np.random.Generator) -> tuple[int, float | None]:
+        """Return the number of landmarks, and the bandwidth of the kernel if that decided."""
+        if not isinstance(self.n_landmarks, str):
+            return check_n_landmarks(self.n_landmarks, len(X)), None
+        if self.n_landmarks != "auto":
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks!r} is not known: choose a number or 'auto'"
+            )
+        return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
+
+    def _repulsion_bandwidth(
+        self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator
+    ) -> float:
+        if self.bandwidth is not None:
+            return check_positive("bandwidth", self.bandwidth)
+        low, high = _PILOT_QUERIES
+        n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
+        return neighborhood_radius(index, m, n_queries, rng)
+
+
+def _measured(index: NeighborIndex, refined: Refined, m: int, covariance: str | None) -> Landmarks:
+    """Refined landmarks, with the radii and covariances of their neighbourhoods."""
+    points, rows = refined.points, refined.indices
+    if covariance is not None:
+        return Landmarks(points, rows, *neighborhood_covariances(index, points, m, covariance))
+    found = index.neighborhoods(points, m)
+    return Landmarks(points, rows, np.concatenate([some.distances.max(axis=1) for some in found]))
+
+
+def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
+    """Neighbourhood size m: four times the points per landmark where none is given.
+
+    Smaller ones describe a patch far smaller than the distance between landmarks; a few points at
+    least are needed for a covariance.
+    """
+    if n_neighbors is None:
+        return min(n_points, max(10, -(-4 * n_points // n_landmarks)))
+    return check_count(
+        "n_neighbors", n_neighbors, high=n_points, why=f"the data has {n_points} points"
+    )
+
+
+def neighborhood_radius(
+    index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
+) -> float:
+    """Median distance from a point to its `m`-th neighbour, over a few points drawn at random.
+
+    Where all of them are copies of the point, more neighbours are looked at.
+    """
+    n = len(index.points)
+    rows = rng.choice(n, min(n, n_queries), replace=False)
+    found = index.neighborhoods(index.points[rows], m)
+    radii = np.concatenate([some.distances.max(axis=1) for some in found])
+    if not radii.any():
+        if m == n:
+            raise ValueError(
+                f"n_landmarks is too large: all {n} points coincide, so that only one landmark can "
+                "be drawn, and no bandwidth be set"
+            )
+        return neighborhood_radius(index, min(2 * m, n), n_queries, rng)
+    return float(np.median(radii[radii > 0]))

@@ -1,0 +1,95 @@
+"""Exact sampling from a determinantal point process: Algorithm 1."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.records import Landmarks
+from trigpoint._landmarks.base import Sampler
+from trigpoint._landmarks.ensemble import Ensemble, draw_projection, make_ensemble
+
+
+class ExactDPP(Sampler):
+    r"""Landmarks from a determinantal point process (DPP), drawn exactly.
+
+    A set J of points has probability ``det(L_J) / det(L + I)`` with the kernel matrix as L
+    (Section 3.1 of [1]_). Sets of points that are unlike each other have large determinants, so
+    landmarks spread out. The number of landmarks is random, with mean
+    :math:`\sum_i \lambda_i / (\lambda_i + 1)` over the eigenvalues of L, and may be zero; `KDPP`
+    fixes it.
+
+    This is Algorithm 1 of [1]_, after [2]_ and [3]_. It takes O(n^3) time and O(n^2) memory
+    (except for the linear kernel): use `EfficientDPP` beyond some 10,000 points.
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "geodesic", "linear"}, default="gaussian"
+        What makes points alike. ``"gaussian"`` goes by Euclidean distance. ``"geodesic"`` by the
+        shortest path over a graph of nearest neighbours, a kernel whose negative eigenvalues, if
+        it has any, are set to zero. ``"linear"`` is the inner product of the points as they are
+        (not centred): sampled through the dual ``X.T @ X`` in O(n d^2), it gives at most d
+        landmarks.
+    bandwidth : float or None, default=None
+        Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
+        points. The linear kernel has none.
+    n_neighbors : int, default=10
+        Neighbours of each point in the graph of the geodesic kernel; other kernels ignore it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed or source of randomness.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (k,)
+        Rows of the landmarks, in the order drawn; k is random and may be 0.
+    landmarks_ : ndarray of shape (k, d)
+        Their coordinates.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    See Also
+    --------
+    KDPP : The same with a fixed number of landmarks.
+
+    References
+    ----------
+    .. [1] C. Wachinger, P. Golland, "Diverse landmark sampling from determinantal point processes
+       for scalable manifold learning", AISTATS 2015.
+    .. [2] J. B. Hough, M. Krishnapur, Y. Peres, B. Virág, "Determinantal processes and
+       independence", Probability Surveys 3, 2006.
+    .. [3] A. Kulesza, B. Taskar, "Structured determinantal point processes", NIPS 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> sampler = ExactDPP(bandwidth=0.5, random_state=0).fit(X)
+    >>> sampler.landmarks_.shape == (len(sampler.indices_), 2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "gaussian",
+        bandwidth: float | None = None,
+        n_neighbors: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        ensemble = make_ensemble(
+            X, kernel=self.kernel, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, rng=rng
+        )
+        indices = draw_dpp(ensemble, rng)
+        return Landmarks(points=X[indices], indices=indices)
+
+
+def draw_dpp(ensemble: Ensemble, rng: np.random.Generator) -> np.ndarray:
+    """Draw one set from the DPP of an L-ensemble; it may be empty."""
+    values = ensemble.eigenvalues
+    chosen = np.flatnonzero(rng.random(len(values)) < values / (values + 1))
+    return draw_projection(ensemble.eigenvectors(chosen), rng)

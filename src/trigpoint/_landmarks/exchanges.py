@@ -1,0 +1,400 @@
+"""Exchanging landmarks for points around them, patch by patch."""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpstrf
+from scipy.spatial import cKDTree
+
+from trigpoint._common.progress import Report
+from trigpoint._landmarks.field import SINGULAR, ResidualField
+from trigpoint._landmarks.moving import move_landmarks
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.kernels import gaussian_of, squared_distances
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+
+logger = logging.getLogger(__name__)
+
+# Landmarks that are exchanged among one another's candidates, on average and at most. So few that
+# their tables stay in the cache; more would see more of the exchanges that are worth it.
+_TOGETHER = 32
+_MOST_TOGETHER = 160
+
+# Candidates of each landmark; where one table holds them all, more, up to so many.
+_CANDIDATES = 4
+_CANDIDATES_OF_FEW = 8
+_ENOUGH_CANDIDATES = 640
+
+# Points that the error is measured at: per landmark, and at most, so that what belongs to them can
+# be held. More where landmarks are few, until that costs something. Fewer than the least per
+# landmark would be fitted and not measured.
+_MEASURED = 24
+_NUMBERS_HELD = 2**27
+_NUMBERS_CHEAP = 2**22
+_MEASURED_FEWEST = 4
+
+# Landmarks with less variance given the others are exchanged before the first sweep, and how often
+# that is tried.
+_REDUNDANT = 1e-9
+_REPLACEMENTS = 10
+
+# Work is local where the kernel reaches less than one landmark in so many from a patch.
+_LOCAL_FROM = 3
+
+# How far it reaches, in bandwidths: points whose error an exchange may change,
+# and landmarks
+# that take part in predicting them.
+_POINTS_WITHIN = 1.0
+_LANDMARKS_WITHIN = 3.0
+
+# The same where the ratio of determinants is to be right, and not only a comparison of errors.
+_LANDMARKS_WITHIN_EXACTLY = 6.0
+
+# An exchange must be worth this part of a landmark's share of the error.
+_WORTHWHILE = 1e-2
+
+# Without a number of sweeps, they end when two lower the error by less than this part of it; of few
+# landmarks, whose sweeps cost little, when they do so by less than this.
+_CONVERGED = 0.03
+_CONVERGED_OF_FEW = 0.01
+
+
+@dataclass(frozen=True)
+class Refined:
+    """What a refinement came to.
+
+    Attributes
+    ----------
+    indices : int64 ndarray of shape (k,)
+        Rows of the landmarks; where these were moved, the rows they were moved from.
+    points : ndarray of shape (k, d)
+        The landmarks.
+    bandwidth : float
+        Bandwidth of the kernel.
+    errors : tuple of float
+        Relative trace error before each sweep and at the end, at the points it was measured at;
+        empty for ``criterion="determinant"``.
+    n_exchanges : int
+        How many exchanges were made.
+    is_local : bool
+        Whether only landmarks near each other were looked at together.
+    """
+
+    indices: np.ndarray
+    points: np.ndarray
+    bandwidth: float
+    errors: tuple[float, ...]
+    n_exchanges: int
+    is_local: bool
+
+
+@dataclass(frozen=True)
+class _Patch:
+    """Landmarks that are refined together.
+
+    Attributes
+    ----------
+    slots : int64 ndarray
+        Their numbers.
+    candidates : int64 ndarray
+        Rows of the points they may be exchanged for.
+    points : int64 ndarray
+        Numbers of the measured points in the patch.
+    """
+
+    slots: np.ndarray
+    candidates: np.ndarray
+    points: np.ndarray
+
+
+class ExchangeSearch:
+    """A refinement under way.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The points.
+    rows : int64 ndarray of shape (k,)
+        The landmarks, which are brought up to date.
+    bandwidth : float
+        Bandwidth of the kernel.
+    exponent : float or None
+        That of the determinant, or None for the trace error.
+    rng : Generator
+    n_threads : int
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        rows: np.ndarray,
+        bandwidth: float,
+        exponent: float | None,
+        rng: np.random.Generator,
+        n_threads: int,
+    ) -> None:
+        self._X = X
+        self._rows = rows
+        self._landmarks = self._coordinates(rows)
+        self._bandwidth = bandwidth
+        self._kernel = gaussian_of(X, bandwidth)
+        self._exponent = exponent
+        self._reach = _LANDMARKS_WITHIN if exponent is None else _LANDMARKS_WITHIN_EXACTLY
+        self._rng = rng
+        self._n_threads = n_threads
+        self._n_exchanges = 0
+        # Measured points are chosen last, because there are more of them where work is local.
+        self._points = np.empty((0, X.shape[1]))
+        self._points_tree: cKDTree | None = None
+        self._reserved = np.empty(0, dtype=np.int64)
+        self._is_local = self._looks_local()
+        if exponent is None:
+            measured = self._measured_rows()
+            self._points = self._coordinates(measured)
+            if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
+                self._points_tree = cKDTree(self._points)
+            # Not at candidates, unless it is everywhere: none should gain from explaining itself.
+            if len(measured) < len(X):
+                self._reserved = measured
+
+    def _coordinates(self, rows: np.ndarray) -> np.ndarray:
+        return self._X[rows].astype(np.float64)
+
+    def _looks_local(self) -> bool:
+        """Whether the kernel reaches only a few of the landmarks from any one patch."""
+        patches = self._patches()
+        if len(patches) < _LOCAL_FROM:
+            return False
+        near = [len(self._near_landmarks(self._members(patch))) for patch in patches]
+        return float(np.mean(near)) < len(self._rows) / _LOCAL_FROM
+
+    def _measured_rows(self) -> np.ndarray:
+        n, k = len(self._X), len(self._rows)
+        wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
+        # Of every landmark, or of every candidate where one table holds them all.
+        columns = max(k, _ENOUGH_CANDIDATES)
+        width = self._X.shape[1] if self._is_local else max(columns, self._X.shape[1])
+        most = _NUMBERS_HELD // width
+        if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
+            raise ValueError(
+                f"refine: {k} landmarks are too many for a kernel of bandwidth "
+                f"{self._bandwidth:.3g}, which reaches most of them, to be refined together; "
+                "choose a narrower bandwidth or fewer landmarks"
+            )
+        if n <= min(2 * wanted, most):
+            return np.arange(n)
+        return self._draw(min(wanted, most, n // 2), self._rows)
+
+    def _draw(self, size: int, excluded: np.ndarray) -> np.ndarray:
+        """Draw `size` distinct rows, or as many as there are, that are not `excluded`."""
+        n = len(self._X)
+        if n <= 4 * (size + len(excluded)):
+            rows = np.arange(n)
+        else:
+            rows = np.unique(self._rng.integers(n, size=2 * size))
+        rows = np.setdiff1d(rows, excluded, assume_unique=True)
+        return self._rng.permutation(rows)[:size]
+
+    def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> Refined:
+        """Sweep `n_sweeps` times, or, unless `patient`, until that is no longer worth it.
+
+        Unless they are to `snap` to data points, the landmarks are moved in the end.
+        """
+        self._replace_redundant()
+        errors: list[float] = []
+        least = _CONVERGED_OF_FEW if len(self._rows) <= _MOST_TOGETHER else _CONVERGED
+        for sweep in range(n_sweeps):
+            errors.append(self._sweep())
+            if self._exponent is None:
+                logger.info("refinement: trace error %.4g before sweep %d", errors[-1], sweep + 1)
+            enough = not patient and sweep > 1 and errors[-1] > (1 - least) * errors[-3]
+            report("refinement", n_sweeps if enough else sweep + 1, n_sweeps)
+            if enough:
+                break
+        points = self._X[self._rows]
+        if not snap:
+            self._landmarks = move_landmarks(
+                self._points, self._landmarks, self._kernel, self._bandwidth, self._n_threads
+            )
+            points = self._landmarks.astype(self._X.dtype)
+        if self._exponent is None:
+            errors.append(self._sweep(exchange=False))
+        return Refined(
+            self._rows,
+            points,
+            self._bandwidth,
+            tuple(errors) if self._exponent is None else (),
+            self._n_exchanges,
+            self._is_local,
+        )
+
+    def _replace_redundant(self) -> None:
+        """Exchange landmarks that others all but explain for points drawn at random.
+
+        A draw that does not look at distances, from dense data, has some of them, and no table
+        could be made.
+        """
+        if self._is_local:
+            return
+        for _ in range(_REPLACEMENTS):
+            kernel = self._kernel(self._landmarks, self._landmarks)
+            _, order, rank, _ = dpstrf(kernel, tol=_REDUNDANT)
+            redundant = order[rank:] - 1
+            rows = self._draw(len(redundant), np.union1d(self._rows, self._reserved))
+            if not len(rows):
+                return
+            redundant = redundant[: len(rows)]
+            self._rows[redundant] = rows
+            self._landmarks[redundant] = self._coordinates(rows)
+            self._n_exchanges += len(rows)
+
+    def _sweep(self, *, exchange: bool = True) -> float:
+        """Exchange landmarks of all patches; return the relative error there was before.
+
+        Where work is local, that is the error each patch had before its own exchanges.
+        """
+        patches = self._patches()
+        everywhere = None if self._is_local else self._field(self._points, self._landmarks)
+        error = 0.0 if everywhere is None else float(everywhere.unexplained.sum())
+        for patch in patches:
+            if everywhere is not None:
+                field, slots = everywhere, patch.slots
+            else:
+                members = self._members(patch)
+                near = self._near_landmarks(members)
+                if not len(near):
+                    error += len(patch.points)
+                    continue
+                points = np.union1d(patch.points, self._near_points(members))
+                field = self._field(self._points[points], self._landmarks[near])
+                slots = np.searchsorted(near, patch.slots)
+                own = np.searchsorted(points, patch.points)
+                error += float(field.unexplained[own].sum())
+            if exchange and len(patch.slots) and len(patch.candidates):
+                self._refine(patch, field, slots, keep=len(patches) > 1 and not self._is_local)
+        return error / max(1, len(self._points))
+
+    def _field(self, points: np.ndarray, landmarks: np.ndarray) -> ResidualField:
+        try:
+            return ResidualField(points, landmarks, self._kernel, self._n_threads)
+        except LinAlgError:
+            raise ValueError(
+                f"refine: the kernel matrix of {len(self._rows)} landmarks is singular to rounding "
+                f"for a kernel of bandwidth {self._bandwidth:.3g}: choose a smaller bandwidth of "
+                "the kernel or fewer landmarks, none of which nearly coincide"
+            ) from None
+
+    def _members(self, patch: _Patch) -> np.ndarray:
+        """All points of a patch that are looked at."""
+        parts = self._landmarks[patch.slots], self._coordinates(patch.candidates)
+        return np.concatenate([*parts, self._points[patch.points]])
+
+    def _near_landmarks(self, members: np.ndarray) -> np.ndarray:
+        """Numbers of the landmarks within reach of a patch, its own included."""
+        return self._within(members, self._landmarks, self._reach)
+
+    def _near_points(self, members: np.ndarray) -> np.ndarray:
+        """Numbers of the measured points whose error the patch may change."""
+        return self._within(members, self._points, _POINTS_WITHIN, self._points_tree)
+
+    def _within(
+        self, members: np.ndarray, places: np.ndarray, reach: float, tree: cKDTree | None = None
+    ) -> np.ndarray:
+        """Numbers of the `places` within so many bandwidths of the members of a patch."""
+        if not len(members) or not len(places):
+            return np.empty(0, dtype=np.int64)
+        reach *= self._bandwidth
+        centre = members.mean(axis=0)
+        ball = reach + float(np.sqrt(squared_distances(members, centre[None]).max()))
+        # Most places are ruled out by one distance, or by none; the rest are as many as the patch.
+        if tree is not None:
+            rows = np.sort(np.array(tree.query_ball_point(centre, ball), dtype=np.int64))
+        else:
+            rows = np.flatnonzero(squared_distances(places, centre[None])[:, 0] <= ball**2)
+        if places.shape[1] <= TREE_MAX_DIMENSION:
+            found = cKDTree(members).query(places[rows], distance_upper_bound=reach)[0]
+            return rows[np.isfinite(found)]
+        nearest = np.empty(len(rows))
+        for part in row_blocks(len(rows), block_rows(8 * len(members))):
+            nearest[part] = squared_distances(places[rows[part]], members).min(axis=1)
+        return rows[nearest <= reach**2]
+
+    def _patches(self) -> list[_Patch]:
+        """Parts of space around random points, with the landmarks in each and new candidates.
+
+        The parts do not depend on where the landmarks are, and among the other points all
+        candidates are equally likely. So exchanges within a patch can go back and forth, and a
+        Markov chain of them keeps its distribution.
+        """
+        k = len(self._rows)
+        excluded = np.union1d(self._rows, self._reserved)
+        if k <= _MOST_TOGETHER:
+            wanted = max(_CANDIDATES * k, min(_CANDIDATES_OF_FEW * k, _ENOUGH_CANDIDATES))
+            points = np.arange(len(self._points))
+            return [_Patch(np.arange(k), self._draw(wanted, excluded), points)]
+        n_patches = -(-k // _TOGETHER)
+        candidates = self._draw(_CANDIDATES * k, excluded)
+        centres = self._X[self._rng.choice(len(self._X), n_patches, replace=False)]
+        members = (
+            _nearest(places, centres)
+            for places in (self._landmarks, self._X[candidates], self._points)
+        )
+        return [
+            _Patch(
+                self._at_most(slots, _MOST_TOGETHER),
+                candidates[self._at_most(near, _CANDIDATES * _MOST_TOGETHER)],
+                points,
+            )
+            for slots, near, points in zip(
+                *(_grouped(labels, n_patches) for labels in members), strict=True
+            )
+        ]
+
+    def _at_most(self, members: np.ndarray, size: int) -> np.ndarray:
+        return members if len(members) <= size else self._rng.permutation(members)[:size]
+
+    def _refine(
+        self, patch: _Patch, field: ResidualField, slots: np.ndarray, *, keep: bool
+    ) -> None:
+        """Exchange landmarks of a patch, and `keep` the field true to them."""
+        from trigpoint._numerics.compiled.exchange import anneal, descend
+
+        candidates = self._coordinates(patch.candidates)
+        tables = field.tables(slots, candidates, keep=keep)
+        b, c = len(slots), len(candidates)
+        chosen, free = np.arange(b), np.arange(b, b + c)
+        A, H = tables.A.copy(), tables.H.copy()
+        if self._exponent is None:
+            least = _WORTHWHILE * field.unexplained.sum() / len(field.landmarks)
+            self._n_exchanges += descend(A, H, chosen, free, least, SINGULAR, b + c)
+        else:
+            proposed = self._rng.integers(b, size=c), self._rng.integers(c, size=c)
+            # A uniform number is below ratio^s when minus an exponential one is below s log ratio.
+            thresholds = np.exp(-self._rng.standard_exponential(c) / self._exponent)
+            self._n_exchanges += anneal(A, chosen, free, *proposed, thresholds, SINGULAR)
+        # Of those that left, some may have come back in the place of others: only the set counts.
+        leaving = np.setdiff1d(np.arange(b), chosen)
+        entering = chosen[chosen >= b] - b
+        if keep and len(entering):
+            pairs = np.column_stack([leaving, entering])
+            field.exchange(tables, slots, candidates, pairs)
+        self._rows[patch.slots[leaving]] = patch.candidates[entering]
+        self._landmarks[patch.slots[leaving]] = candidates[entering]
+
+
+def _nearest(places: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Number of the nearest centre of each place."""
+    if places.shape[1] <= TREE_MAX_DIMENSION:
+        return np.asarray(cKDTree(centres).query(places)[1], dtype=np.int64)
+    labels = np.empty(len(places), dtype=np.int64)
+    for part in row_blocks(len(places), block_rows(8 * len(centres))):
+        labels[part] = squared_distances(places[part], centres).argmin(axis=1)
+    return labels
+
+
+def _grouped(labels: np.ndarray, n_groups: int) -> list[np.ndarray]:
+    """Numbers of the members of each group."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.searchsorted(labels[order], np.arange(1, n_groups)))

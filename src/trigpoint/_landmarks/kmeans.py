@@ -1,0 +1,310 @@
+"""Landmarks from k-means: its seeding alone, its centres, or the points nearest to them."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+
+from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.records import Landmarks
+from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.threads import one_blas_thread
+
+# Differences to one centre stay in the second-level cache between subtraction and square.
+_CACHE_BYTES = 2**19
+
+# From this dimension on a product over all points is worth its time in differences spared.
+_MIN_PRODUCT_DIMENSION = 16
+
+# Products that may spare fewer than half of the differences, before there are no more of them.
+_MOST_WASTED = 4
+
+
+class KMeansPlusPlus(Sampler):
+    """Seeding of k-means++ [1]_, without the iterations of k-means.
+
+    The first landmark is drawn uniformly, each further one with probability proportional to the
+    squared distance to the nearest landmark so far: one candidate per step, as in the original.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of landmarks.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Rows of the landmarks in the order they were drawn; no two of them coincide.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates.
+
+    References
+    ----------
+    .. [1] D. Arthur and S. Vassilvitskii, "k-means++: the advantages of careful seeding",
+       SODA 2007.
+
+    Examples
+    --------
+    Two far groups are both hit, however few points one of them has.
+
+    >>> import numpy as np
+    >>> from trigpoint._landmarks.kmeans import KMeansPlusPlus
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [1e6]])
+    >>> sorted(KMeansPlusPlus(2, random_state=0).fit(X).landmarks_.ravel().round().tolist())
+    [0.0, 1000000.0]
+    """
+
+    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        rows = _seed_rows(X, check_n_landmarks(self.n_landmarks, len(X)), rng)
+        return Landmarks(X[rows], rows)
+
+
+class KMeansLandmarks(Sampler):
+    """Landmarks from k-means clustering [1]_.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of clusters, each of which gives one landmark.
+    init : {"random", "k-means++"}, default="random"
+        Where the centres start: at rows drawn uniformly (all distinct, so one that coincides with
+        an earlier one is drawn again), or as in `KMeansPlusPlus`.
+    snap : bool, default=True
+        Whether the landmarks are data points: of each cluster the member nearest to the centre.
+        Otherwise they are the centres themselves, which in general are not data points and may
+        lie off a curved manifold.
+    max_iter : int, default=300
+        Most iterations of Lloyd's algorithm, which ends sooner when the centres stand still.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Of each cluster the member nearest to its centre, ties going to the lower row; no two of
+        them coincide. Also with ``snap=False``.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates, or with ``snap=False`` the centres.
+    n_iter_ : int
+        Number of iterations.
+
+    Notes
+    -----
+    The final centres are the means of the final clusters, summed in one fixed order. The clusters
+    come from scikit-learn, whose threads add up in the order they finish: a point that lies
+    between two centres to the last digit may change sides from run to run.
+
+    References
+    ----------
+    .. [1] K. Zhang, I. W. Tsang and J. T. Kwok, "Improved Nystrom low-rank approximation and error
+       analysis", ICML 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint._landmarks.kmeans import KMeansLandmarks
+    >>> X = np.array([[0.0], [1.0], [5.0], [100.0], [101.0], [105.0]])
+    >>> sorted(KMeansLandmarks(2, random_state=0).fit(X).landmarks_.ravel().tolist())
+    [1.0, 101.0]
+    >>> sorted(KMeansLandmarks(2, snap=False, random_state=0).fit(X).landmarks_.ravel().tolist())
+    [2.0, 102.0]
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        init: str = "random",
+        snap: bool = True,
+        max_iter: int = 300,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.init = init
+        self.snap = snap
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+        k = check_n_landmarks(self.n_landmarks, len(X))
+        check_choice("init", self.init, ("random", "k-means++"))
+        if not isinstance(self.snap, (bool, np.bool_)):
+            raise TypeError(f"snap must be True or False, got {self.snap!r}")
+        max_iter = check_count("max_iter", self.max_iter)
+
+        draw = _seed_rows if self.init == "k-means++" else _distinct_rows
+        start = draw(X, k, rng)
+        labels, self.n_iter_ = _cluster(X, X[start], max_iter)
+        _fill_empty(X, labels, k)
+        centres = _cluster_means(X, labels, k)
+        rows = _nearest_members(X, labels, centres)
+        _check_separate(np.unique(X[rows], axis=0), k)
+        return Landmarks(X[rows] if self.snap else centres.astype(X.dtype), rows)
+
+
+def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows drawn by k-means++ seeding."""
+    rows = np.empty(k, dtype=np.int64)
+    rows[0] = rng.integers(len(X))
+    seeding = _Seeding(X)
+    # A second thread is not worth waiting for, where other programs want it as well.
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        for step in range(1, k):
+            seeding.add(rows[step - 1])
+            cumulative = np.cumsum(seeding.nearest)
+            if cumulative[-1] == 0:
+                raise too_few_distinct(k, step, len(X))
+            if not np.isfinite(cumulative[-1]):
+                raise ValueError("squared distances between the points overflow: rescale X")
+            drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+            # Rounding may lift the last number of the stream onto the total itself.
+            rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
+    return rows
+
+
+class _Seeding:
+    """Squared distance of every point to the nearest landmark so far.
+
+    All of them are computed by differences: points that coincide with a landmark get exactly 0 and
+    are never drawn again. In high dimension, where differences take several times as long as a
+    product, a product first tells which points the new landmark may be nearest to: with many
+    landmarks they are few.
+
+    Attributes
+    ----------
+    nearest : float64 ndarray of shape (n,)
+    """
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.nearest = np.full(len(X), np.inf)
+        self._X = X
+        self._norms: np.ndarray | None = None
+        self._wasted = 0
+        if X.shape[1] >= _MIN_PRODUCT_DIMENSION:
+            with np.errstate(over="ignore"):
+                self._norms = np.einsum("ij,ij->i", X, X)
+
+    def add(self, row: int) -> None:
+        """Take a further landmark."""
+        rows = self._may_be_nearer(row)
+        n = len(self._X) if rows is None else len(rows)
+        for block in row_blocks(n, block_rows(self._X.itemsize * self._X.shape[1], _CACHE_BYTES)):
+            some = block if rows is None else rows[block]
+            difference = self._X[some] - self._X[row]
+            squares = np.einsum("ij,ij->i", difference, difference)
+            self.nearest[some] = np.minimum(self.nearest[some], squares)
+
+    def _may_be_nearer(self, row: int) -> np.ndarray | None:
+        """Rows that a landmark may be nearer to than all before it; None for all rows."""
+        if self._norms is None or np.isinf(self.nearest[0]):
+            return None
+        X, norms = self._X, self._norms
+        # Worst case of the rounded dot product and norms, and of the sums around them.
+        rounding = 2 * (X.shape[1] + 8) * np.finfo(X.dtype).eps
+        lower = (1 - rounding) * (norms + norms[row]) - 2 * (X @ X[row])
+        # Written so that what overflowed is computed again.
+        rows = np.flatnonzero(~(lower >= self.nearest))
+        # The first few landmarks are near many points, but far from the origin all rows stay in.
+        self._wasted += len(rows) > len(X) // 2
+        if self._wasted > _MOST_WASTED:
+            self._norms = None
+        return rows
+
+
+def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """First `k` distinct rows in a random order."""
+    order = rng.permutation(len(X))
+    # Sorting all points is slow; most data has no duplicates among the first k.
+    for candidates in (order[:k], order):
+        _, first = np.unique(X[candidates], axis=0, return_index=True)
+        if len(first) >= k:
+            return candidates[np.sort(first)[:k]]
+    raise too_few_distinct(k, len(first), len(X))
+
+
+def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
+    """Labels and number of iterations of Lloyd's algorithm from the centres `start`."""
+    # Slow to import, and needed only here.
+    from sklearn.cluster import KMeans
+
+    # The seed is never used, since the centres are given, but without one the global state is.
+    kmeans = KMeans(
+        len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
+    )
+    with warnings.catch_warnings():
+        # Too few clusters become an error, with the remedy, in `_check_separate`.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kmeans.fit(X)
+    return kmeans.labels_, int(kmeans.n_iter_)
+
+
+def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
+    """Give each cluster that lost all its members the point that is worst off in another.
+
+    It happens when iterations end before the centres stand still, and between the iterations of
+    k-means the same is done.
+    """
+    counts = np.bincount(labels, minlength=k)
+    empty = np.flatnonzero(counts == 0)
+    if not len(empty):
+        return
+    squares = _squares_to_centres(X, labels, _cluster_means(X, labels, k))
+    for cluster in empty:
+        # The last of a cluster stays.
+        worst = int(np.argmax(np.where(counts[labels] > 1, squares, -1.0)))
+        if squares[worst] <= 0:
+            _check_separate(np.flatnonzero(counts), k)
+        counts[labels[worst]] -= 1
+        counts[cluster] = 1
+        labels[worst], squares[worst] = cluster, 0.0
+
+
+def _check_separate(clusters: np.ndarray, k: int) -> None:
+    if len(clusters) < k:
+        raise ValueError(
+            f"n_landmarks={k} clusters were asked for, but k-means left only {len(clusters)} that "
+            "are separate: choose a smaller n_landmarks or remove duplicated points"
+        )
+
+
+def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Centres of the clusters, float64."""
+    # Around one of the points, so that data far from the origin keeps its digits.
+    origin = X[0].astype(np.float64)
+    sums = np.zeros((k, X.shape[1]))
+    # A sparse product adds one row after the other: the same sum with any number of threads.
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        rows = np.arange(block.stop - block.start)
+        members = csr_array((np.ones(len(rows)), (labels[block], rows)), shape=(k, len(rows)))
+        sums += members @ (X[block] - origin)
+    return sums / np.maximum(np.bincount(labels, minlength=k), 1)[:, None] + origin
+
+
+def _squares_to_centres(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Squared distance of each point to the centre of its cluster."""
+    squares = np.empty(len(X))
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        difference = X[block] - centres[labels[block]]
+        squares[block] = np.einsum("ij,ij->i", difference, difference)
+    return squares
+
+
+def _nearest_members(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Of each cluster the row nearest to its centre.
+
+    The nearest of all points could be nearest to two centres, or coincide with another landmark;
+    members of different clusters never do.
+    """
+    squares = _squares_to_centres(X, labels, centres)
+    order = np.lexsort((squares, labels))
+    first = np.searchsorted(labels[order], np.arange(len(centres)))
+    return order[first].astype(np.int64, copy=False)

@@ -1,0 +1,95 @@
+"""Moving landmarks off the points, to where they explain a Gaussian kernel best."""
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.optimize import minimize
+
+from trigpoint._landmarks.field import FIELD_BYTES
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.kernels import Kernel
+from trigpoint._numerics.threads import thread_map
+
+# Steps after which more gained less than one per cent on images and on surfaces.
+_STEPS = 20
+
+
+def move_landmarks(
+    points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
+) -> np.ndarray:
+    """Landmarks (k, d) from which the trace error at `points` is lower, by L-BFGS [1]_.
+
+    Parameters
+    ----------
+    points : float64 ndarray of shape (s, d)
+        Where the error is measured.
+    landmarks : float64 ndarray of shape (k, d)
+        Where to start.
+    kernel : callable
+        The Gaussian kernel matrix between two arrays of points.
+    bandwidth : float
+        Its bandwidth.
+    n_threads : int
+
+    Notes
+    -----
+    A step costs O(s k (k + d)).
+
+    References
+    ----------
+    .. [1] D. C. Liu, J. Nocedal, "On the limited memory BFGS method for large scale optimization",
+       Mathematical Programming 45, 1989.
+    """
+    start, _ = trace_error(points, landmarks, kernel, bandwidth, n_threads)
+    if start == 0:
+        return landmarks
+
+    # In bandwidths from the start, and relative to its error: whatever the units, the same steps.
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        places = landmarks + bandwidth * flat.reshape(landmarks.shape)
+        try:
+            error, gradient = trace_error(points, places, kernel, bandwidth, n_threads)
+        except LinAlgError:
+            # Landmarks that coincide, at the end of too long a step: worse than none.
+            return len(points) / start, np.zeros_like(flat)
+        return error / start, bandwidth / start * gradient.ravel()
+
+    found = minimize(
+        objective,
+        np.zeros(landmarks.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _STEPS, "gtol": 0.0},
+    )
+    return landmarks + bandwidth * found.x.reshape(landmarks.shape)
+
+
+def trace_error(
+    points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
+) -> tuple[float, np.ndarray]:
+    """Trace error at `points`, and its gradient (k, d) by the places of the landmarks.
+
+    With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the error changes as
+    ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.
+    """
+    K = kernel(landmarks, landmarks)
+    inverse = cho_solve(cho_factor(K, check_finite=False), np.eye(len(K)), check_finite=False)
+
+    def part_of(part: slice) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        columns = kernel(points[part], landmarks)
+        weights = columns @ inverse
+        pull = weights * columns
+        return float(pull.sum()), pull.T @ points[part], pull.sum(axis=0), weights.T @ weights
+
+    explained = 0.0
+    pulled, pulls = np.zeros(landmarks.shape), np.zeros(len(landmarks))
+    products = np.zeros_like(K)
+    blocks = row_blocks(len(points), block_rows(8 * len(landmarks), FIELD_BYTES))
+    for share, towards, strength, inner in thread_map(part_of, blocks, n_threads):
+        explained += share
+        pulled += towards
+        pulls += strength
+        products += inner
+    push = products * K
+    gradient = push @ landmarks - push.sum(axis=1)[:, None] * landmarks
+    gradient -= pulled - pulls[:, None] * landmarks
+    return len(points) - explained, 2 / bandwidth**2 * gradient

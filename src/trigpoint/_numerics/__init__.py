@@ -1,0 +1,1 @@
+"""Numerical tools that the stages share: kernels, neighbours, threads, compiled loops."""

@@ -1,0 +1,155 @@
+"""The nearest points of many queries, from blocks of rounded distances."""
+
+import numpy as np
+
+from trigpoint._numerics.compiled.jit import compiled
+from trigpoint._numerics.compiled.moments import squares_to
+from trigpoint._numerics.compiled.selection import largest, select
+
+
+@compiled
+def sift(
+    products: np.ndarray,
+    norms: np.ndarray,
+    query_norms: np.ndarray,
+    rounding: float,
+    cuts: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points of a block that may lie within the cut of each query.
+
+    Parameters
+    ----------
+    products : ndarray of shape (q, b)
+        Inner products of the queries, and perhaps of others after them, and the points.
+    norms : ndarray of shape (b,)
+        Squared norms of the points.
+    query_norms : ndarray of shape (q,)
+    rounding : float
+        A squared distance is off by at most this share of the two squared norms.
+    cuts : ndarray of shape (q,)
+        Squared distances up to which points are wanted.
+
+    Returns
+    -------
+    squares, places : ndarray of shape (found,)
+        Squared distances of those found and their places in the block, query after query.
+    starts : ndarray of shape (q + 1,)
+        Where each query's begin.
+    """
+    starts = np.zeros(len(cuts) + 1, dtype=np.int64)
+    room = 4 * len(norms)
+    squares, places = np.empty(room), np.empty(room, dtype=np.int64)
+    found = 0
+    for q in range(len(cuts)):
+        if found + len(norms) > room:
+            room *= 2
+            squares, places = _longer(squares, room), _longer(places, room)
+        for i in range(len(norms)):
+            both = query_norms[q] + norms[i]
+            square = both - 2.0 * products[q, i]
+            if square - rounding * both <= cuts[q]:
+                squares[found] = square
+                places[found] = i
+                found += 1
+        starts[q + 1] = found
+    return squares[:found], places[:found], starts
+
+
+@compiled
+def _longer(values: np.ndarray, room: int) -> np.ndarray:
+    longer = np.empty(room, dtype=values.dtype)
+    longer[: len(values)] = values
+    return longer
+
+
+@compiled
+def settle(
+    points: np.ndarray,
+    query: np.ndarray,
+    norms: np.ndarray,
+    query_norm: float,
+    rounding: float,
+    trusted: float,
+    cut: float,
+    squares: np.ndarray,
+    places: np.ndarray,
+    m: int,
+) -> bool:
+    """Put the `m` nearest of one query's candidates in front; False if some may be missing.
+
+    Distances are computed anew where rounding leaves in doubt who is nearest, and where it may be
+    more than a share of ``1 / trusted`` of the square.
+    """
+    count = len(places)
+    uppers = np.empty(count)
+    within = 0
+    for i in range(count):
+        uppers[i] = squares[i] + rounding * (query_norm + norms[places[i]])
+        within += uppers[i] <= cut
+    if within < m:
+        return False
+    order = np.arange(count)
+    # The m-th smallest upper bound: whoever lies above it for sure is not among the m.
+    select(uppers, order, places, count, m)
+    limit = largest(uppers, m)
+    kept = m
+    for i in range(m, count):
+        if uppers[i] - 2.0 * rounding * (query_norm + norms[places[order[i]]]) <= limit:
+            uppers[kept], order[kept] = uppers[i], order[i]
+            kept += 1
+    squares[:kept], places[:kept] = squares[order[:kept]], places[order[:kept]]
+    sure = _sure(uppers[:kept], norms, query_norm, rounding, squares, places, m)
+    if sure < m:
+        doubtful = places[sure:kept].copy()
+        exact, order = squares_to(points, doubtful, query), np.arange(kept - sure)
+        select(exact, order, doubtful, kept - sure, m - sure)
+        squares[sure:kept], places[sure:kept] = exact, doubtful[order]
+    for i in range(sure):
+        if squares[i] < trusted * rounding * (query_norm + norms[places[i]]):
+            squares[i] = squares_to(points, places[i : i + 1], query)[0]
+    return True
+
+
+@compiled
+def _sure(
+    uppers: np.ndarray,
+    norms: np.ndarray,
+    query_norm: float,
+    rounding: float,
+    squares: np.ndarray,
+    places: np.ndarray,
+    m: int,
+) -> int:
+    """Put those that are among the `m` nearest for sure in front; return how many these are."""
+    count = len(uppers)
+    if count == m:
+        return m
+    lowers, order = np.empty(count), np.arange(count)
+    for i in range(count):
+        lowers[i] = uppers[i] - 2.0 * rounding * (query_norm + norms[places[i]])
+    # Whoever is nearer for sure than the (m + 1)-th smallest lower bound has at most m - 1 others
+    # that may be nearer.
+    select(lowers, order, places, count, m + 1)
+    limit = largest(lowers, m + 1)
+    sure = 0
+    for i in range(count):
+        if uppers[i] < limit:
+            uppers[i], uppers[sure] = uppers[sure], uppers[i]
+            squares[i], squares[sure] = squares[sure], squares[i]
+            places[i], places[sure] = places[sure], places[i]
+            sure += 1
+    return sure
+
+
+@compiled
+def mark(neighbors: np.ndarray, first: int, marks: np.ndarray) -> None:
+    """Set the (q, b) `marks` of a block's points to 1 for the (q, m) `neighbors`, others to 0.
+
+    The block begins at row `first`.
+    """
+    marks[:] = 0
+    for q in range(len(neighbors)):
+        for j in range(neighbors.shape[1]):
+            place = neighbors[q, j] - first
+            if 0 <= place < marks.shape[1]:
+                marks[q, place] = 1

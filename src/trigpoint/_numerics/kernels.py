@@ -1,0 +1,174 @@
+"""Gaussian kernels, bandwidth rules, and the repulsion functions of Algorithm 2."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist
+
+from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+
+Repulsion = Callable[[np.ndarray, float], np.ndarray]
+
+# The kernel matrix between the rows of two float64 arrays of points.
+Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+# Up to so many columns, distances by differences are as fast as by a matrix product, and exact. In
+# more they are slow, and products will do for points within so many bandwidths of their mean.
+_FEW_COLUMNS = 32
+_NEAR = 10.0
+
+_MEDIAN_SAMPLE = 1000
+
+# Points that the spacing of landmarks is measured from, at least and per landmark; how often; and
+# the distances that are held at once.
+_SPACING_POINTS = 20_000
+_SPACING_SHARE = 32
+_SPACING_QUERIES = 128
+_SPACING_BYTES = 2**23
+
+
+def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
+
+    Both are centred on the mean of `B` first: far from the origin the product alone would cancel
+    all significant digits.
+    """
+    centre = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
+    A = A - centre
+    B = B - centre
+    squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B) - 2 * (A @ B.T)
+    return np.maximum(squares, 0, out=squares)
+
+
+def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
+    return np.exp(squares / (-2.0 * bandwidth**2))
+
+
+def gaussian_of(X: np.ndarray, bandwidth: float) -> Kernel:
+    """Gaussian kernel between rows of two float64 arrays of points of `X`.
+
+    Its entries are right to some 1e-13, also for points that coincide.
+    """
+    products = X.shape[1] > _FEW_COLUMNS and _radius(X) <= _NEAR * bandwidth
+    squares = squared_distances if products else partial(cdist, metric="sqeuclidean")
+
+    def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return gaussian(squares(A, B), bandwidth)
+
+    return kernel
+
+
+def _radius(X: np.ndarray) -> float:
+    """Largest distance of a point from the mean."""
+    centre = X.mean(axis=0, dtype=np.float64)
+    largest = 0.0
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        difference = X[block] - centre
+        largest = max(largest, float(np.einsum("ij,ij->i", difference, difference).max()))
+    return float(np.sqrt(largest))
+
+
+def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Dense Gaussian kernel matrix of the rows of `X`, symmetric with a unit diagonal."""
+    K = gaussian(squared_distances(X, X), bandwidth)
+    K = (K + K.T) / 2
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
+    """Median distance between points (of at most 1,000 drawn at random): the usual first guess."""
+    some = sample_points(X, _MEDIAN_SAMPLE, rng)
+    distances = pdist(np.asarray(some, dtype=np.float64))
+    distances = distances[distances > 0]
+    if distances.size == 0:
+        raise ValueError(
+            "bandwidth=None needs at least two distinct points to take a median distance from; "
+            "all points compared are identical: pass bandwidth as a number"
+        )
+    return float(np.median(distances))
+
+
+def landmark_spacing(
+    X: np.ndarray, k: int, rng: np.random.Generator, name: str = "bandwidth"
+) -> float:
+    """Radius of the ball that holds a landmark's share of the points, n / k of them.
+
+    The median over a few points drawn at random, among as many as tell the share well. Where
+    nearly all neighbours are copies, more of them are looked at.
+    """
+    X = sample_points(X, max(_SPACING_POINTS, _SPACING_SHARE * k), rng)
+    n = len(X)
+    queries = X[rng.choice(n, min(n, _SPACING_QUERIES), replace=False)]
+    blocks = list(row_blocks(len(queries), block_rows(8 * n, _SPACING_BYTES)))
+    share = min(max(1, n // k), n - 1)
+    while True:
+        radii = np.concatenate([_nth_distance(queries[part], X, share) for part in blocks])
+        if np.median(radii) > 0:
+            return float(np.median(radii))
+        if share == n - 1:
+            raise ValueError(
+                f"{name}=None needs distinct points to measure their spacing, and nearly all of "
+                f"them are identical: pass {name} as a number"
+            )
+        share = min(2 * share, n - 1)
+
+
+def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
+    """Distance from each query, itself one of the points, to its `n`-th neighbour."""
+    few = X.shape[1] <= _FEW_COLUMNS
+    squares = cdist(queries, X, "sqeuclidean") if few else squared_distances(queries, X)
+    nth = np.argpartition(squares, n, axis=1)[:, n]
+    # From differences: in products, copies of a point would seem to lie at some distance.
+    difference = queries.astype(np.float64) - X[nth]
+    return np.sqrt(np.einsum("ij,ij->i", difference, difference))
+
+
+def resolve_kernel_bandwidth(
+    bandwidth: Any, X: np.ndarray, k: int, rng: np.random.Generator, name: str = "bandwidth"
+) -> float:
+    """Bandwidth of a kernel that `k` landmarks should approximate.
+
+    ``None`` stands for twice the spacing of so many landmarks: a few per cent of the trace are
+    then left to explain, and the kernel matrix of the landmarks is far from singular. `name` is
+    that of the parameter.
+    """
+    if bandwidth is None:
+        return 2.0 * landmark_spacing(X, k, rng, name)
+    return check_positive(name, bandwidth)
+
+
+def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:
+    """Return `bandwidth` as a positive number; ``None`` stands for the median rule."""
+    if bandwidth is None:
+        return median_bandwidth(X, rng)
+    return check_positive("bandwidth", bandwidth)
+
+
+def welsch(distance: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Welsch function ``1 - exp(-distance^2 / (2 bandwidth^2))``, the paper's choice for `f`."""
+    return -np.expm1(-np.square(distance / bandwidth) / 2)
+
+
+def sin2(distance: np.ndarray, bandwidth: float) -> np.ndarray:
+    r"""Sine repulsion ``sin^2(distance / tau)`` with ``tau = sqrt(2) bandwidth``.
+
+    With this tau it agrees with the Welsch function to second order at distance 0. The argument
+    is stopped at a quarter period, where the sine reaches 1: points further away are left alone
+    instead of being repelled again.
+    """
+    return np.square(np.sin(np.minimum(distance / (np.sqrt(2.0) * bandwidth), np.pi / 2)))
+
+
+REPULSIONS: dict[str, Repulsion] = {"welsch": welsch, "sin2": sin2}
+
+
+def resolve_repulsion(repulsion: Any) -> Repulsion:
+    """Return the repulsion for a name, or the given callable ``f(distance, bandwidth)``."""
+    if callable(repulsion):
+        return repulsion
+    return REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]

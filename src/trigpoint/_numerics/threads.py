@@ -1,0 +1,82 @@
+"""Threads: how many, and an ordered map over them."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+from trigpoint._common.checks import check_count
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def thread_count(n_jobs: Any) -> int:
+    """Number of threads meant by `n_jobs`: -1 (or None) for every core this process may use."""
+    if n_jobs is None or n_jobs == -1:
+        # Containers and batch systems often allow fewer cores than the machine has.
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else (os.cpu_count() or 1)
+    return check_count("n_jobs", n_jobs, why="or -1 for all cores")
+
+
+def thread_map(
+    function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
+) -> Iterator[Result]:
+    """Map `function` over `items` in order, holding at most ``2 * n_threads`` results at once."""
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    remaining = iter(items)
+    with ThreadPoolExecutor(n_threads) as pool:
+        pending = [pool.submit(function, item) for item in islice(remaining, 2 * n_threads)]
+        try:
+            while pending:
+                result = pending.pop(0).result()
+                pending.extend(pool.submit(function, item) for item in islice(remaining, 1))
+                yield result
+        finally:
+            # After an error or Ctrl-C, work that has not begun is dropped, not waited for.
+            for future in pending:
+                future.cancel()
+
+
+class _OneBlasThread:
+    """Limits the threads of BLAS from the first that enters to the last that leaves.
+
+    The limit is the whole process's: of two calls that overlap, the second would otherwise take the
+    first one's limit for the user's setting, and leave it behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._controller: ThreadpoolController | None = None
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                # Looking for the libraries takes longer than many a product: once.
+                self._controller = self._controller or ThreadpoolController()
+                self._limiter = self._controller.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_BLAS = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Keep matrix products to the thread that asks for them, while threads of our own run."""
+    return _BLAS

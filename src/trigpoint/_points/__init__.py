@@ -1,0 +1,1 @@
+"""Points as the library sees them: what users pass, validated."""

@@ -1,0 +1,283 @@
+"""All that a report shows, gathered before any of it is drawn."""
+
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.progress import Report, reporter
+from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._common.words import counted
+from trigpoint._extension.extensions import extend
+from trigpoint._landmarks import LandmarkCurve, landmark_curve
+from trigpoint._landmarks.count import distinct_points
+from trigpoint._numerics.threads import thread_count
+from trigpoint._points.inputs import points_to_transform
+from trigpoint._report.columns import Column, number_column
+from trigpoint._report.density import DensityImage
+from trigpoint._report.given import Given, color_column, named_colors
+from trigpoint._report.neighborhoods import (
+    Neighborhoods,
+    compare_neighborhoods,
+    with_covariances,
+)
+from trigpoint._report.streaming import MOST_COORDINATES, Streamed, stream
+from trigpoint._report.suspects import JudgedEdges, judge_edges
+from trigpoint.plot._eigenvalues import Eigenvalues, leading_eigenvalues
+
+SAMPLE = 40_000
+NEIGHBORHOODS = (10, 20, 50, 100)
+
+_MOST_COLUMNS = 12
+
+_CURVE_NUMBERS = 6
+_CURVE_FEWEST, _CURVE_LAST = 10, 2000
+# Points that the curve is measured at: few enough for seconds.
+_CURVE_BYTES = 2**24
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a report shows.
+
+    Attributes
+    ----------
+    title : str
+    method : str
+        Name of the estimator.
+    n_points : int or None
+        Number of points; ``None`` where the landmarks alone are shown.
+    n_features, n_components, n_landmarks : int
+    rows : int64 ndarray of shape (s,) or None
+        Rows of the sampled points, if they are rows of anything.
+    coordinates : list of Column
+        Coordinates of the sample, and after it of the landmarks.
+    columns : list of Column
+        Original values of the same.
+    first_columns : (int, int)
+        Those two of them in which the landmarks vary most.
+    derived : list of Column
+        What follows from the points, to colour the sample by.
+    colors : list of Column
+        What the user gave to colour the sample by.
+    cells : int64 ndarray of shape (s,)
+        Nearest landmarks of the sample.
+    images : list of DensityImage
+    edges : JudgedEdges or None
+    covariances : str
+        Where the local covariances come from; empty if there are none.
+    eigenvalues : Eigenvalues
+    curve : LandmarkCurve or None
+    curve_wanted : bool
+        Whether the curve was asked for.
+    neighborhoods : Neighborhoods
+    covering_radius : float or None
+    cell_sizes : int64 ndarray of shape (k,) or None
+    parameters, seconds, versions : dict
+    """
+
+    title: str
+    method: str
+    n_points: int | None
+    n_features: int
+    n_components: int
+    n_landmarks: int
+    rows: np.ndarray | None
+    coordinates: list[Column]
+    columns: list[Column]
+    first_columns: tuple[int, int]
+    derived: list[Column]
+    colors: list[Column]
+    cells: np.ndarray
+    images: list[DensityImage]
+    edges: JudgedEdges | None
+    covariances: str
+    eigenvalues: Eigenvalues
+    curve: LandmarkCurve | None
+    curve_wanted: bool
+    neighborhoods: Neighborhoods
+    covering_radius: float | None
+    cell_sizes: np.ndarray | None
+    parameters: dict[str, str]
+    seconds: dict[str, float]
+    versions: dict[str, str]
+
+
+def gather(
+    estimator: Any,
+    X: Any,
+    *,
+    color: Any = None,
+    title: str | None = None,
+    sample: int = SAMPLE,
+    neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
+    curve: bool = True,
+) -> Content:
+    """Compute what the report of a fitted estimator shows; see `write_report`."""
+    landmarks: Landmarks = estimator._fitted.landmarks
+    graph: LandmarkGraph | None = estimator._fitted.graph
+    shown = _chosen_columns(landmarks.points)
+    source = None if X is None else points_to_transform(estimator, X)
+    if source is None and color is not None:
+        raise ValueError("color has a value for each row of X, and X was not passed: pass both")
+    n = None if source is None else source.shape[0]
+    colors = {} if n is None else named_colors(color, n)
+    report = reporter(estimator.verbose, estimator.callback)
+    streamed = None if source is None else stream(estimator, source, shown, sample, report)
+    n_threads = thread_count(estimator.n_jobs)
+    known, origin = with_covariances(
+        landmarks, None if streamed is None else streamed.points, n_threads
+    )
+    names = _column_names(estimator, source)
+    own = _landmark_coordinates(estimator, streamed, n_threads)
+    values = landmarks.points[:, shown].astype(np.float64)
+    if streamed is not None:
+        own = np.concatenate([streamed.coordinates, own])
+        values = np.concatenate([streamed.columns, values])
+    axes = [f"coordinate {j + 1}" for j in range(own.shape[1])]
+    if own.shape[1] == 1:
+        own = np.column_stack([own, _spread(landmarks, streamed)])
+        axes.append("(spread out)")
+    return Content(
+        title=title or _title(estimator, n),
+        method=type(estimator).__name__,
+        n_points=n,
+        n_features=landmarks.points.shape[1],
+        n_components=estimator.embedding_.shape[1],
+        n_landmarks=len(landmarks.points),
+        rows=landmarks.indices if streamed is None else streamed.rows,
+        coordinates=_numbers(axes, own),
+        columns=_numbers([names[j] for j in shown], values),
+        first_columns=_first_columns(landmarks.points[:, shown]),
+        derived=_derived(streamed),
+        colors=_sampled(colors, streamed),
+        cells=np.arange(len(values)) if streamed is None else streamed.cells,
+        images=[] if streamed is None else streamed.images,
+        edges=None if graph is None else judge_edges(graph, known),
+        covariances=origin,
+        eigenvalues=leading_eigenvalues(estimator),
+        curve=_curve(streamed, len(landmarks.points), report) if curve else None,
+        curve_wanted=curve,
+        neighborhoods=compare_neighborhoods(estimator, known, neighborhoods, n_threads, report),
+        covering_radius=None if streamed is None else streamed.covering_radius,
+        cell_sizes=None if streamed is None else streamed.cell_sizes,
+        parameters={name: _short(value) for name, value in estimator._fitted_with.items()},
+        seconds=_seconds(estimator, streamed),
+        versions=_versions(),
+    )
+
+
+def _landmark_coordinates(estimator: Any, streamed: Streamed | None, n_threads: int) -> np.ndarray:
+    """Coordinates of the landmarks: among points, where the extension puts them, as those are.
+
+    In high dimension it smooths, and the landmarks' own coordinates lie outside the cloud.
+    """
+    own = estimator.embedding_
+    if streamed is not None:
+        own = extend(estimator._extension, estimator.landmarks_, n_threads)
+    return np.asarray(own[:, :MOST_COORDINATES], dtype=np.float64)
+
+
+def _chosen_columns(points: np.ndarray) -> np.ndarray:
+    """The first columns; of many, those in which the landmarks vary most."""
+    if points.shape[1] <= _MOST_COLUMNS:
+        return np.arange(points.shape[1])
+    variances = points.var(axis=0, dtype=np.float64)
+    return np.sort(np.argsort(-variances, kind="stable")[:_MOST_COLUMNS])
+
+
+def _first_columns(points: np.ndarray) -> tuple[int, int]:
+    order = np.argsort(-points.var(axis=0, dtype=np.float64), kind="stable")
+    first, second = np.sort(order[:2])[[0, -1]].tolist()
+    return first, second
+
+
+def _column_names(estimator: Any, source: Any) -> list[str]:
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None and source is not None:
+        names = source.feature_names
+    if names is None:
+        return [f"column {j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def _numbers(names: list[str], values: np.ndarray) -> list[Column]:
+    return [number_column(name, values[:, j]) for j, name in enumerate(names)]
+
+
+def _spread(landmarks: Landmarks, streamed: Streamed | None) -> np.ndarray:
+    """A second axis for what has one: evenly filled, so that points do not hide each other.
+
+    A row has its place on it, so that a landmark lies where the point does that it was.
+    """
+    rows = landmarks.indices
+    if rows is None:
+        rows = np.arange(len(landmarks.points))
+    if streamed is not None:
+        rows = np.concatenate([streamed.rows, rows])
+    return rows * (np.sqrt(5) - 1) / 2 % 1
+
+
+def _derived(streamed: Streamed | None) -> list[Column]:
+    if streamed is None:
+        return []
+    return [number_column("points in the cell", streamed.cell_sizes[streamed.cells])]
+
+
+def _sampled(colors: dict[str, Given], streamed: Streamed | None) -> list[Column]:
+    if streamed is None:
+        return []
+    return [color_column(name, given.take(streamed.rows)) for name, given in colors.items()]
+
+
+def _curve(streamed: Streamed | None, k: int, report: Report) -> LandmarkCurve | None:
+    """Error curve at a part of the sample, through the number of landmarks if it reaches it."""
+    if streamed is None:
+        return None
+    points = streamed.points
+    points = points[:: -(-points.nbytes // _CURVE_BYTES)]
+    most = min(_CURVE_LAST, len(points) // 2)
+    last = distinct_points(points, most) if most >= _CURVE_FEWEST else 0
+    if last < _CURVE_FEWEST:
+        return None
+    numbers = set(np.geomspace(_CURVE_FEWEST, last, _CURVE_NUMBERS).round().astype(int).tolist())
+    if k < last:
+        numbers.add(k)
+    report("landmark curve", 0, len(numbers))
+    return landmark_curve(points, sorted(numbers), random_state=0, callback=report)
+
+
+def _seconds(estimator: Any, streamed: Streamed | None) -> dict[str, float]:
+    seconds = dict(estimator.stage_seconds_)
+    if streamed is not None:
+        seconds["extension"] = streamed.transform_seconds
+    return seconds
+
+
+def _title(estimator: Any, n: int | None) -> str:
+    k = len(estimator.landmarks_)
+    what = counted(k, "landmark") if n is None else counted(n, "point")
+    words = {
+        "LaplacianEigenmaps": "Laplacian eigenmaps",
+        "DiffusionMaps": "Diffusion maps",
+        "KernelPCA": "Kernel PCA",
+    }
+    return f"{words.get(type(estimator).__name__, type(estimator).__name__)} of {what}"
+
+
+def _short(value: Any) -> str:
+    """A parameter in a few words: arrays by their shape."""
+    shape = getattr(value, "shape", None)
+    if shape is not None and len(shape) > 0:
+        return f"array of shape {tuple(shape)}"
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _versions() -> dict[str, str]:
+    versions = {name: version(name) for name in ("trigpoint", "numpy", "scipy", "scikit-learn")}
+    return versions | {"Python": platform.python_version(), "written": time.strftime("%Y-%m-%d")}

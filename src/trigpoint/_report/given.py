@@ -1,0 +1,179 @@
+"""What users pass as ``color=``: numbers, dates or labels, in one of many containers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+
+from trigpoint._common.labels import is_missing
+from trigpoint._report.columns import (
+    MOST_LABELS,
+    Column,
+    date_column,
+    label_column,
+    label_text,
+    number_column,
+)
+
+MOST_COLORS = 24
+
+
+@dataclass(frozen=True)
+class Given:
+    """Values to colour by.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+    order : tuple of str or None
+        The labels in the order that their owner chose; ``None`` if nobody did.
+    """
+
+    values: np.ndarray
+    order: tuple[str, ...] | None = None
+
+    def take(self, rows: np.ndarray) -> Self:
+        """Values of some of the points."""
+        return replace(self, values=self.values[rows])
+
+
+def named_colors(color: Any, n_points: int) -> dict[str, Given]:
+    """What a user passes as ``color=``, by name; refused unless there is a value for each point."""
+    if color is None:
+        return {}
+    named = {name: _read(values) for name, values in _by_name(color).items()}
+    if len(named) > MOST_COLORS:
+        raise ValueError(
+            f"color has {len(named)} columns: choose at most {MOST_COLORS}, or the page would "
+            "become too large"
+        )
+    for name, given in named.items():
+        shape, dtype = given.values.shape, given.values.dtype
+        if shape != (n_points,):
+            several = " and several columns by name" if len(shape) > 1 else ""
+            raise ValueError(
+                f"color {name!r} has shape {shape} and X has {n_points} rows: pass one value per "
+                f"row{several}"
+            )
+        if dtype.kind in "mc":
+            raise TypeError(
+                f"color {name!r} has dtype {dtype}: pass real numbers, dates or labels, such as "
+                "seconds for durations"
+            )
+    return named
+
+
+def color_column(name: str, given: Given) -> Column:
+    """Values of the sampled points as a column; whole numbers of few kinds count as labels."""
+    if given.order is not None:
+        return label_column(name, given.values, given.order)
+    values = _with_gaps(given.values)
+    if values.dtype.kind == "M":
+        return date_column(name, values)
+    many = values.dtype.kind in "iu" and len(np.unique(values)) > MOST_LABELS
+    if values.dtype.kind == "f" or many:
+        return number_column(name, values)
+    return label_column(name, values)
+
+
+def _by_name(color: Any) -> dict[str, Any]:
+    if isinstance(color, Mapping):
+        return {str(name): values for name, values in color.items()}
+    if hasattr(color, "iloc") and hasattr(color, "columns"):
+        named = {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
+        if len(named) < len(color.columns):
+            raise ValueError(
+                f"color has columns of the same name among {', '.join(map(str, color.columns))}: "
+                "rename them"
+            )
+        return named
+    if hasattr(color, "columns"):
+        return {str(name): color[name] for name in color.columns}
+    name = getattr(color, "name", None)
+    return {"colour" if name is None else str(name): color}
+
+
+def _read(values: Any) -> Given:
+    """Values as an array, masked ones missing, with the order of a pandas Categorical."""
+    dtype = getattr(values, "dtype", None)
+    codes = getattr(getattr(values, "cat", values), "codes", None)
+    if codes is not None and hasattr(dtype, "categories"):
+        return _read_categories(np.asarray(codes), dtype)
+    if getattr(dtype, "tz", None) is not None:
+        # As the clocks of their zone show them; as objects, which numpy would make of them, ten
+        # million would take long.
+        values = getattr(values, "dt", values).tz_localize(None)
+    if isinstance(values, np.ma.MaskedArray):
+        values = _unmasked(values)
+    array = np.asarray(values)
+    # One column is often selected as a table of one.
+    return Given(array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array)
+
+
+def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
+    """Values with gaps in the place of masked ones."""
+    if values.dtype.kind == "M":
+        # As objects, nanoseconds would become numbers.
+        return np.asarray(values.filled(np.datetime64("NaT")))
+    filled: np.ndarray = values.data.astype(object)
+    filled[np.ma.getmaskarray(values)] = None
+    return filled
+
+
+def _read_categories(codes: np.ndarray, dtype: Any) -> Given:
+    names = [label_text(name) for name in dtype.categories]
+    # Missing ones have the code -1.
+    values = np.array([*names, None], dtype=object)[codes]
+    # Sorted is how pandas puts categories that nobody has put in order, 10 before 2.
+    chosen = dtype.ordered or names != sorted(names)
+    return Given(values, tuple(names) if chosen else None)
+
+
+def _with_gaps(values: np.ndarray) -> np.ndarray:
+    """Objects that all are numbers, or dates, or missing, as such; others as they are.
+
+    Whole numbers of few kinds stay objects, which become labels, as they would without gaps.
+    """
+    if values.dtype.kind == "f":
+        return _few_whole(values)
+    if values.dtype.kind != "O":
+        return values
+    missing = np.array([is_missing(value) for value in values], dtype=bool)
+    kinds = {type(value) for value in values[~missing]}
+    if not kinds:
+        return values
+    if all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
+        whole = all(issubclass(kind, Integral) for kind in kinds)
+        if whole and len(set(values[~missing])) <= MOST_LABELS:
+            return values
+        numbers = np.full(len(values), np.nan)
+        numbers[~missing] = values[~missing].astype(np.float64)
+        return _few_whole(numbers)
+    if all(issubclass(kind, date | np.datetime64) for kind in kinds):
+        dates = np.full(len(values), "NaT", dtype="datetime64[us]")
+        dates[~missing] = [_without_zone(value) for value in values[~missing]]
+        return dates
+    return values
+
+
+def _without_zone(value: Any) -> Any:
+    return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) else value
+
+
+def _few_whole(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers of few kinds with gaps as objects; other numbers as they are.
+
+    Tables keep whole numbers as floating ones as soon as one is missing.
+    """
+    missing = np.isnan(numbers)
+    known = numbers[~missing]
+    if not (missing.any() and np.isfinite(known).all() and (known == np.rint(known)).all()):
+        return numbers
+    if not 0 < len(np.unique(known)) <= MOST_LABELS:
+        return numbers
+    labels = np.full(len(numbers), None, dtype=object)
+    labels[~missing] = [int(number) for number in known]
+    return labels

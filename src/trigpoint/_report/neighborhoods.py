@@ -1,0 +1,162 @@
+"""The landmarks embedded from other neighbourhoods: either metric, several numbers."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from trigpoint._common.checks import check_count
+from trigpoint._common.progress import Report, reporter
+from trigpoint._common.records import Landmarks
+from trigpoint._common.words import counted
+from trigpoint._estimators import Isomap
+from trigpoint._estimators.base import GraphEmbedding, Run
+from trigpoint._geometry import covariance_mode, neighborhood_covariances
+from trigpoint._graph import METRICS
+from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._report.suspects import JudgedEdges, judge_edges
+
+# More landmarks would take minutes: shortest paths for Isomap, eigenvectors for the others.
+_MOST_FOR_PATHS = 1500
+_MOST_FOR_EIGENVECTORS = 5000
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """The landmarks embedded from one kind of neighbourhood.
+
+    Attributes
+    ----------
+    metric : {"bhattacharyya", "euclidean"}
+    n_neighbors : int
+    coordinates : ndarray of shape (k, 2)
+        Turned to agree with the embedding of the estimator as far as signs go.
+    edges : JudgedEdges
+    """
+
+    metric: str
+    n_neighbors: int
+    coordinates: np.ndarray
+    edges: JudgedEdges
+
+
+@dataclass(frozen=True)
+class Neighborhoods:
+    """Embeddings to compare, and what is to be said about those that are missing.
+
+    Nothing is said about what was not asked for.
+    """
+
+    embeddings: list[Neighborhood]
+    notes: list[str]
+
+
+def with_covariances(
+    landmarks: Landmarks, points: np.ndarray | None, n_threads: int
+) -> tuple[Landmarks, str]:
+    """Landmarks with local covariances, if there is anything to take them from; and where from."""
+    if landmarks.covariances is not None:
+        return landmarks, "kept from fit"
+    if points is None or len(points) < 10:
+        return landmarks, ""
+    m = resolve_n_neighbors(None, len(points), len(landmarks.points))
+    index = neighbor_index(points, m, len(landmarks.points), n_threads)
+    mode = covariance_mode("auto", points.shape[1])
+    centres = landmarks.points.astype(points.dtype)
+    radii, covariances = neighborhood_covariances(index, centres, m, mode)
+    found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
+    return found, f"estimated from {len(points):,} points of the sample"
+
+
+def compare_neighborhoods(
+    estimator: Any,
+    landmarks: Landmarks,
+    numbers: Sequence[int] | None,
+    n_threads: int,
+    report: Report,
+) -> Neighborhoods:
+    """Embed the landmarks of an estimator from neighbourhoods of several numbers and metrics.
+
+    Parameters
+    ----------
+    estimator : LandmarkEmbedding
+        Fitted.
+    landmarks : Landmarks
+        Its landmarks, with covariances if Bhattacharyya neighbourhoods are wanted.
+    numbers : sequence of int or None
+        Numbers of neighbours; those that are too large for the landmarks are left out. ``None``
+        compares nothing.
+    n_threads : int
+    report : callable
+        Told how many of the embeddings are done.
+    """
+    k = len(landmarks.points)
+    asked = [] if numbers is None else numbers
+    wanted = {check_count("neighborhoods", number) for number in asked}
+    if not wanted:
+        return Neighborhoods([], [])
+    fitting = sorted(number for number in wanted if number < k)
+    reason = _reason_against(estimator, k, min(wanted))
+    if reason:
+        return Neighborhoods([], [reason])
+    notes, metrics = [], list(METRICS)
+    if landmarks.covariances is None:
+        metrics.remove("bhattacharyya")
+        notes.append(
+            "Only Euclidean neighbourhoods are offered: the local covariances that the "
+            "Bhattacharyya distance compares are not in this model. Pass the points, as in "
+            "emb.report(path, X), to estimate them."
+        )
+    if len(fitting) < len(wanted):
+        notes.append(f"Numbers of neighbours that {k} landmarks do not have are left out.")
+    embeddings = []
+    combinations = list(product(metrics, fitting))
+    report("neighbourhoods", 0, len(combinations))
+    for done, (metric, number) in enumerate(combinations, start=1):
+        try:
+            embeddings.append(_embedded(estimator, landmarks, metric, number, n_threads))
+        except (ValueError, np.linalg.LinAlgError) as error:
+            notes.append(f"{metric.capitalize()}, {counted(number, 'neighbour')}: {error}.")
+        report("neighbourhoods", done, len(combinations))
+    return Neighborhoods(embeddings, notes)
+
+
+def _reason_against(estimator: Any, k: int, fewest: int) -> str:
+    if not isinstance(estimator, GraphEmbedding):
+        return f"{type(estimator).__name__} compares all landmarks and has no neighbourhoods."
+    most = _MOST_FOR_PATHS if isinstance(estimator, Isomap) else _MOST_FOR_EIGENVECTORS
+    if k > most:
+        return f"Left out above {most:,} landmarks, where it would take minutes."
+    if k < 4 or k <= fewest:
+        return f"{counted(k, 'landmark')}: too few to compare neighbourhoods of {fewest} or more."
+    return ""
+
+
+def _embedded(
+    estimator: Any, landmarks: Landmarks, metric: str, number: int, n_threads: int
+) -> Neighborhood:
+    parameters = estimator._fitted_with | {"graph": metric, "n_neighbors": number}
+    other = clone(estimator).set_params(**parameters)
+    with warnings.catch_warnings():
+        # That a graph is in pieces is what the page is for: it counts their bridges.
+        warnings.simplefilter("ignore")
+        fitted = other._embed(landmarks, 2, Run(0, n_threads, reporter(verbose=False)))
+        edges = judge_edges(fitted.graph, landmarks)
+    coordinates = _turned(fitted.spectrum.coordinates, estimator.embedding_)
+    return Neighborhood(metric, number, coordinates, edges)
+
+
+def _turned(coordinates: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Coordinates with the signs by which they correlate with those of another embedding."""
+    shared = min(coordinates.shape[1], like.shape[1])
+    around, others = coordinates - coordinates.mean(axis=0), like - like.mean(axis=0)
+    signs = np.ones(coordinates.shape[1])
+    signs[:shared] = np.where(
+        np.einsum("ij,ij->j", around[:, :shared], others[:, :shared]) < 0, -1.0, 1.0
+    )
+    return coordinates * signs

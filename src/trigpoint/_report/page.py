@@ -1,0 +1,273 @@
+"""Joining content, markup, style and script into one file."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.words import counted, plural
+from trigpoint._report.charts import curve_chart, spectrum_chart
+from trigpoint._report.columns import Column, number_column
+from trigpoint._report.content import Content
+from trigpoint._report.density import DensityImage
+from trigpoint._report.neighborhoods import Neighborhood
+from trigpoint._report.packing import Packed, smallest
+from trigpoint._report.suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
+
+_SCRIPTS = (
+    "data.js",
+    "colors.js",
+    "view.js",
+    "crowding.js",
+    "panel.js",
+    "gestures.js",
+    "selection.js",
+    "neighborhoods.js",
+    "page.js",
+)
+
+# Edges that are drawn, of the graph and of each neighbourhood to compare: ordinary and odd ones.
+_GRAPH_EDGES = (40_000, 20_000)
+_COMPARED_EDGES = (10_000, 6_000)
+
+# Distances mean something in these embeddings, so that both axes have one scale.
+_EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA")
+
+_NO_PROOF = (
+    "Odd edges are told by comparison with the median one, and do not stand out where most are "
+    "shortcuts: that none is suspected is no proof that there is none."
+)
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+def page(content: Content) -> str:
+    """Return the whole page as text."""
+    packed = Packed()
+    facts = json.dumps(_facts(content, packed), allow_nan=False, separators=(",", ":"))
+    script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    slots = {
+        "title": escape(content.title),
+        "lead": _lead(content),
+        "figures": _figures(content),
+        "script_hash": digest,
+        "style": _asset("page.css"),
+        "script": script,
+        # Nothing in the data can end the element that it is in.
+        "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        "arrays": packed.text(),
+        "graph_note": escape(_graph_note(content)),
+        "neighborhoods": _neighborhoods(content),
+        "spectrum": _spectrum(content),
+        "curve": _curve(content),
+        "parameters": _details("Parameters", content.parameters),
+        "seconds": _details("Stages", {k: f"{v:.2f} s" for k, v in content.seconds.items()}),
+        "versions": _details("Versions", content.versions),
+    }
+    return _filled(_asset("page.html"), slots)
+
+
+def _filled(template: str, slots: Mapping[str, str]) -> str:
+    return _SLOT.sub(lambda slot: slots[slot[1]], template)
+
+
+def _asset(name: str) -> str:
+    return files("trigpoint._report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _facts(content: Content, packed: Packed) -> dict[str, Any]:
+    k = content.n_landmarks
+    n_sampled = len(content.cells)
+    return {
+        "method": content.method,
+        "points": content.n_points,
+        "sampled": n_sampled,
+        "landmarks": k,
+        # Values of landmarks follow those of the sample, unless they are the sample.
+        "firstLandmark": 0 if content.n_points is None else n_sampled,
+        "equalScales": content.method in _EQUAL_SCALES,
+        "components": content.n_components,
+        "rows": None if content.rows is None else packed.add(content.rows.astype(np.uint32)),
+        "cells": packed.add(smallest(content.cells)),
+        "coordinates": [_column(column, packed) for column in content.coordinates],
+        "columns": [_column(column, packed) for column in content.columns],
+        "firstColumns": content.first_columns,
+        "derived": [_column(column, packed) for column in content.derived],
+        "colors": [_column(column, packed) for column in content.colors],
+        "images": [_image(image, packed) for image in content.images],
+        "graph": None if content.edges is None else _edges(content.edges, packed, _GRAPH_EDGES),
+        "neighborhoods": [_compared(one, packed) for one in content.neighborhoods.embeddings],
+    }
+
+
+def _column(column: Column, packed: Packed) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "codes": packed.add(column.codes),
+        "range": [column.low, column.high],
+        "colorRange": [column.color_low, column.color_high],
+        "unit": column.unit,
+        "labels": column.labels,
+        "others": column.others,
+    }
+
+
+def _image(image: DensityImage, packed: Packed) -> dict[str, Any]:
+    """Counts become one of 255 levels of their logarithm; 0 is left for cells without points."""
+    most = int(image.counts.max())
+    levels = np.ceil(255 * np.log1p(image.counts) / np.log1p(max(most, 1)))
+    return {
+        "axes": image.axes,
+        "low": image.low.tolist(),
+        "high": image.high.tolist(),
+        "height": image.counts.shape[0],
+        "width": image.counts.shape[1],
+        "levels": packed.add(levels.astype(np.uint8)),
+        "most": most,
+        "outside": image.outside,
+    }
+
+
+def _edges(edges: JudgedEdges, packed: Packed, most: tuple[int, int]) -> dict[str, Any]:
+    drawn = np.sort(
+        np.concatenate(
+            [
+                _thinned(np.flatnonzero(edges.kinds == ORDINARY), most[0]),
+                _thinned(np.flatnonzero(edges.kinds != ORDINARY), most[1]),
+            ]
+        )
+    )
+    return {
+        "ends": packed.add(smallest(edges.ends[drawn])),
+        "kinds": packed.add(edges.kinds[drawn]),
+        "total": len(edges.kinds),
+        "shortcuts": edges.count(SHORTCUT),
+        "bridges": edges.count(BRIDGE),
+    }
+
+
+def _thinned(places: np.ndarray, most: int) -> np.ndarray:
+    if len(places) <= most:
+        return places
+    return places[np.linspace(0, len(places) - 1, most).astype(np.int64)]
+
+
+def _compared(one: Neighborhood, packed: Packed) -> dict[str, Any]:
+    names = ("coordinate 1", "coordinate 2")
+    columns = [number_column(name, one.coordinates[:, j]) for j, name in enumerate(names)]
+    return {
+        "metric": one.metric,
+        "neighbors": one.n_neighbors,
+        "coordinates": [_column(column, packed) for column in columns],
+        "graph": _edges(one.edges, packed, _COMPARED_EDGES),
+    }
+
+
+def _lead(content: Content) -> str:
+    columns = counted(content.n_features, "column")
+    to = counted(content.n_components, "coordinate")
+    landmarks = counted(content.n_landmarks, "landmark")
+    if content.n_points is None:
+        text = f"{landmarks}, from {columns} to {to}. No points were passed."
+    else:
+        points = counted(content.n_points, "point")
+        text = f"{points}, from {columns} to {to}, by way of {landmarks}."
+    return escape(text)
+
+
+def _figures(content: Content) -> str:
+    figures = [("points", "&ndash;")]
+    if content.n_points is not None:
+        figures = [_figure(content.n_points, "point")]
+    figures.append(_figure(content.n_landmarks, "landmark"))
+    if content.covering_radius is not None:
+        figures.append(("covering radius", f"{content.covering_radius:.3g}"))
+    if content.cell_sizes is not None:
+        median = int(np.median(content.cell_sizes))
+        figures.append(("median points per landmark", f"{median:,}"))
+    if content.edges is not None:
+        figures.append(_figure(len(content.edges.kinds), "edge"))
+        figures.append(_figure(content.edges.count(SHORTCUT), "suspected shortcut"))
+        figures.append(_figure(content.edges.count(BRIDGE), "bridge"))
+    # A model from a file does not know how long it took.
+    if seconds := _fit_seconds(content):
+        figures.append(("seconds to fit", f"{seconds:.2f}"))
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
+
+
+def _figure(count: int, noun: str) -> tuple[str, str]:
+    return plural(noun, count), f"{count:,}"
+
+
+def _fit_seconds(content: Content) -> float:
+    return sum(spent for stage, spent in content.seconds.items() if stage != "extension")
+
+
+def _graph_note(content: Content) -> str:
+    if content.edges is None:
+        return "This method compares all landmarks and has no graph."
+    apart = (
+        "its ends have no neighbour in common, while those of the median edge have three or more"
+    )
+    if not content.covariances:
+        return (
+            "There are no local covariances, so that an edge is suspected of being a shortcut in "
+            f"one case only: {apart}. {_NO_PROOF}"
+        )
+    return (
+        "An edge is suspected of being a shortcut in either of two cases. It is far, and not only "
+        "for being long: its Bhattacharyya distance is more than three times the median edge's, "
+        "and still is when both are divided by what the distance would be along the direction in "
+        f"which the points vary most. Or {apart}. {_NO_PROOF} Covariances: {content.covariances}."
+    )
+
+
+def _neighborhoods(content: Content) -> str:
+    """The section, with one line that says why there is nothing to compare, or nothing at all."""
+    found = content.neighborhoods
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
+    if found.embeddings:
+        return _filled(_asset("neighborhoods.html"), {"notes": notes, "no_proof": _NO_PROOF})
+    return f"<section><h2>Neighbourhoods</h2>{notes}</section>" if notes else ""
+
+
+def _spectrum(content: Content) -> str:
+    gap = content.eigenvalues.gap
+    where = (
+        "no gap stands out" if gap is None else f"the largest ratio of neighbours comes after {gap}"
+    )
+    note = f"Of the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."
+    return _chart("Eigenvalue spectrum", note, spectrum_chart(content.eigenvalues))
+
+
+def _curve(content: Content) -> str:
+    title = "How many landmarks"
+    if not content.curve_wanted:
+        return ""
+    if content.curve is None:
+        return _chart(title, "Not measured: it needs the points, and at least 20 of them.")
+    note = (
+        "Relative trace error of the Nyström approximation "
+        "against the number of landmarks, measured at a sample."
+    )
+    return _chart(title, note, curve_chart(content.curve, content.n_landmarks))
+
+
+def _chart(title: str, note: str, drawn: str = "") -> str:
+    caption = f'<h2>{title}</h2><p class="note">{escape(note)}</p>'
+    return f"<figure><figcaption>{caption}</figcaption>{drawn}</figure>"
+
+
+def _details(title: str, rows: Mapping[str, str]) -> str:
+    lines = "".join(
+        f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<div><h2>{title}</h2><table>{lines}</table></div>" if rows else ""

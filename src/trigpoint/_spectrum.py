@@ -1,0 +1,327 @@
+"""Spectral embeddings of the landmarks."""
+
+import logging
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
+from scipy.spatial import cKDTree
+from threadpoolctl import threadpool_limits
+
+from trigpoint._common.memory import check_dense
+from trigpoint._common.records import Spectrum
+from trigpoint._common.warn import warn_user
+
+logger = logging.getLogger(__name__)
+
+# Up to here LAPACK on the dense matrix beats Lanczos on the sparse one.
+_DENSE_MAX = 1000
+# Above this share of all eigenvectors Lanczos keeps restarting, so LAPACK is taken further.
+_DENSE_SHARE = 0.04
+
+# Sparse factorisation below this dimension of the graph: see `hop_dimension`.
+_LU_MAX_DIMENSION = 3.0
+_HOP_SEEDS = 16
+# Close enough to 1 to tell eigenvalues of 1e-5 apart, far enough for an accurate factorisation.
+_SHIFT = 1e-6
+
+# How many leading eigenvectors are searched for independent ones, per component asked for.
+_CANDIDATES_PER_COMPONENT = 15
+# Smallest part of an eigenvector that earlier ones must leave unexplained. On a Swiss roll
+# redundant ones come out below 0.1 and new directions above 0.9.
+_INDEPENDENT = 0.5
+_REGRESSION_POINTS = 1500
+# Neighbours in the regression for each of its coefficients.
+_REGRESSION_NEIGHBORS = 6
+
+
+class RedundantEigenvectorsWarning(UserWarning):
+    """Fewer independent eigenvectors were found than asked for."""
+
+
+def laplacian_eigenmaps(
+    weights: csr_array, n_components: int, eigenvectors: str = "leading"
+) -> Spectrum:
+    """Laplacian eigenmaps: eigenvectors of ``(D - W) phi = lambda D phi``.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (k, k)
+        Symmetric edge weights of a connected graph.
+    n_components : int
+        How many eigenvectors to take, after the constant one.
+    eigenvectors : {"leading", "independent"}, default="leading"
+        Those of the smallest eigenvalues, or the first that are not functions of earlier ones.
+
+    Returns
+    -------
+    Spectrum
+        Eigenvectors with ``phi^T D phi = 1``, and their eigenvalues lambda.
+
+    References
+    ----------
+    M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data
+    representation", Neural Computation, 2003.
+    """
+    values, vectors = _markov_eigenvectors(weights, n_components, eigenvectors)
+    return Spectrum(vectors, 1 - values)
+
+
+def diffusion_maps(
+    weights: csr_array,
+    n_components: int,
+    eigenvectors: str = "leading",
+    *,
+    alpha: float = 1.0,
+    time: float = 1.0,
+) -> Spectrum:
+    """Diffusion maps: eigenvectors of the density-normalised Markov matrix, scaled by ``mu^time``.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (k, k)
+    n_components : int
+    eigenvectors : {"leading", "independent"}, default="leading"
+    alpha : float, default=1.0
+        How much of the sampling density is divided out: 0 none, 1 all.
+    time : float, default=1.0
+        Diffusion time.
+
+    Returns
+    -------
+    Spectrum
+        Right eigenvectors psi, of mean square 1 under the stationary distribution, times
+        ``mu^time``; and the eigenvalues mu.
+
+    References
+    ----------
+    R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis, 2006.
+    """
+    scale = density_scale(weights, alpha)
+    normalised = (diags_array(scale) @ weights @ diags_array(scale)).tocsr()
+    values, vectors = _markov_eigenvectors(normalised, n_components, eigenvectors)
+    if time != int(time) and (values <= 0).any():
+        raise ValueError(
+            f"time={time} needs positive eigenvalues and some are not: choose a whole number or "
+            "fewer components"
+        )
+    # Coordinates do not depend on the total of the degrees this way.
+    vectors *= np.sqrt(normalised.sum())
+    return Spectrum(vectors * values**time, values)
+
+
+def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
+    """Factor ``degree^-alpha`` of each landmark in the normalisation of diffusion maps."""
+    return np.asarray(weights.sum(axis=1)).ravel() ** -alpha
+
+
+def _markov_eigenvectors(
+    weights: csr_array, n_components: int, eigenvectors: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues mu and right eigenvectors of ``D^-1 W``, without the constant one."""
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    root = np.sqrt(degrees)
+    symmetric = (diags_array(1 / root) @ weights @ diags_array(1 / root)).tocsr()
+    count = n_components
+    if eigenvectors == "independent":
+        count = min(_CANDIDATES_PER_COMPONENT * n_components, weights.shape[0] - 1)
+    values, vectors = _largest_eigenpairs(symmetric, count + 1)
+    values, vectors = values[1:], _fix_signs(vectors[:, 1:] / root[:, None])
+    if eigenvectors == "independent":
+        chosen = independent_columns(vectors, n_components)
+        values, vectors = values[chosen], vectors[:, chosen]
+    return values, vectors
+
+
+def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest `count` eigenvalues of a symmetric matrix, descending, with their eigenvectors."""
+    k = matrix.shape[0]
+    if k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
+        check_dense(k, f"landmarks with {count} eigenvectors", "fewer components or landmarks")
+        return _dense_eigenpairs(matrix.toarray(), count)
+    # A start that is the same every time, and far from the known first eigenvector.
+    start = np.random.default_rng(0).uniform(-1, 1, k)
+    if hop_dimension(matrix) < _LU_MAX_DIMENSION:
+        values, vectors = _shift_invert(matrix, count, start)
+    else:
+        width = min(k - 1, max(4 * count, 60))
+        values, vectors = eigsh(matrix, k=count, which="LA", v0=start, ncv=width)
+    order = np.argsort(values)[::-1]
+    return values[order], vectors[:, order]
+
+
+def _shift_invert(
+    matrix: csr_array, count: int, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs next to 1, the largest of a Markov matrix, by a sparse factorisation."""
+    shift = 1 + _SHIFT
+    shifted = shift * eye_array(matrix.shape[0]) - matrix
+    # Positive definite, so no pivoting, and an ordering made for symmetric patterns.
+    factor = splu(
+        shifted.tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    inverse = LinearOperator(matrix.shape, matvec=lambda x: -factor.solve(x), dtype=np.float64)
+    return eigsh(matrix, k=count, sigma=shift, OPinv=inverse, v0=start)
+
+
+def hop_dimension(graph: csr_array) -> float:
+    """Dimension in which a graph spreads: how the number of nodes within reach grows with hops.
+
+    Where it is low, the eigenvalues of the graph crowd near 1, so that Lanczos takes thousands of
+    steps, but a factorisation hardly fills in (50,000 nodes of a Swiss roll: 100 s against 2 s).
+    Where it is high it is the other way round. They break even in about three dimensions. A graph
+    that four hops cross has no crowd of eigenvalues, and counts as infinite.
+    """
+    k = graph.shape[0]
+    links = graph.astype(bool).astype(np.float32)
+    seeds = np.linspace(0, k - 1, _HOP_SEEDS).astype(np.int64)
+    reached = np.zeros((k, _HOP_SEEDS), dtype=np.float32)
+    reached[seeds, np.arange(_HOP_SEEDS)] = 1
+    sizes = []
+    for _ in range(4):
+        reached = ((links @ reached + reached) > 0).astype(np.float32)
+        sizes.append(float(np.median(reached.sum(axis=0))))
+    return np.inf if sizes[3] > k / 2 else float(np.log2(sizes[3] / sizes[1]))
+
+
+def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    k = len(matrix)
+    # For matrices this small a second thread only gets in the way.
+    with threadpool_limits(1 if k <= _DENSE_MAX else None):
+        values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
+        if len(values) < count:
+            # LAPACK's choice by index loses some of many equal eigenvalues.
+            values, vectors = eigh(matrix)
+    return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
+
+
+def _fix_signs(vectors: np.ndarray) -> np.ndarray:
+    """Turn each column so that its largest entry is positive: one answer, not two."""
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
+    return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
+    """Choose the first columns that are not smooth functions of those chosen before.
+
+    An eigenvector is predicted from the chosen ones by local linear regression, leaving out the
+    landmark itself; what remains of it decides. On a long Swiss roll the first several are all
+    functions of arc length, and height appears only after them.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (k, c)
+        Eigenvectors in the order of their eigenvalues.
+    n_components : int
+        How many to choose.
+
+    Returns
+    -------
+    int64 ndarray of shape (n_components,)
+        Columns, ascending.
+
+    References
+    ----------
+    C. J. Dsilva, R. Talmon, R. R. Coifman and I. G. Kevrekidis, "Parsimonious representation of
+    nonlinear dynamical systems through manifold learning", Applied and Computational Harmonic
+    Analysis, 2018.
+    """
+    step = -(-len(vectors) // _REGRESSION_POINTS)
+    sample = vectors[::step] / vectors.std(axis=0)
+    chosen, passed_over = [0], {}
+    for column in range(1, vectors.shape[1]):
+        if len(chosen) == n_components:
+            break
+        residual = _regression_residual(sample[:, chosen], sample[:, column])
+        logger.debug("eigenvector %d: %.3f not explained by %s", column + 1, residual, chosen)
+        if residual >= _INDEPENDENT:
+            chosen.append(column)
+        else:
+            passed_over[column] = residual
+    missing = n_components - len(chosen)
+    if missing > 0:
+        warn_user(
+            f"only {len(chosen)} independent eigenvectors among the first {vectors.shape[1]} for "
+            f"n_components={n_components}: the least redundant others fill up; choose "
+            f'n_components={len(chosen)} or eigenvectors="leading"',
+            RedundantEigenvectorsWarning,
+        )
+        chosen += sorted(passed_over, key=lambda column: -passed_over[column])[:missing]
+    return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def _regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
+    """Root mean square error of leave-one-out local linear regression on a standardised target.
+
+    Local means the nearest few in the inputs, so that harmonics, which turn fastest where the
+    first eigenvector is densest, are still followed.
+    """
+    size = inputs.shape[1] + 1
+    count = min(_REGRESSION_NEIGHBORS * size, len(inputs) - 1)
+    # The landmark itself comes first, or ties with others in its place; either way one is left out.
+    neighbors = np.asarray(cKDTree(inputs).query(inputs, count + 1)[1])[:, 1:]
+    design = np.column_stack([np.ones(len(inputs)), inputs])
+    near = design[neighbors]
+    normal = near.transpose(0, 2, 1) @ near
+    # The smallest ridge that keeps coinciding neighbours solvable.
+    ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)
+    normal += ridge[:, None, None] * np.eye(size)
+    moments = np.einsum("nqs,nq->ns", near, target[neighbors])
+    coefficients = np.linalg.solve(normal, moments[:, :, None])[:, :, 0]
+    predicted = np.einsum("ns,ns->n", design, coefficients)
+    return float(np.sqrt(np.mean((predicted - target) ** 2)))
+
+
+def geodesics(lengths: csr_array) -> np.ndarray:
+    """Shortest path lengths, shape (k, k), along the edges of a connected graph."""
+    return dijkstra(lengths, directed=False)
+
+
+def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
+    """Classical scaling of a matrix of distances; of geodesics, it is Isomap.
+
+    Returns
+    -------
+    Spectrum
+        Coordinates, and the eigenvalues of the centred matrix ``-J distances^2 J / 2``.
+
+    References
+    ----------
+    J. B. Tenenbaum, V. de Silva and J. C. Langford, "A global geometric framework for nonlinear
+    dimensionality reduction", Science, 2000.
+    """
+    return _principal_coordinates(-(distances**2) / 2, n_components)
+
+
+def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
+    """Kernel principal components of a kernel matrix.
+
+    Returns
+    -------
+    Spectrum
+        Projections, and the eigenvalues of the centred kernel.
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola and K.-R. Mueller, "Nonlinear component analysis as a kernel eigenvalue
+    problem", Neural Computation, 1998.
+    """
+    return _principal_coordinates(kernel, n_components)
+
+
+def _principal_coordinates(similarity: np.ndarray, n_components: int) -> Spectrum:
+    means = similarity.mean(axis=0)
+    centred = similarity - means - means[:, None] + means.mean()
+    values, vectors = _dense_eigenpairs(centred, n_components)
+    if values[-1] <= len(similarity) * np.finfo(np.float64).eps * values[0]:
+        usable = int((values > len(similarity) * np.finfo(np.float64).eps * values[0]).sum())
+        raise ValueError(
+            f"n_components={n_components} is too large: only {usable} eigenvalues are above "
+            f"rounding error; choose n_components <= {usable}"
+        )
+    return Spectrum(_fix_signs(vectors) * np.sqrt(values), values)

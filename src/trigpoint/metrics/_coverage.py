@@ -1,0 +1,104 @@
+"""How well landmarks cover the points."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra
+
+from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint.metrics._arguments import as_landmarks, as_matrix
+from trigpoint.metrics._search import nearest
+
+
+def coverage_radius(
+    X: Any,
+    landmarks: Any,
+    *,
+    metric: str = "euclidean",
+    n_neighbors: int = 10,
+    quantile: float = 1.0,
+) -> float:
+    """Largest distance from any point to its nearest landmark.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The points.
+    landmarks : array-like of int of shape (k,), or of shape (k, d)
+        Rows of `X`, or landmark points. Geodesic distances need rows.
+    metric : {"euclidean", "geodesic"}, default="euclidean"
+        Distance in a straight line, or the shortest path over the graph of nearest neighbours.
+    n_neighbors : int, default=10
+        Neighbours of each point in that graph, in which coincident points are one vertex. For
+        geodesic distances only.
+    quantile : float, default=1.0
+        From 0 to 1. Less than 1 gives that quantile of the distances instead of the largest, and
+        so leaves outliers aside.
+
+    Returns
+    -------
+    radius : float
+        The distance.
+
+    Raises
+    ------
+    ValueError
+        When the graph falls apart and some points cannot be reached from any landmark.
+
+    Examples
+    --------
+    Around a right angle the way is longer than the line of sight.
+
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 3.0], [0.0, 1.5], [0.0, 0.0], [2.0, 0.0], [4.0, 0.0]])
+    >>> coverage_radius(X, [0])
+    5.0
+    >>> coverage_radius(X, [0], metric="geodesic", n_neighbors=2)
+    7.0
+    """
+    X = as_matrix("X", X)
+    points, rows = as_landmarks(X, landmarks)
+    check_choice("metric", metric, ("euclidean", "geodesic"))
+    quantile = check_positive("quantile", quantile, zero=True)
+    if quantile > 1:
+        raise ValueError(f"quantile={quantile} is too large: choose quantile <= 1")
+    if metric == "euclidean":
+        distances = nearest(points, X, 1)[0][:, 0]
+    elif rows is None:
+        raise ValueError(
+            f"metric='geodesic' needs landmarks that are rows of X, got points of shape "
+            f"{points.shape}: pass their row numbers"
+        )
+    else:
+        distances = _geodesic_to_nearest(X, rows, n_neighbors)
+    return float(np.quantile(distances, quantile))
+
+
+def _geodesic_to_nearest(X: np.ndarray, rows: np.ndarray, n_neighbors: Any) -> np.ndarray:
+    """Length of the shortest path from each point to a landmark over the neighbourhood graph."""
+    n_neighbors = check_count(
+        "n_neighbors", n_neighbors, high=max(1, len(X) - 1), why=f"the data has {len(X)} points"
+    )
+    # Were they separate, copies of one point would use up each other's places as neighbours.
+    vertices, vertex_of = np.unique(X, axis=0, return_inverse=True)
+    vertex_of = vertex_of.reshape(-1)
+    n_vertices = len(vertices)
+    m = min(n_neighbors + 1, n_vertices)
+    lengths, found = nearest(vertices, vertices, m)
+    # Stored zeros are edges, of points whose distance rounds to zero; those to oneself do no harm.
+    graph = csr_array(
+        (lengths.ravel(), found.ravel(), np.arange(0, n_vertices * m + 1, m)),
+        shape=(n_vertices, n_vertices),
+    )
+    paths = dijkstra(graph, directed=False, indices=np.unique(vertex_of[rows]), min_only=True)
+    distances = np.asarray(paths)[vertex_of]
+    unreached = np.isinf(distances).sum()
+    if unreached:
+        n_components = connected_components(graph, directed=False, return_labels=False)
+        raise ValueError(
+            f"{unreached} of the {len(X)} points cannot be reached from any landmark: the graph of "
+            f"n_neighbors={n_neighbors} nearest neighbours has {n_components} components; raise "
+            "n_neighbors or place a landmark in every component"
+        )
+    return distances

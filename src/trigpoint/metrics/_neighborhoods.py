@@ -1,0 +1,114 @@
+"""How well a landmark graph follows the manifold, given its true coordinates."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_count
+from trigpoint.metrics._arguments import as_edges, as_matrix
+from trigpoint.metrics._search import nearest
+
+# Distances on the manifold that differ by less than this count as equal, so that grids, where all
+# neighbours are tied, are not judged by rounding errors.
+_TIE = 1e-9
+
+
+def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
+    """Share of the edges of a landmark graph that are shortcuts across the manifold.
+
+    An edge is a shortcut when it is longer on the manifold than twice the distance from either
+    of its ends to that end's `n_neighbors`-th nearest landmark on the manifold.
+
+    Parameters
+    ----------
+    graph : sparse array or array-like of shape (k, k)
+        The graph. Every stored entry off the diagonal is an edge, in a dense array every nonzero
+        one; an edge counts once, whether it is stored in one direction or both.
+    intrinsic : array-like of shape (k, q) or (k,)
+        True coordinates of the landmarks on the manifold, in which it is flat.
+    n_neighbors : int
+        Neighbours whose distance sets the scale, without the landmark itself.
+
+    Returns
+    -------
+    rate : float
+        From 0 to 1.
+
+    See Also
+    --------
+    neighbor_recall : The opposite fault, neighbours that are not linked.
+
+    Examples
+    --------
+    On a line of landmarks at equal distances, one of five edges leads from end to end.
+
+    >>> import numpy as np
+    >>> graph = np.zeros((5, 5))
+    >>> graph[[0, 1, 2, 3, 4], [1, 2, 3, 4, 0]] = 1
+    >>> shortcut_rate(graph, np.arange(5.0), n_neighbors=1)
+    0.2
+    """
+    u = as_matrix("intrinsic", intrinsic, column=True).astype(np.float64, copy=False)
+    low, high = as_edges(graph, len(u))
+    reach = _ranked_distances(u, n_neighbors)[:, -1]
+    lengths = np.linalg.norm(u[low] - u[high], axis=1)
+    return float(np.mean(lengths > 2 * (1 + _TIE) * np.maximum(reach[low], reach[high])))
+
+
+def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
+    """Share of the nearest landmarks on the manifold that the graph links.
+
+    Parameters
+    ----------
+    graph : sparse array or array-like of shape (k, k)
+        The graph. Every stored entry off the diagonal is an edge, in a dense array every nonzero
+        one, and links both its ends.
+    intrinsic : array-like of shape (k, q) or (k,)
+        True coordinates of the landmarks on the manifold, in which it is flat.
+    n_neighbors : int
+        How many nearest landmarks of each landmark should be linked. Of landmarks at the same
+        distance in the last place it does not matter which are.
+
+    Returns
+    -------
+    recall : float
+        From 0 to 1.
+
+    See Also
+    --------
+    shortcut_rate : The opposite fault, links that should not be there.
+
+    Examples
+    --------
+    On a line of four landmarks, two links are enough for every landmark to be linked to a nearest
+    one.
+
+    >>> import numpy as np
+    >>> graph = np.zeros((4, 4))
+    >>> graph[0, 1] = graph[2, 3] = 1
+    >>> neighbor_recall(graph, np.arange(4.0), n_neighbors=1)
+    1.0
+    >>> neighbor_recall(graph, np.arange(4.0), n_neighbors=2)
+    0.5
+    """
+    u = as_matrix("intrinsic", intrinsic, column=True).astype(np.float64, copy=False)
+    low, high = as_edges(graph, len(u))
+    ranked = _ranked_distances(u, n_neighbors)
+    n_neighbors = ranked.shape[1]
+    inner, outer = (1 - _TIE) * ranked[:, -1], (1 + _TIE) * ranked[:, -1]
+    # Those nearer than the last place must all be linked; the places left go to any tied in it.
+    n_nearer = np.sum(ranked < inner[:, None], axis=1)
+    ends = np.concatenate([low, high])
+    lengths = np.tile(np.linalg.norm(u[low] - u[high], axis=1), 2)
+    linked_nearer = np.bincount(ends[lengths < inner[ends]], minlength=len(u))
+    linked = np.bincount(ends[lengths <= outer[ends]], minlength=len(u))
+    found = linked_nearer + np.minimum(linked - linked_nearer, n_neighbors - n_nearer)
+    return float(found.mean() / n_neighbors)
+
+
+def _ranked_distances(u: np.ndarray, n_neighbors: Any) -> np.ndarray:
+    """Distances from each landmark to its `n_neighbors` nearest others, in ascending order."""
+    k = len(u)
+    m = check_count("n_neighbors", n_neighbors, high=k - 1, why=f"there are {k} landmarks")
+    # Each landmark finds itself, or one that coincides with it, at distance 0.
+    return np.sort(nearest(u, u, m + 1)[0], axis=1)[:, 1:]

@@ -1,0 +1,104 @@
+"""What the pictures share: axes, what they take for points, and what they refuse."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from trigpoint._extension.extensions import extend
+
+# Columns are drawn to one scale unless one of them is so many times as long.
+_MAX_ASPECT = 4.0
+
+
+def make_axes(ax: Any) -> Any:
+    """Return `ax`, or axes of a new figure where it is None."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.figure(layout="constrained").add_subplot()
+
+
+def is_estimator(value: Any) -> bool:
+    """Whether `value` is something that can be fitted."""
+    return hasattr(value, "fit") and not isinstance(value, type)
+
+
+def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
+    """Refuse what is no fitted estimator, or has nothing to draw."""
+    if not is_estimator(value):
+        raise TypeError(f"{described(name, value)} is not understood: pass {wanted}")
+    check_is_fitted(value)
+    if not hasattr(value, attribute):
+        raise TypeError(f"{name}={value!r} has no {attribute}: pass {wanted}")
+
+
+def described(name: str, value: Any) -> str:
+    """A parameter and its value; of an array or a list, its type and size."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"{name} of type {type(value).__name__} and shape {tuple(shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"{name} of type {type(value).__name__} and length {len(value)}"
+    return f"{name}={value!r}"
+
+
+def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
+    """Return two columns of `values`, shape (n, 2), as finite numbers."""
+    values = np.asarray(values)
+    if values.ndim >= 1 and len(values) == 0:
+        raise ValueError(f"{name} has shape {values.shape}, which are no points: pass at least one")
+    if values.ndim != 2 or values.shape[1] < 2:
+        raise ValueError(f"{name} has shape {values.shape}: pass points with at least two columns")
+    points = values[:, check_plane(plane, values.shape[1])]
+    if not np.isfinite(points).all():
+        raise ValueError(f"{name} has NaN or infinity: leave those points out")
+    return points
+
+
+def check_plane(plane: Any, n_columns: int) -> list[int]:
+    """Return the two columns to draw."""
+    columns = list(plane) if isinstance(plane, (tuple, list)) else [plane]
+    whole = all(isinstance(column, Integral) for column in columns)
+    if not (
+        whole
+        and len(columns) == 2
+        and columns[0] != columns[1]
+        and all(0 <= column < n_columns for column in columns)
+    ):
+        raise ValueError(
+            f"plane={plane!r} is no pair of columns: choose two different ones from 0 to "
+            f"{n_columns - 1}"
+        )
+    return [int(column) for column in columns]
+
+
+def extended_landmarks(estimator: Any) -> np.ndarray:
+    """Where `transform` puts an estimator's landmarks: `embedding_`, or closer together."""
+    return extend(estimator._extension, estimator.landmarks_, 1)
+
+
+def label_coordinates(ax: Any, plane: Any, title: str | None) -> None:
+    """Name the axes of an embedding."""
+    first, second = plane
+    ax.set(xlabel=f"coordinate {first + 1}", ylabel=f"coordinate {second + 1}")
+    _finish(ax, title)
+
+
+def label_columns(ax: Any, plane: Any, source: Any, title: str | None) -> None:
+    """Name the axes of the points that `source` was fitted to, and draw them to one scale."""
+    names = getattr(source, "feature_names_in_", None)
+    labels = [f"column {column}" if names is None else names[column] for column in plane]
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    width, height = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
+    if 1 / _MAX_ASPECT <= width / height <= _MAX_ASPECT:
+        ax.set_aspect("equal")
+    _finish(ax, title)
+
+
+def _finish(ax: Any, title: str | None) -> None:
+    if title is not None:
+        ax.set_title(title)
+    ax.locator_params(nbins=5)

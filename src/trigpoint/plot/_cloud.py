@@ -1,0 +1,125 @@
+"""Points of any number: markers, or an image where there are too many."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint.plot._colors import BLUE, MISSING, Coloring
+
+# Below this, points are drawn one by one; above it, as an image of the mean colour per pixel.
+MAX_MARKERS = 20_000
+
+# Pixels along each side of an image: about as many as points, up to what a screen shows.
+_PIXELS = (150, 300)
+
+# From so many markers on, a vector file keeps them as pixels.
+RASTERIZED_FROM = 2000
+
+# Areas of markers, in square points.
+_MARKER_AREAS = (4, 12)
+
+
+def draw_cloud(
+    ax: Any, points: np.ndarray, coloring: Coloring | None, cmap: Any, *, plain: str = BLUE
+) -> Any:
+    """Draw points, shape (n, 2), and return what a colour bar is made from.
+
+    Without colours, a few are drawn in the colour `plain`, and many as their density in `cmap`.
+    """
+    if len(points) <= MAX_MARKERS:
+        return _markers(ax, points, coloring, plain)
+    pixels = Pixels(points)
+    if coloring is None:
+        return pixels.show(ax, np.log10(pixels.counts()), cmap=cmap)
+    if coloring.names is not None:
+        image = pixels.majority(coloring.values, len(coloring.names))
+        return pixels.show(ax, image, cmap=coloring.cmap, **coloring.limits())
+    known = np.isfinite(coloring.values)
+    if not known.all():
+        everywhere = np.where(np.isfinite(pixels.counts()), 0.0, np.nan)
+        pixels.show(ax, everywhere, cmap=_flat(MISSING))
+    return pixels.show(ax, pixels.means(coloring.values, known), cmap=coloring.cmap)
+
+
+def marker_area(n: int) -> float:
+    """Area of each of `n` markers."""
+    return float(np.clip(MAX_MARKERS / max(n, 1), *_MARKER_AREAS))
+
+
+def _markers(ax: Any, points: np.ndarray, coloring: Coloring | None, plain: str) -> Any:
+    style: dict[str, Any] = {
+        "s": marker_area(len(points)),
+        "linewidths": 0,
+        "rasterized": len(points) >= RASTERIZED_FROM,
+    }
+    if coloring is None:
+        return ax.scatter(*points.T, color=plain, **style)
+    values = coloring.values
+    if coloring.names is not None:
+        # Points often come class by class, and the last class would hide the others.
+        order = np.random.default_rng(0).permutation(len(points))
+        points, values = points[order], values[order]
+    cmap = coloring.cmap.with_extremes(bad=MISSING)
+    return ax.scatter(
+        *points.T, c=values, cmap=cmap, plotnonfinite=True, **coloring.limits(), **style
+    )
+
+
+def _flat(color: str) -> Any:
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([color])
+
+
+class Pixels:
+    """Points, shape (n, 2), sorted into the pixels of an image; empty pixels are NaN."""
+
+    def __init__(self, points: np.ndarray) -> None:
+        self._side = int(np.clip(np.sqrt(len(points)), *_PIXELS))
+        self._pixel = np.zeros(len(points), dtype=np.int64)
+        ends: list[float] = []
+        for values in points.T:
+            low, high = float(values.min()), float(values.max())
+            step = (high - low or 1.0) / self._side
+            place = np.clip((values - low) / step, 0, self._side - 1).astype(np.int64)
+            self._pixel = self._pixel * self._side + place
+            ends += [low, low + self._side * step]
+        self._extent = tuple(ends)
+
+    def counts(self) -> np.ndarray:
+        """Numbers of points."""
+        return self._totals(np.ones(len(self._pixel), dtype=bool))
+
+    def means(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Mean values of the points that are `known`."""
+        totals = np.bincount(self._pixel[known], weights=values[known], minlength=self._side**2)
+        return totals / self._totals(known)
+
+    def majority(self, codes: np.ndarray, n_classes: int) -> np.ndarray:
+        """Most frequent class, the first of equally frequent ones."""
+        each = np.bincount(self._pixel * n_classes + codes, minlength=self._side**2 * n_classes)
+        most = each.reshape(-1, n_classes).argmax(axis=1)
+        return np.where(np.isfinite(self.counts()), most, np.nan)
+
+    def _totals(self, rows: np.ndarray) -> np.ndarray:
+        totals = np.bincount(self._pixel[rows], minlength=self._side**2).astype(np.float64)
+        totals[totals == 0] = np.nan
+        return totals
+
+    def show(self, ax: Any, values: np.ndarray, **options: Any) -> Any:
+        """Draw one value for each pixel."""
+        image = ax.imshow(
+            # Rows of an image run along y.
+            values.reshape(self._side, self._side).T,
+            extent=self._extent,
+            origin="lower",
+            aspect="auto",
+            # Others would mix classes into colours of none, and wash single points out.
+            interpolation="nearest",
+            **options,
+        )
+        # Images fill their axes; points leave a margin.
+        image.sticky_edges.x.clear()
+        image.sticky_edges.y.clear()
+        ax.autoscale_view()
+        return image

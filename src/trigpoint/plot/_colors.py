@@ -1,0 +1,294 @@
+"""Colours that can be told apart with any colour vision, and what they stand for."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from trigpoint._common.labels import is_missing, natural_order
+
+# In an order that keeps apart what is most alike.
+OKABE_ITO = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#F0E442",
+    "#000000",
+)
+BLUE, VERMILLION = OKABE_ITO[:2]
+MISSING = "#BBBBBB"
+
+# More than that, and a picture of classes says nothing.
+_MAX_CLASSES = 100
+_CLASSES_PER_COLUMN = 20
+
+# What the three kinds of dichromats see of linear RGB.
+_DICHROMATS = np.array(
+    [
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ],
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ],
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ],
+    ]
+)
+# From linear RGB to cones, and from their cube roots to OKLab, where distances are even.
+_CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_OKLAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+_LEVELS = 12
+# Lighter candidates would be lost on white; darker ones pass for black where markers are small.
+_LIGHTNESS = (0.45, 0.85)
+
+
+@dataclass(frozen=True)
+class Coloring:
+    """What colour says of each point.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        Numbers (float64, NaN where missing), or the numbers of classes.
+    cmap : Colormap
+    names : tuple of str or None
+        Names of the classes; ``None`` for numbers.
+    """
+
+    values: np.ndarray
+    cmap: Any
+    names: tuple[str, ...] | None = None
+
+    def take(self, rows: np.ndarray) -> Self:
+        """Coloring of some of the points, with the same classes in the same colours."""
+        return replace(self, values=self.values[rows])
+
+    @property
+    def some_missing(self) -> bool:
+        """Whether numbers are missing; missing classes are a class."""
+        return self.names is None and bool(np.isnan(self.values).any())
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether colours say nothing to whoever is not told what they are."""
+        return self.names is not None or self.some_missing
+
+    def limits(self) -> dict[str, float]:
+        """Ends of the colour map, where they do not depend on the values."""
+        if self.names is None:
+            return {}
+        return {"vmin": -0.5, "vmax": len(self.names) - 0.5}
+
+
+def name_of(color: Any) -> str | None:
+    """Name that a pandas Series, or a column of another library, brings along."""
+    name = getattr(color, "name", None)
+    # A number is the place of a column that has no name.
+    return name if isinstance(name, str) and name else None
+
+
+def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | None:
+    """Return what a user's `color` and `categories` mean; the length is checked elsewhere."""
+    import matplotlib as mpl
+
+    if color is None:
+        return None
+    if np.ndim(color) != 1:
+        raise ValueError(
+            f"color has shape {np.shape(color)}: pass one number or class for each point"
+        )
+    values = np.asarray(color)
+    if categories is None:
+        categories = _are_classes(color, values)
+    if categories:
+        codes, names, n_known = _classes(color)
+        if len(names) > _MAX_CLASSES:
+            raise ValueError(
+                f"color has {len(names):,} classes, and more than {_MAX_CLASSES} cannot be told "
+                "apart: join some, or pass numbers and categories=False"
+            )
+        colors = [*palette(n_known), mpl.colors.to_rgb(MISSING)][: len(names)]
+        return Coloring(codes, mpl.colors.ListedColormap(colors), names)
+    if values.dtype.kind not in "iufbO":
+        raise TypeError(
+            f"color has dtype {values.dtype}, which are no numbers: pass numbers, or "
+            "categories=True"
+        )
+    try:
+        if values.dtype.kind == "O":
+            values = np.array([np.nan if is_missing(value) else float(value) for value in values])
+        values = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"color has values that are no numbers ({error}): pass numbers, or categories=True"
+        ) from error
+    if not np.isfinite(values).any():
+        raise ValueError("color has no finite number: pass None to show the density of points")
+    return Coloring(np.where(np.isfinite(values), values, np.nan), mpl.colormaps[cmap])
+
+
+def _are_classes(color: Any, values: np.ndarray) -> bool:
+    if hasattr(getattr(color, "dtype", None), "categories"):
+        return True
+    if values.dtype.kind == "O":
+        # Columns of numbers, some of them missing, may come as objects.
+        return not all(
+            is_missing(value) or (isinstance(value, Real) and not isinstance(value, bool))
+            for value in values
+        )
+    return values.dtype.kind in "USTb"
+
+
+def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
+    """Number of each point's class; names, the last of which may be for missing ones; how many."""
+    dtype: Any = getattr(color, "dtype", None)
+    if hasattr(dtype, "categories"):
+        codes = np.asarray(getattr(color, "cat", color).codes).astype(np.int64)
+        names = [str(name) for name in dtype.categories]
+    else:
+        found, places = np.unique(_comparable(np.asarray(color)), return_inverse=True)
+        texts = [_name(value) for value in found]
+        names = sorted(set(texts) - {""}, key=natural_order)
+        order = {name: place for place, name in enumerate(names)}
+        codes = np.array([order.get(text, -1) for text in texts], dtype=np.int64)[places]
+    present, codes = np.unique(codes, return_inverse=True)
+    if present[0] >= 0:
+        return codes, tuple(names[place] for place in present), len(present)
+    known = [names[place] for place in present[1:]]
+    # Missing ones come first in the order of codes, and last in legends.
+    return np.where(codes == 0, len(known), codes - 1), (*known, "missing"), len(known)
+
+
+def _comparable(values: np.ndarray) -> np.ndarray:
+    """Labels of one type, "" for missing ones among objects."""
+    if values.dtype.kind != "O":
+        return values
+    return np.array(["" if is_missing(value) else _name(value) for value in values])
+
+
+def _name(value: Any) -> str:
+    """Name of a class, "" for missing ones; a number is written without the point of 3.0."""
+    if isinstance(value, np.floating):
+        return "" if np.isnan(value) else f"{value:.12g}"
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def palette(n: int) -> np.ndarray:
+    """RGB colours, shape (n, 3), that stay apart for people with any colour vision.
+
+    The first eight are Okabe and Ito's. Each further one is as far from those before it, from white
+    and from the grey of missing values as can be, in the eyes of whoever sees the least difference
+    of four: normal vision and three kinds of dichromacy. Up to twelve, no two are closer than Okabe
+    and Ito's closest; of twenty, some are told apart only side by side.
+
+    References
+    ----------
+    M. Okabe and K. Ito, "Color universal design", 2008.
+    G. M. Machado, M. M. Oliveira and L. A. F. Fernandes, "A physiologically-based model for
+    simulation of color vision deficiency", IEEE TVCG, 2009.
+    B. Ottosson, "A perceptual color space for image processing", 2020.
+    """
+    from matplotlib.colors import to_rgb
+
+    chosen = np.array([to_rgb(color) for color in OKABE_ITO])
+    if n <= len(chosen):
+        return chosen[:n]
+    levels = np.linspace(0, 1, _LEVELS)
+    candidates = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 3)
+    lightness = _as_seen(candidates)[0, :, 0]
+    low, high = _LIGHTNESS
+    candidates = candidates[(lightness > low) & (lightness < high)]
+    seen = _as_seen(candidates)
+    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(MISSING)]])
+    nearest = np.full(len(candidates), np.inf)
+    for color in taken:
+        nearest = np.minimum(nearest, _least_difference(seen, color))
+    while len(chosen) < n:
+        color = candidates[nearest.argmax()]
+        chosen = np.concatenate([chosen, color[None]])
+        nearest = np.minimum(nearest, _least_difference(seen, color))
+    return chosen
+
+
+def _least_difference(seen: np.ndarray, color: np.ndarray) -> np.ndarray:
+    difference = seen - _as_seen(color[None])
+    return np.sqrt((difference**2).sum(axis=2)).min(axis=0)
+
+
+def _as_seen(colors: np.ndarray) -> np.ndarray:
+    """OKLab coordinates, shape (4, n, 3), of RGB colours in the eyes of four kinds of people."""
+    linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+    visions = np.concatenate([np.eye(3)[None], _DICHROMATS])
+    seen = np.clip(np.einsum("vij,nj->vni", visions, linear), 0, 1)
+    return np.cbrt(seen @ _CONES.T) @ _OKLAB.T
+
+
+def draw_key(
+    place: Any, coloring: Coloring, mappable: Any, axes: Iterable[Any], label: str | None
+) -> None:
+    """Say which colour is what: a legend beside `place`, axes or figure, or a bar at `axes`."""
+    if coloring.names is None:
+        bar = mappable.get_figure().colorbar(mappable, ax=list(axes), label=label or "")
+        bar.outline.set_visible(False)
+        if coloring.some_missing:
+            _explain_missing(bar.ax)
+        return
+    handles = [_dot(coloring.cmap(code), name) for code, name in enumerate(coloring.names)]
+    inside = hasattr(place, "transAxes")
+    where: dict[str, Any] = (
+        {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
+        if inside
+        else {"loc": "outside right upper"}
+    )
+    place.legend(
+        handles=handles,
+        title=label,
+        frameon=False,
+        handletextpad=0.2,
+        ncols=-(-len(handles) // _CLASSES_PER_COLUMN),
+        **where,
+    )
+
+
+def _explain_missing(bar: Any) -> None:
+    """Say below the axes of a colour bar what is grey."""
+    bar.legend(
+        handles=[_dot(MISSING, "missing")],
+        frameon=False,
+        handletextpad=0.2,
+        # To the right, where the numbers of the bar have made room.
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        borderpad=0,
+    )
+
+
+def _dot(color: Any, name: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="", marker="o", color=color, label=name)

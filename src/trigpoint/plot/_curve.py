@@ -1,0 +1,111 @@
+"""The trace error against the number of landmarks."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_positive
+from trigpoint._landmarks import LandmarkCurve
+from trigpoint.plot._axes import described, make_axes
+from trigpoint.plot._colors import OKABE_ITO
+
+# Errors below this are rounding.
+_LEAST_ERROR = 1e-12
+
+# Marks the labels of this picture among other texts on the axes.
+_LABEL = "landmarks-needed"
+
+
+def landmark_curve(
+    curve: Any,
+    *,
+    tolerance: float | None = None,
+    ax: Any = None,
+    label: str | None = None,
+    title: str | None = None,
+) -> Any:
+    """Draw the trace error against the number of landmarks.
+
+    Parameters
+    ----------
+    curve : LandmarkCurve
+        From `trigpoint.landmark_curve`.
+    tolerance : float or None, default=None
+        An error to mark, with the number of landmarks that keep it.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; ``None`` makes a new figure. Several curves may share one.
+    label : str or None, default=None
+        Name of the curve in a legend.
+    title : str or None, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> from matplotlib.figure import Figure
+    >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
+    >>> curve = tp.landmark_curve(X, [50, 200, 800], random_state=0)
+    >>> ax = tp.plot.landmark_curve(curve, tolerance=0.01, ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'number of landmarks'
+    """
+    from matplotlib.ticker import LogLocator
+
+    if not isinstance(curve, LandmarkCurve):
+        raise TypeError(
+            f"{described('curve', curve)} is no curve: pass what trigpoint.landmark_curve returns"
+        )
+    if ax is None:
+        ax = make_axes(ax)
+        ax.set_prop_cycle(color=OKABE_ITO)
+    # An error of nothing but rounding would stretch the axis to where nothing is to be seen.
+    seen = np.maximum(curve.errors, _LEAST_ERROR)
+    (line,) = ax.loglog(curve.n_landmarks, seen, "o-", markersize=4, label=label)
+    bounds = [np.maximum(seen + sign * 2 * curve.standard_errors, _LEAST_ERROR) for sign in (-1, 1)]
+    ax.fill_between(curve.n_landmarks, *bounds, color=line.get_color(), alpha=0.2, linewidth=0)
+    if tolerance is not None:
+        tolerance = check_positive("tolerance", tolerance)
+        ax.axhline(tolerance, color="black", linewidth=0.8, linestyle="--")
+        if (curve.errors <= tolerance).any():
+            _mark_needed(ax, curve.needed(tolerance), tolerance, line.get_color())
+    ax.set(xlabel="number of landmarks", ylabel="relative trace error")
+    if title is not None:
+        ax.set_title(title)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.xaxis.set_minor_formatter("")
+    if label is not None:
+        ax.legend(frameon=False)
+    return ax
+
+
+def _mark_needed(ax: Any, needed: int, tolerance: float, color: Any) -> None:
+    ax.plot(needed, tolerance, "o", color=color, markeredgecolor="black", markersize=6, zorder=3)
+    ax.annotate(
+        f"{needed:,} landmarks",
+        (needed, tolerance),
+        xytext=(0, 0),
+        textcoords="offset points",
+        color=color,
+        gid=_LABEL,
+        bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},
+    )
+    _place_labels(ax, [text for text in ax.texts if text.get_gid() == _LABEL])
+
+
+def _place_labels(ax: Any, labels: list[Any]) -> None:
+    """Write the labels of several curves where no curve is, one above the other.
+
+    Curves fall from the upper left to the lower right: to the upper right of the last mark there is
+    none. Colours say which curve a label belongs to.
+    """
+    from matplotlib.transforms import offset_copy
+
+    ordered = sorted(labels, key=lambda label: label.xy[0], reverse=True)
+    for row, label in enumerate(ordered):
+        up = 6 + 1.5 * row * label.get_fontsize()
+        label.anncoords = offset_copy(ax.transData, ax.figure, 6, up, units="points")
+        label.xyann = ordered[0].xy

@@ -1,0 +1,112 @@
+"""More eigenvalues than there are coordinates, to see where they leave off.
+
+Pictures and reports take them from here, so that both tell of the same gap.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.records import Spectrum
+from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._spectrum import classical_scaling, diffusion_maps, kernel_pca, laplacian_eigenmaps
+
+_SHOWN = 30
+_BEYOND = 8
+
+# Two neighbouring eigenvalues are taken for a gap where one is so many times the other.
+_GAP = 1.5
+
+# Eigenvalues that were computed twice agree to this share of the largest.
+_SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class Eigenvalues:
+    """Leading eigenvalues of the landmarks.
+
+    Attributes
+    ----------
+    values : ndarray of shape (m,)
+        In the order of their eigenvectors, the constant one left out.
+    used : bool ndarray of shape (m,)
+        Whether the eigenvector is a coordinate of the embedding.
+    gap : int or None
+        How many come before the widest gap; ``None`` if no gap stands out.
+    meaning : str
+        What they are eigenvalues of.
+    """
+
+    values: np.ndarray
+    used: np.ndarray
+    gap: int | None
+    meaning: str
+
+
+def leading_eigenvalues(estimator: Any) -> Eigenvalues:
+    """Leading eigenvalues of the operator of an estimator, with the widest gap.
+
+    They are consecutive, also where the coordinates are not for having been chosen as independent:
+    what lies between two of them is a gap, and no eigenvector that was passed over.
+
+    The gap is where one eigenvalue is the largest multiple of its neighbour: of the Laplacian's,
+    which grow, and of the others', which fall (diffusion maps by their distance from 1).
+    """
+    k, n_components = estimator.embedding_.shape
+    count = min(max(_SHOWN, n_components + _BEYOND), k - 1)
+    values, sizes, meaning = _computed(estimator, count)
+    return Eigenvalues(values, _used(values, estimator.eigenvalues_), widest_gap(sizes), meaning)
+
+
+def widest_gap(sizes: np.ndarray) -> int | None:
+    """How many of `sizes`, which grow, come before the largest ratio, if it is one to speak of."""
+    if len(sizes) < 2:
+        return None
+    floor = np.finfo(np.float64).eps * abs(sizes).max()
+    ratios = np.maximum(sizes[1:], floor) / np.maximum(sizes[:-1], floor)
+    widest = int(np.argmax(ratios))
+    return widest + 1 if ratios[widest] >= _GAP else None
+
+
+def _computed(estimator: Any, count: int) -> tuple[np.ndarray, np.ndarray, str]:
+    """Eigenvalues; the same as sizes that grow; and what they are of."""
+    fitted = estimator._fitted
+    # Told apart by what they have, since the estimators are in a layer that pictures are beside.
+    if fitted.graph is None:
+        kernel = gaussian_kernel(fitted.landmarks.points.astype(np.float64), fitted.bandwidth)
+        values = _all_positive(kernel_pca, kernel, count).eigenvalues
+        return values, 1 / values, "centred kernel, largest first"
+    if hasattr(estimator, "geodesics_"):
+        values = _all_positive(classical_scaling, estimator.geodesics_, count).eigenvalues
+        return values, 1 / values, "squared geodesics, largest first"
+    if hasattr(estimator, "alpha"):
+        alpha = float(estimator._fitted_with["alpha"])
+        values = diffusion_maps(fitted.graph.weights, count, alpha=alpha).eigenvalues
+        return values, 1 - values, "Markov matrix, largest first"
+    values = laplacian_eigenmaps(fitted.graph.weights, count).eigenvalues
+    return values, values, "graph Laplacian, smallest first"
+
+
+def _all_positive(embed: Any, matrix: np.ndarray, count: int) -> Spectrum:
+    """As many eigenvalues as there are above rounding error, up to `count`."""
+    while count > 1:
+        try:
+            return embed(matrix, count)
+        except ValueError:
+            count //= 2
+    return embed(matrix, 1)
+
+
+def _used(values: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Which of the eigenvalues are an estimator's own; some of those may lie beyond."""
+    used = np.zeros(len(values), dtype=bool)
+    tolerance = _SAME * abs(values).max()
+    if len(own) <= len(values) and (abs(values[: len(own)] - own) <= tolerance).all():
+        # Equal eigenvalues would be taken for one another by the search below.
+        used[: len(own)] = True
+        return used
+    for value in own:
+        nearest = np.argmin(abs(values - value))
+        used[nearest] |= abs(values[nearest] - value) <= tolerance
+    return used

@@ -1,0 +1,156 @@
+"""An embedding of any number of points."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint.plot._axes import (
+    check_estimator,
+    check_plane,
+    check_points,
+    described,
+    extended_landmarks,
+    is_estimator,
+    label_coordinates,
+    make_axes,
+)
+from trigpoint.plot._cloud import draw_cloud
+from trigpoint.plot._colors import Coloring, draw_key, name_of, read_coloring
+
+_WANTED = "coordinates, or a fitted estimator such as LaplacianEigenmaps"
+
+
+def embedding(
+    coordinates: Any,
+    *,
+    color: Any = None,
+    categories: bool | None = None,
+    landmarks: Any = None,
+    plane: tuple[int, int] = (0, 1),
+    ax: Any = None,
+    cmap: str = "viridis",
+    label: str | None = None,
+    legend: bool | None = None,
+    title: str | None = None,
+) -> Any:
+    """Draw two coordinates of an embedding, of any number of points.
+
+    Parameters
+    ----------
+    coordinates : array-like of shape (n, l), or fitted estimator
+        The embedding; of an estimator, that of its landmarks.
+    color : array-like of shape (n,) or None, default=None
+        A number or a class for each point; where landmarks are drawn, one for each of them or for
+        each point that was fitted. ``None`` shows the density of points. Points whose colour is
+        missing are grey.
+    categories : bool or None, default=None
+        Whether `color` names classes. ``None`` takes strings, booleans and categorical columns for
+        classes, other numbers for numbers.
+    landmarks : fitted estimator, array-like of int of shape (k,) or of shape (k, l), default=None
+        Landmarks to mark: an estimator's, where its `transform` puts them; rows of `coordinates`;
+        or their own coordinates.
+    plane : (int, int), default=(0, 1)
+        The columns to draw.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; ``None`` makes a new figure.
+    cmap : str, default="viridis"
+        Colour map of numbers; the default is safe for the colour-blind.
+    label : str or None, default=None
+        What colours stand for; ``None`` takes the name of a pandas Series.
+    legend : bool or None, default=None
+        Whether to say which colour is what. ``None`` does for classes, and for numbers if `label`
+        says what they are or some are missing. A legend stands to the right of the axes: figures of
+        your own should have ``layout="constrained"`` to make room for it.
+    title : str or None, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    Above 20,000 points the picture is an image of up to 300 x 300 pixels, each the mean colour, the
+    most frequent class, or the logarithm of the number of its points: ten million points cost no
+    more than a histogram. In vector files, 2,000 markers and more are kept as pixels.
+
+    Classes take the eight colours of Okabe and Ito, then others that stay as far apart as can be
+    for people with any colour vision.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> from matplotlib.figure import Figure
+    >>> X, intrinsic = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> emb = tp.LaplacianEigenmaps(landmarks=200, random_state=0)
+    >>> Y = emb.fit_transform(X)
+    >>> ax = tp.plot.embedding(
+    ...     Y, color=intrinsic[:, 0], label="arc length", landmarks=emb, ax=Figure().subplots()
+    ... )
+    >>> ax.get_xlabel()
+    'coordinate 1'
+    """
+    label = name_of(color) if label is None else label
+    points, coloring = read_embedding(coordinates, read_coloring(color, categories, cmap), plane)
+    marks = None if landmarks is None else _marks(landmarks, coordinates, plane)
+    ax = make_axes(ax)
+    mappable = draw_cloud(ax, points, coloring, cmap)
+    if marks is not None:
+        ax.scatter(*marks.T, s=6, c="white", edgecolors="black", linewidths=0.5)
+    label_coordinates(ax, plane, title)
+    if legend is None:
+        legend = label is not None or (coloring is not None and coloring.needs_key)
+    if legend and coloring is not None:
+        draw_key(ax, coloring, mappable, [ax], label)
+    return ax
+
+
+def read_embedding(
+    source: Any, coloring: Coloring | None, plane: Any, name: str = "coordinates"
+) -> tuple[np.ndarray, Coloring | None]:
+    """Points (n, 2) of an embedding or estimator, and the colours that belong to them."""
+    if not is_estimator(source):
+        points = check_points(name, source, plane)
+        return points, _checked(coloring, len(points), f"the {len(points)} points")
+    check_estimator(name, source, "embedding_", _WANTED)
+    points = check_points(f"embedding_ of {name}", source.embedding_, plane)
+    rows = getattr(source, "landmark_indices_", None)
+    if coloring is None or rows is None or len(coloring.values) == len(points):
+        return points, _checked(coloring, len(points), f"the {len(points)} landmarks")
+    if rows.max() >= len(coloring.values):
+        raise ValueError(
+            f"color has shape {coloring.values.shape}: pass one for each of the {len(points)} "
+            "landmarks, or for each of the points that were fitted"
+        )
+    return points, coloring.take(rows)
+
+
+def _checked(coloring: Coloring | None, n: int, whose: str) -> Coloring | None:
+    if coloring is not None and len(coloring.values) != n:
+        raise ValueError(
+            f"color has shape {coloring.values.shape}: pass one number or class for each of {whose}"
+        )
+    return coloring
+
+
+def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
+    """Coordinates (k, 2) of the landmarks to mark."""
+    if is_estimator(landmarks):
+        check_estimator("landmarks", landmarks, "embedding_", "rows, coordinates, or an estimator")
+        if is_estimator(coordinates):
+            return check_points("embedding_ of landmarks", landmarks.embedding_, plane)
+        return check_points("embedding_ of landmarks", extended_landmarks(landmarks), plane)
+    marks = np.asarray(landmarks)
+    if marks.ndim != 1:
+        return check_points("landmarks", marks, plane)
+    values = np.asarray(coordinates.embedding_ if is_estimator(coordinates) else coordinates)
+    if marks.dtype.kind not in "iu" or not len(marks):
+        raise TypeError(
+            f"{described('landmarks', landmarks)} is not understood: pass a 1-D array of row "
+            "numbers, a 2-D array of coordinates, or a fitted estimator"
+        )
+    if marks.min() < 0 or marks.max() >= len(values):
+        raise ValueError(
+            f"landmarks has rows from {marks.min()} to {marks.max()}: choose rows from 0 to "
+            f"{len(values) - 1}, or pass the estimator"
+        )
+    return values[marks][:, check_plane(plane, values.shape[1])]

@@ -1,0 +1,152 @@
+"""The neighbourhood graph of the landmarks."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, triu
+
+from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.words import counted
+from trigpoint.plot._axes import (
+    check_estimator,
+    check_points,
+    label_columns,
+    label_coordinates,
+    make_axes,
+)
+from trigpoint.plot._cloud import RASTERIZED_FROM, marker_area
+from trigpoint.plot._colors import BLUE, VERMILLION
+
+# Transparency of the lightest and of the heaviest edge.
+_OPACITY = (0.05, 0.9)
+
+
+def graph(
+    estimator: Any,
+    *,
+    on: str = "embedding",
+    plane: tuple[int, int] = (0, 1),
+    max_edges: int = 20_000,
+    ax: Any = None,
+    title: str | None = None,
+) -> Any:
+    """Draw the landmarks' graph: the heavier an edge, the more opaque; bridges in another colour.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        One with a graph: `LaplacianEigenmaps`, `DiffusionMaps` or `Isomap`.
+    on : {"embedding", "points"}, default="embedding"
+        Where landmarks stand: at their coordinates, or in the space of the points, where a
+        shortcut is seen to cross a gap.
+    plane : (int, int), default=(0, 1)
+        The columns to draw.
+    max_edges : int, default=20000
+        Of more edges, the heaviest are drawn, and a note below the axes says so: figures of your
+        own should have ``layout="constrained"`` to make room for it. Bridges are always drawn.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; ``None`` makes a new figure.
+    title : str or None, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> from matplotlib.figure import Figure
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> emb = tp.LaplacianEigenmaps(landmarks=200, random_state=0).fit(X)
+    >>> ax = tp.plot.graph(emb, on="points", plane=(0, 2), ax=Figure().subplots())
+    >>> edges, marks = ax.collections
+    >>> len(edges.get_segments()) == (emb.graph_.nnz - 200) // 2
+    True
+    """
+    check_choice("on", on, ("embedding", "points"))
+    check_count("max_edges", max_edges)
+    check_estimator(
+        "estimator", estimator, "graph_", "a fitted LaplacianEigenmaps, DiffusionMaps or Isomap"
+    )
+    if on == "embedding":
+        points = check_points("embedding_ of estimator", estimator.embedding_, plane)
+    else:
+        points = check_points("landmarks_ of estimator", estimator.landmarks_, plane)
+    edges, weights = _edges(estimator)
+    ax = make_axes(ax)
+    _draw_edges(ax, points, edges, weights, max_edges)
+    if len(estimator.bridges_):
+        _draw_bridges(ax, points, estimator.bridges_)
+    ax.scatter(
+        *points.T,
+        s=marker_area(10 * len(points)),
+        color="black",
+        linewidths=0,
+        zorder=3,
+        rasterized=len(points) >= RASTERIZED_FROM,
+    )
+    if on == "embedding":
+        label_coordinates(ax, plane, title)
+    else:
+        label_columns(ax, plane, estimator, title)
+    return ax
+
+
+def _edges(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Edges (e, 2) that are no bridges, and their weights, lightest first."""
+    upper = coo_array(triu(estimator.graph_, k=1))
+    edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
+    k = len(estimator.landmarks_)
+    bridges = np.sort(estimator.bridges_, axis=1) @ [k, 1]
+    kept = np.flatnonzero(~np.isin(edges @ [k, 1], bridges))
+    # The heaviest are drawn last, on top.
+    order = kept[np.argsort(upper.data[kept], kind="stable")]
+    return edges[order], upper.data[order]
+
+
+def _draw_edges(
+    ax: Any, points: np.ndarray, edges: np.ndarray, weights: np.ndarray, max_edges: int
+) -> None:
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
+
+    n_edges = len(edges)
+    if n_edges > max_edges:
+        edges, weights = edges[-max_edges:], weights[-max_edges:]
+        ax.annotate(
+            f"the heaviest {max_edges:,} of {n_edges:,} edges",
+            # Below the name of the axis: anywhere inside, edges would run through it.
+            (0.5, 0),
+            xycoords=ax.xaxis.label,
+            xytext=(0, -2),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize="small",
+        )
+    colors = np.empty((len(edges), 4))
+    colors[:, :3] = to_rgb(BLUE)
+    low, high = _OPACITY
+    colors[:, 3] = low + (high - low) * weights / weights.max(initial=1e-300)
+    lines = LineCollection(
+        list(points[edges]),
+        colors=colors,
+        linewidths=0.6,
+        rasterized=len(edges) >= RASTERIZED_FROM,
+        zorder=1,
+    )
+    ax.add_collection(lines)
+
+
+def _draw_bridges(ax: Any, points: np.ndarray, bridges: np.ndarray) -> None:
+    from matplotlib.collections import LineCollection
+
+    lines = LineCollection(
+        list(points[bridges]),
+        colors=VERMILLION,
+        linewidths=1.8,
+        zorder=2,
+        label=counted(len(bridges), "bridge"),
+    )
+    ax.add_collection(lines)
+    ax.legend(frameon=False)

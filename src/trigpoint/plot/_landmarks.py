@@ -1,0 +1,153 @@
+"""Landmarks among the points, with their local covariances."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_positive
+from trigpoint.plot._axes import (
+    check_estimator,
+    check_plane,
+    check_points,
+    label_columns,
+    make_axes,
+)
+from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, marker_area
+from trigpoint.plot._colors import BLUE, VERMILLION
+
+# The darkest grey of the points, so that landmarks stand out on it.
+_GREYS = (0.12, 0.6)
+_GREY = "#BBBBBB"
+
+# Opacity of ellipses, inside and around, that do not overlap.
+_FILLED, _OUTLINED = 0.15, 0.8
+# Fainter ones add up to the rounding of colours.
+_LEAST_FILLED = 0.02
+
+
+def landmarks(
+    source: Any,
+    X: Any = None,
+    *,
+    covariances: bool | None = None,
+    n_std: float = 1.0,
+    plane: tuple[int, int] = (0, 1),
+    ax: Any = None,
+    title: str | None = None,
+) -> Any:
+    """Draw landmarks in the space of the points, with ellipses of their local covariances.
+
+    Parameters
+    ----------
+    source : fitted estimator or sampler
+    X : array-like of shape (n, d) or None, default=None
+        Points to draw behind the landmarks: one by one, or above 20,000 as their density.
+    covariances : bool or None, default=None
+        Whether to draw ellipses of the local covariances; ``None`` does where there are any.
+    n_std : float, default=1.0
+        Half axes of the ellipses, in standard deviations.
+    plane : (int, int), default=(0, 1)
+        The columns to draw; full covariances are projected on them.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; ``None`` makes a new figure.
+    title : str or None, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> from matplotlib.figure import Figure
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> sampler = tp.EfficientDPP(60, covariance="full", random_state=0).fit(X)
+    >>> ax = tp.plot.landmarks(sampler, X, plane=(0, 2), ax=Figure().subplots())
+    >>> points, ellipses, marks = ax.collections
+    >>> len(ellipses.get_offsets())
+    60
+    """
+    check_estimator("source", source, "landmarks_", "a fitted estimator or sampler")
+    n_std = check_positive("n_std", n_std)
+    marks = check_points("landmarks_ of source", source.landmarks_, plane)
+    behind = None if X is None else _background(X, source, plane)
+    if covariances is None:
+        covariances = getattr(source, "covariances_", None) is not None
+    local = _plane_covariances(source, plane) if covariances else None
+    ax = make_axes(ax)
+    if behind is not None:
+        draw_cloud(ax, behind, None, _light_greys(), plain=_GREY)
+    if local is not None:
+        _draw_ellipses(ax, marks, local, n_std)
+    ax.scatter(
+        *marks.T,
+        s=marker_area(10 * len(marks)),
+        color=VERMILLION,
+        linewidths=0,
+        zorder=3,
+        rasterized=len(marks) >= RASTERIZED_FROM,
+    )
+    label_columns(ax, plane, source, title)
+    return ax
+
+
+def _background(X: Any, source: Any, plane: Any) -> np.ndarray:
+    if np.ndim(X) == 2 and np.shape(X)[1] != source.landmarks_.shape[1]:
+        raise ValueError(
+            f"X has {np.shape(X)[1]} columns and the landmarks have {source.landmarks_.shape[1]}: "
+            "pass the points that were fitted"
+        )
+    return check_points("X", X, plane)
+
+
+def _light_greys() -> Any:
+    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(mpl.colormaps["Greys"](np.linspace(*_GREYS, 256)))
+
+
+def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
+    """Covariances (k, 2, 2) of two columns."""
+    covariances = getattr(source, "covariances_", None)
+    if covariances is None:
+        raise ValueError(
+            f"{type(source).__name__} has no covariances: fit EfficientDPP(covariance='full'), or "
+            "an estimator with graph='bhattacharyya' (files of saved ones leave them out); or pass "
+            "covariances=False"
+        )
+    columns = check_plane(plane, covariances.shape[1])
+    if covariances.ndim == 3:
+        return covariances[:, columns][:, :, columns].astype(np.float64)
+    variances: np.ndarray = covariances[:, columns].astype(np.float64)
+    return variances[:, :, None] * np.eye(2)
+
+
+def _draw_ellipses(ax: Any, centres: np.ndarray, covariances: np.ndarray, n_std: float) -> None:
+    from matplotlib.collections import EllipseCollection
+
+    variances, directions = np.linalg.eigh(covariances)
+    # Rounding may leave less than nothing across a flat piece.
+    half_axes = n_std * np.sqrt(np.maximum(variances, 0))
+    x, y = directions[:, 0, 1], directions[:, 1, 1]
+    reach = n_std * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    ends = np.concatenate([centres - reach, centres + reach])
+    # The more ellipses lie on top of each other, the more transparent each has to be.
+    layers = max(1.0, np.pi * half_axes.prod(axis=1).sum() / np.ptp(ends, axis=0).prod())
+    filled = _FILLED / layers
+    ellipses = EllipseCollection(
+        2 * half_axes[:, 1],
+        2 * half_axes[:, 0],
+        np.degrees(np.arctan2(y, x)),
+        units="xy",
+        offsets=centres,
+        offset_transform=ax.transData,
+        facecolors=(BLUE, filled) if filled > _LEAST_FILLED else "none",
+        edgecolors=(BLUE, _OUTLINED / np.sqrt(layers)),
+        linewidths=0.7,
+        rasterized=len(centres) >= RASTERIZED_FROM,
+        zorder=2,
+    )
+    ax.add_collection(ellipses, autolim=False)
+    ax.update_datalim(ends)
+    ax.autoscale_view()
