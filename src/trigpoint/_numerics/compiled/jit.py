@@ -14,14 +14,17 @@ def compiled(function: Function) -> Function:
     Sums may be reordered into vector lanes, in the same way at every call; infinities and NaN
     keep their meaning. Where there is no folder to keep results in, each process compiles anew.
     """
+    return _compile(function, {"reassoc", "contract", "nsz"})
+
+
+def compiled_strictly(function: Function) -> Function:
+    """Compile likewise, but keep the order of every sum, so that all callers get the same bits."""
+    return _compile(function, False)
+
+
+def _compile(function: Function, fastmath: Any) -> Function:
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
-        return _compile(function, cache=True)
+        return cast(Function, numba.njit(cache=True, **options)(function))
     except RuntimeError:
-        return _compile(function, cache=False)
-
-
-def _compile(function: Function, *, cache: bool) -> Function:
-    dispatcher: Any = numba.njit(
-        cache=cache, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-    )(function)
-    return cast(Function, dispatcher)
+        return cast(Function, numba.njit(cache=False, **options)(function))

@@ -9,8 +9,29 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trigpoint._numerics.blocks import row_blocks
+from trigpoint._numerics.compiled.distance import squared_distance
 from trigpoint._numerics.compiled.jit import compiled
 from trigpoint._numerics.compiled.selection import largest, select
+from trigpoint._numerics.threads import thread_map
+
+# Fewer points are split by one thread in less time than it takes to start others.
+_SPLIT_BY_ONE = 2**17
+
+# The top of a tree is split until its leaves hold this share of the points, or is this deep.
+_PARTS = 64
+_TOP_LEVELS = 24
+_TOP_ROOM = 1 + 2 * _TOP_LEVELS * _PARTS
+
+
+class Nodes(NamedTuple):
+    """Nodes of a tree, as in `Tree`."""
+
+    starts: np.ndarray
+    stops: np.ndarray
+    children: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
 
 
 class Tree(NamedTuple):
@@ -39,91 +60,146 @@ class Tree(NamedTuple):
     upper: np.ndarray
 
 
-def build_tree(points: np.ndarray, bucket: int) -> Tree:
-    """Tree over `points` whose buckets hold at most `bucket` points, copies of one aside."""
+def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
+    """Tree over `points` whose buckets hold at most `bucket` points, copies of one aside.
+
+    The top is split level by level, and the parts below it side by side. Where the top ends
+    depends on the number of points alone, so the tree is the same for any number of threads.
+    """
     n, d = points.shape
     tree_points = np.array(points, order="C")
     rows = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
-    room = 64 + 8 * (n // bucket)
+    top = _empty_nodes(1 if n < _SPLIT_BY_ONE else _TOP_ROOM, d)
+    top.starts[0], top.stops[0] = 0, n
+    _bound(tree_points, top, n_threads)
+    used = 1
+    if n >= _SPLIT_BY_ONE:
+        used = _split_top(tree_points, rows, max(bucket, n // _PARTS), top, n_threads)
+    leaves = [node for node in range(used) if not top.children[node]]
+
+    def split(leaf: int) -> Nodes:
+        return _split_part(tree_points, rows, bucket, top, leaf)
+
+    parts = thread_map(split, leaves, n_threads)
+    return Tree(tree_points, rows, *_joined(top, used, leaves, list(parts)))
+
+
+def _empty_nodes(room: int, d: int) -> Nodes:
+    starts, stops, children = (np.zeros(room, dtype=np.int64) for _ in range(3))
+    return Nodes(starts, stops, children, np.empty((room, d)), np.empty((room, d)))
+
+
+def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
+    """Measure the box around all points, that of the first node."""
+    blocks = list(row_blocks(len(points), _SPLIT_BY_ONE))
+    boxes = list(thread_map(lambda part: _box(points[part]), blocks, n_threads))
+    nodes.lower[0] = np.min([lower for lower, _ in boxes], axis=0)
+    nodes.upper[0] = np.max([upper for _, upper in boxes], axis=0)
+
+
+def _split_top(
+    points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_threads: int
+) -> int:
+    """Split nodes of more than `part` points, a level at a time; return the number of nodes."""
+    used, level = 1, [0]
+    for _ in range(_TOP_LEVELS):
+        large = [node for node in level if _splittable(top, node, part)]
+        pairs = list(zip(large, range(used, used + 2 * len(large), 2), strict=True))
+        for _ in thread_map(lambda pair: _split(points, rows, top, *pair), pairs, n_threads):
+            pass
+        level = list(range(used, used + 2 * len(large)))
+        used += len(level)
+    return used
+
+
+def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, top: Nodes, leaf: int) -> Nodes:
+    """Nodes below a leaf of the top, which is the first of them."""
+    room = 64 + 8 * ((top.stops[leaf] - top.starts[leaf]) // bucket)
     while True:
-        starts, stops, children = (np.zeros(room, dtype=np.int64) for _ in range(3))
-        lower, upper = np.empty((room, d)), np.empty((room, d))
-        used = _split_all(tree_points, rows, bucket, starts, stops, children, lower, upper)
+        nodes = _empty_nodes(room, points.shape[1])
+        for own, of_top in zip(nodes, top, strict=True):
+            own[0] = of_top[leaf]
+        used = _split_all(points, rows, bucket, nodes)
         if used >= 0:
             # Copies, which give back the room that was not used.
-            parts = (part[:used].copy() for part in (starts, stops, children, lower, upper))
-            return Tree(tree_points, rows, *parts)
+            return Nodes(*(values[:used].copy() for values in nodes))
         # Points that lie very unevenly leave many buckets nearly empty.
         room *= 4
 
 
+def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:
+    """The nodes of the top, and after them those of each part but its first, which is a leaf."""
+    first = used
+    for leaf, part in zip(leaves, parts, strict=True):
+        shift = first - 1
+        part.children[part.children > 0] += shift
+        top.children[leaf] = part.children[0]
+        first += len(part.starts) - 1
+    return Nodes(
+        *(
+            np.concatenate([of_top[:used], *(values[1:] for values in of_parts)])
+            for of_top, *of_parts in zip(top, *parts, strict=True)
+        )
+    )
+
+
 @compiled
-def _split_all(
-    points: np.ndarray,
-    rows: np.ndarray,
-    bucket: int,
-    starts: np.ndarray,
-    stops: np.ndarray,
-    children: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-) -> int:
-    """Sort points into buckets and describe the nodes; return their number, or -1 without room."""
-    n, d = points.shape
-    starts[0], stops[0] = 0, n
-    for c in range(d):
-        lower[0, c] = np.inf
-        upper[0, c] = -np.inf
-    for i in range(n):
+def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest and largest coordinates."""
+    d = points.shape[1]
+    lower, upper = np.full(d, np.inf), np.full(d, -np.inf)
+    for i in range(len(points)):
         for c in range(d):
-            value = points[i, c]
-            lower[0, c] = min(lower[0, c], value)
-            upper[0, c] = max(upper[0, c], value)
+            lower[c] = min(lower[c], points[i, c])
+            upper[c] = max(upper[c], points[i, c])
+    return lower, upper
+
+
+@compiled
+def _split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
+    """Split down to buckets; return the number of nodes, or -1 if there is no room for them."""
     used = 1
     node = 0
     # Children are appended, so that walking through the nodes reaches every one.
     while node < used:
-        start, stop = starts[node], stops[node]
-        axis = 0
-        for c in range(1, d):
-            if upper[node, c] - lower[node, c] > upper[node, axis] - lower[node, axis]:
-                axis = c
-        if stop - start > bucket and upper[node, axis] > lower[node, axis]:
-            if used + 2 > len(starts):
+        if _splittable(nodes, node, bucket):
+            if used + 2 > len(nodes.starts):
                 return -1
-            left, right = used, used + 1
-            cut = _halve(points, rows, start, stop, axis, lower, upper, node, left, right)
-            children[node] = left
-            starts[left], stops[left] = start, cut
-            starts[right], stops[right] = cut, stop
+            _split(points, rows, nodes, node, used)
             used += 2
         node += 1
     return used
 
 
 @compiled
-def _halve(
-    points: np.ndarray,
-    rows: np.ndarray,
-    start: int,
-    stop: int,
-    axis: int,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    node: int,
-    left: int,
-    right: int,
-) -> int:
-    """Put points below the middle of the box in front, measure both boxes, return the border."""
+def _splittable(nodes: Nodes, node: int, bucket: int) -> bool:
+    """Whether a node holds more points than a bucket, and not all of them in one place."""
+    if nodes.stops[node] - nodes.starts[node] <= bucket:
+        return False
+    for c in range(nodes.lower.shape[1]):
+        if nodes.upper[node, c] > nodes.lower[node, c]:
+            return True
+    return False
+
+
+@compiled
+def _split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: int) -> None:
+    """Halve the box of a node at its longest side, into the nodes `left` and ``left + 1``."""
     d = points.shape[1]
+    lower, upper = nodes.lower, nodes.upper
+    axis = 0
+    for c in range(1, d):
+        if upper[node, c] - lower[node, c] > upper[node, axis] - lower[node, axis]:
+            axis = c
     # Strictly above the lower end even where rounding would give it back.
     middle = lower[node, axis] + (upper[node, axis] - lower[node, axis]) / 2
     if middle <= lower[node, axis]:
         middle = upper[node, axis]
+    right = left + 1
     for c in range(d):
         lower[left, c] = lower[right, c] = np.inf
         upper[left, c] = upper[right, c] = -np.inf
-    i, j = start, stop - 1
+    i, j = nodes.starts[node], nodes.stops[node] - 1
     while i <= j:
         if points[i, axis] < middle:
             for c in range(d):
@@ -140,7 +216,9 @@ def _halve(
                 points[j, c] = value
             rows[i], rows[j] = rows[j], rows[i]
             j -= 1
-    return i
+    nodes.children[node] = left
+    nodes.starts[left], nodes.stops[left] = nodes.starts[node], i
+    nodes.starts[right], nodes.stops[right] = i, nodes.stops[node]
 
 
 @compiled
@@ -198,10 +276,7 @@ def nearest(
                     waiting = _push(heap_squares, heap_nodes, waiting, square, side)
             continue
         for i in range(tree.starts[node], tree.stops[node]):
-            square = 0.0
-            for c in range(points.shape[1]):
-                difference = points[i, c] - query[c]
-                square += difference * difference
+            square = squared_distance(points, i, query)
             if square <= bound:
                 if count == len(squares):
                     select(squares, found, rows, count, m)
