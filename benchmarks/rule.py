@@ -10,7 +10,7 @@ from benchmarks.quality import points
 from benchmarks.report import Report, by_case
 from trigpoint._landmarks.efficient import neighborhood_radius
 from trigpoint._numerics.kernels import landmark_spacing
-from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._points.memory import MemoryStore
 from trigpoint.metrics import nystrom_error
 
 TITLE = "The rule for m and sigma"
@@ -70,8 +70,8 @@ def work(spec: dict) -> dict:
             record(name, sampler(k, random_state=seed).fit(X).indices_)
         for share in SHARES:
             m = min(len(X), max(2, share * len(X) // k))
-            index = neighbor_index(X, m, k)
-            radius = neighborhood_radius(index, m, 64, np.random.default_rng(seed))
+            store = MemoryStore(X, m, k)
+            radius = neighborhood_radius(store, m, 64, np.random.default_rng(seed))
             for factor in FACTORS:
                 sampler = tp.EfficientDPP(
                     k, n_neighbors=m, bandwidth=factor * radius, random_state=seed

@@ -10,19 +10,18 @@ from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_count
 from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._geometry import covariance_mode
+from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD, covariance_mode
 from trigpoint._graph import MATRIX_MAX
 from trigpoint._landmarks import EfficientDPP
-from trigpoint._landmarks.drawing import MEASURED_TOGETHER, NEIGHBORS_HELD
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._numerics.neighbors import (
-    SCAN_BYTES,
     TREE_MAX_DIMENSION,
-    ScanIndex,
     bucket_size,
     neighbor_index,
 )
+from trigpoint._numerics.products import SCAN_BYTES, ProductIndex
 from trigpoint._numerics.threads import thread_count
+from trigpoint._points.memory import RACE_UP_TO
 
 Result = TypeVar("Result")
 
@@ -133,15 +132,16 @@ def forecast_bytes(
     n, d, k, n_components, dtype = _checked(n, d, k, n_components, dtype)
     m, itemsize = resolve_n_neighbors(n_neighbors, n, k), dtype.itemsize
     n_threads = thread_count(n_jobs)
-    # The sampler's weights; a tree with its copy of the points and their rows, or their norms and
-    # a few blocks for each thread.
-    selection = 8 * n
     if d <= TREE_MAX_DIMENSION:
-        selection += (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
+        # A tree with its copy of the points and their rows, and candidates for each thread.
+        selection = (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
+        selection += n_threads * 64 * m
     else:
-        selection += 8 * n + n_threads * SCAN_BYTES
-    # Rows and distances of the neighbourhoods that are held at once, and waiting covariances.
-    selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
+        # Norms of the points, a few blocks for each thread, and neighbors that wait to be measured.
+        selection = 8 * n + n_threads * SCAN_BYTES
+        selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
+    if n <= RACE_UP_TO:
+        selection += 8 * n
     covariance = d * d if covariance_mode("auto", d) == "full" else d
     graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2
     coordinates = itemsize * n * n_components if keep else 0
@@ -208,11 +208,10 @@ def _scan_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> floa
     """Seconds to draw landmarks by products: passes over all points, and their variances."""
     n0 = len(X)
     m0 = max(1, min(n0, m * n0 // n))
-    build, index = _timed(lambda: ScanIndex(X, n_threads, together=64))
+    build, index = _timed(lambda: ProductIndex(X, n_threads, together=64))
     queries = X[: min(64, n0)]
-    search, found = _timed(lambda: list(index.neighborhoods(queries, m0)))
-    neighbors = np.concatenate([some.rows for some in found])
-    spread, _ = _timed(lambda: index.covariances(queries, neighbors, "diag"))
+    search, found = _timed(lambda: index.search(queries, m0))
+    spread, _ = _timed(lambda: index.covariances(found, "diag"))
     search, spread = search / len(queries), spread / len(queries)
     return float(n / n0 * (build + k * (_UNFILLED * search + spread)))
 

@@ -9,8 +9,9 @@ import numpy as np
 from trigpoint._common.checks import check_choice
 from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.neighbors import NeighborIndex
+from trigpoint._numerics.neighbors import Neighborhoods
 from trigpoint._numerics.threads import thread_map
+from trigpoint._points.store import Store
 
 # Full matrices cost d^2 a landmark in memory and d^2 a pair in the Bhattacharyya distance.
 FULL_MAX_DIMENSION = 32
@@ -18,8 +19,9 @@ FULL_MAX_DIMENSION = 32
 # Share of the mean variance that is added to every direction: see `regularize`.
 RIDGE = 1e-2
 
-# Neighbours of landmarks that are held at once.
-_NEIGHBOR_BYTES = 2**26
+# Neighborhoods that are measured together, and neighbors that are held until then.
+MEASURED_TOGETHER = 512
+NEIGHBORS_HELD = 2**22
 
 # Pairs evaluated by one call.
 _PAIRS = 2**14
@@ -34,17 +36,55 @@ def covariance_mode(covariance: Any, dimension: int) -> str:
     return mode
 
 
+class LocalCovariances:
+    """Covariances of neighborhoods, as these are found: the one place that measures them.
+
+    For several at a time, which in high dimension is much faster, and never with more neighbors in
+    memory than that takes.
+
+    Parameters
+    ----------
+    store : Store
+    mode : {"full", "diag"}
+    """
+
+    def __init__(self, store: Store, mode: str) -> None:
+        self._store, self._mode = store, mode
+        self._waiting: list[Neighborhoods] = []
+        self._measured: list[np.ndarray] = []
+
+    def add(self, found: Neighborhoods) -> None:
+        """Take in more neighborhoods."""
+        self._waiting.append(found)
+        count = sum(map(len, self._waiting))
+        if found.members is not None and (
+            count >= MEASURED_TOGETHER or count * found.size > NEIGHBORS_HELD
+        ):
+            self._measure()
+
+    def _measure(self) -> None:
+        found = Neighborhoods.joined(self._waiting)
+        self._measured.append(self._store.covariances(found, self._mode))
+        self._waiting = []
+
+    def result(self) -> np.ndarray:
+        """Covariances (k, d, d) or (k, d) of all of them, in order."""
+        if self._waiting:
+            self._measure()
+        return np.concatenate(self._measured)
+
+
 def neighborhood_covariances(
-    index: NeighborIndex, landmarks: np.ndarray, m: int, mode: str
+    store: Store, points: np.ndarray, m: int, mode: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Radii (k,) and covariances (k, d, d) or (k, d) of the `m` indexed points around landmarks."""
-    radii, covariances = [], []
-    for part in row_blocks(len(landmarks), block_rows(16 * m, _NEIGHBOR_BYTES)):
-        found = list(index.neighborhoods(landmarks[part], m))
-        neighbors = np.concatenate([some.rows for some in found])
-        radii += [some.distances.max(axis=1) for some in found]
-        covariances.append(index.covariances(landmarks[part], neighbors, mode))
-    return np.concatenate(radii), np.concatenate(covariances)
+    """Radii (k,) and covariances (k, d, d) or (k, d) of the `m` points of a store around others."""
+    covariances = LocalCovariances(store, mode)
+    radii = []
+    for part in row_blocks(len(points), block_rows(8 * m, 8 * NEIGHBORS_HELD)):
+        found = store.search(points[part], m)
+        covariances.add(found)
+        radii.append(found.radii)
+    return np.concatenate(radii), covariances.result()
 
 
 class SingularCovarianceWarning(UserWarning):

@@ -15,7 +15,7 @@ from trigpoint._geometry import covariance_mode, neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint._numerics.blocks import distinct_rows
-from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._points.memory import MemoryStore
 
 _DEFAULT_LANDMARKS = 1000
 _FEWEST_LANDMARKS = 2
@@ -73,8 +73,8 @@ def choose_landmarks(
     if covariances and chosen.covariances is None:
         assert mode is not None
         m = resolve_n_neighbors(None, len(X), len(chosen.points))
-        index = neighbor_index(X, m, len(chosen.points), n_threads)
-        radii, found = neighborhood_covariances(index, chosen.points, m, mode)
+        store = MemoryStore(X, m, len(chosen.points), n_threads)
+        radii, found = neighborhood_covariances(store, chosen.points, m, mode)
         chosen = Landmarks(chosen.points, chosen.indices, radii, found)
     return chosen
 

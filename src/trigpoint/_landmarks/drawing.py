@@ -1,351 +1,333 @@
-"""Drawing landmarks by Algorithm 2: what is drawn, and how proposals are decided."""
+"""Algorithm 2: landmarks drawn one after the other, wherever the points live.
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+The loop sees row numbers, weights of proposals, radii, and distances between proposals; all else
+is asked of a `Store`. The weight of a proposal follows from the landmarks drawn so far and how far
+their neighborhoods reach, so nobody keeps the weights of all points, unless proposals are to be
+drawn from them.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from trigpoint._common.progress import Report
-from trigpoint._common.records import Landmarks
-from trigpoint._numerics.kernels import resolve_repulsion, squared_distances
-from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex, coincident_rows
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.kernels import squared_distances
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
+from trigpoint._numerics.threads import thread_map
+from trigpoint._points.store import LogRepulsion, Proposals, Store, Weights
 
-# Logarithms of the factors by which weights shrink, from distances.
-LogRepulsion = Callable[[np.ndarray], np.ndarray]
-
-# Neighbours of landmarks that are held at once, and landmarks whose covariances are measured so.
-NEIGHBORS_HELD = 2**22
-MEASURED_TOGETHER = 512
-
-# Proposals drawn at once, and looked at to foresee which will be accepted.
-_PROPOSALS = 2**16
+# Proposals drawn at once at most, and looked at to foresee which will be accepted.
+_MOST_PROPOSALS = 2**16
 _FORESEEN = 512
 
-# Up to so many points, one loop in one thread is faster than searches in several.
-_COMPILED_UP_TO = 200_000
+# After this many rejections, but at most one for each point, the weights of all points are worth
+# a pass over them.
+_PATIENCE = 2**18
+
+# Pairs of proposals and landmarks that are compared by one call.
+_PAIRS = 2**20
 
 
-class Repulsion:
-    """The logarithm of a repulsion function, with its bandwidth.
+class Accepted(NamedTuple):
+    """Landmarks as they are drawn."""
+
+    rows: np.ndarray
+    neighborhoods: Neighborhoods
+
+
+class LandmarkDraw:
+    """A draw of `k` landmarks by Algorithm 2; iterating over it yields them as they are accepted.
+
+    Weights only ever shrink, so rejection is exact: a proposal from older weights is accepted with
+    the ratio of its weight now to its weight then. Each proposal takes two numbers from one
+    stream, and proposals are decided in order, so landmarks are the same for any store, any number
+    of threads and of queries asked at once.
 
     Parameters
     ----------
-    repulsion : {"welsch", "sin2"} or callable
-        As for `EfficientDPP`.
-    bandwidth : float
-    """
-
-    def __init__(self, repulsion: Any, bandwidth: float) -> None:
-        self.name = repulsion
-        self.bandwidth = bandwidth
-        self._function = resolve_repulsion(repulsion)
-
-    def __call__(self, distances: np.ndarray) -> np.ndarray:
-        """Logarithms of the factors at some distances."""
-        factors = self._function(distances, self.bandwidth)
-        if not ((factors >= 0) & (factors <= 1)).all():
-            raise ValueError(
-                f"repulsion={self.name!r} returned values outside 0 to 1: weights may only shrink"
-            )
-        with np.errstate(divide="ignore"):
-            return np.log(factors)
-
-
-def draw_landmarks(
-    index: NeighborIndex,
-    k: int,
-    m: int,
-    log_repulsion: LogRepulsion,
-    rng: np.random.Generator,
-    *,
-    covariance: str | None = None,
-    report: Report | None = None,
-    queries_at_once: int | None = None,
-) -> tuple[Landmarks, int]:
-    """Draw `k` landmarks by Algorithm 2, with the covariances of their neighbourhoods if wanted.
-
-    Returns them and the number of proposals. Weights are kept as logarithms: products of hundreds
-    of small factors would underflow.
-    """
-    n = len(index.points)
-    drawn = _Drawn(index, log_repulsion, covariance)
-    proposals: _Proposals = _UniformProposals(n)
-    if queries_at_once is None:
-        queries_at_once = max(1, min(index.together, k // 8, NEIGHBORS_HELD // m))
-    foreseen = min(_FORESEEN, 8 * queries_at_once)
-
-    is_compiled = _is_compiled(index, log_repulsion)
-
-    n_proposals, rejected, size = 0, 0, _FORESEEN if is_compiled else foreseen
-    # Each proposal takes two numbers from the stream; what is left over serves the next.
-    numbers = np.empty((0, 2))
-    while len(drawn.rows) < k:
-        # New weights cost a pass over all points, about as much as n rejections.
-        if rejected == n:
-            proposals, rejected = _WeightedProposals(drawn.log_weights, len(drawn.rows), k), 0
-        if len(numbers) < size:
-            numbers = np.concatenate([numbers, rng.random((size - len(numbers), 2))])
-        rows = proposals.rows(numbers[:, 0])
-        thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
-        # They change after the n-th rejection, whatever the number of proposals drawn at once.
-        if is_compiled:
-            used, accepted = _run_compiled(drawn, m, rows, thresholds, k, n - rejected)
-            few = accepted < used / 8
-        else:
-            race = _Race(drawn, m, rows, thresholds, foreseen)
-            few = len(race.waiting) < foreseen
-            used, accepted = race.run(k, queries_at_once, n - rejected)
-        if few:
-            size = max(size, min(4 * size, _PROPOSALS, n))
-        if report is not None:
-            report("landmarks", len(drawn.rows), k)
-        numbers = numbers[used:]
-        n_proposals += used
-        rejected += used - accepted
-    return drawn.landmarks(), n_proposals
-
-
-class _Drawn:
-    """Landmarks drawn so far, and the weights that they leave.
+    store : Store
+    k : int
+        Number of landmarks.
+    m : int
+        Number of points that each one repels, itself included.
+    log_repulsion : callable
+        Logarithms of the factors by which weights shrink, from squared distances.
+    rng : Generator
+    n_threads : int, default=1
+    queries_at_once : int or None, default=None
 
     Attributes
     ----------
-    log_weights : ndarray of shape (n,)
-    rows : list of int
+    n_landmarks, n_drawn : int
+        Landmarks wanted, and drawn so far.
+    n_proposals : int
+        Proposals decided so far.
     """
 
     def __init__(
         self,
-        index: NeighborIndex,
-        log_repulsion: LogRepulsion,
-        covariance: str | None,
-    ) -> None:
-        self.index = index
-        self.log_repulsion = log_repulsion
-        self.log_weights = np.zeros(len(index.points))
-        self.rows: list[int] = []
-        self._radii: list[float] = []
-        self._covariance = covariance
-        self._unmeasured: list[np.ndarray] = []
-        self._covariances: list[np.ndarray] = []
-
-    def add(self, row: int, neighbors: np.ndarray, distances: np.ndarray) -> None:
-        """Take in a landmark, which repels its neighbours."""
-        self.log_weights[neighbors] += self.log_repulsion(distances)
-        self.log_weights[neighbors[distances == 0]] = -np.inf
-        self.note(row, neighbors, float(distances.max()))
-
-    def note(self, row: int, neighbors: np.ndarray, radius: float) -> None:
-        """Take in a landmark that has repelled its neighbours."""
-        if radius == 0:
-            # The neighbourhood is full of copies of the landmark, and there may be more outside.
-            points = self.index.points
-            self.log_weights[coincident_rows(points, points[row])] = -np.inf
-        self.rows.append(row)
-        self._radii.append(radius)
-        if self._covariance is not None:
-            self._unmeasured.append(neighbors)
-            # Along the way, for several at a time: in high dimension that is much faster.
-            held = len(self._unmeasured) * len(neighbors)
-            if len(self._unmeasured) == MEASURED_TOGETHER or held > NEIGHBORS_HELD:
-                self._measure(self._covariance)
-
-    def _measure(self, mode: str) -> None:
-        landmarks = self.index.points[self.rows[-len(self._unmeasured) :]]
-        found = self.index.covariances(landmarks, np.array(self._unmeasured), mode)
-        self._covariances.append(found)
-        self._unmeasured = []
-
-    def landmarks(self) -> Landmarks:
-        """All of them, with radii, and covariances if these are wanted."""
-        if self._covariance is not None and self._unmeasured:
-            self._measure(self._covariance)
-        rows = np.array(self.rows, dtype=np.int64)
-        covariances = np.concatenate(self._covariances) if self._covariances else None
-        return Landmarks(self.index.points[rows], rows, np.array(self._radii), covariances)
-
-
-class _Race:
-    """Proposals from one set of weights, decided one after the other.
-
-    Neighbourhoods are searched for several at once, and where that is worth it for those that will
-    probably be accepted: with a twelfth of all points around each landmark, half of all searches
-    would be in vain. A wrong guess costs time and changes nothing.
-
-    Attributes
-    ----------
-    waiting : int64 ndarray
-        Numbers of the proposals that have not been decided and may still be accepted.
-    """
-
-    def __init__(
-        self,
-        drawn: _Drawn,
+        store: Store,
+        k: int,
         m: int,
-        rows: np.ndarray,
-        thresholds: np.ndarray,
-        foreseen: int,
+        log_repulsion: LogRepulsion,
+        rng: np.random.Generator,
+        *,
+        n_threads: int = 1,
+        queries_at_once: int | None = None,
     ) -> None:
-        self._drawn = drawn
-        self._m = m
-        self._rows = rows
-        self._thresholds = thresholds
-        self._foreseen = foreseen
-        self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._reach: dict[int, float] = {}
-        self.waiting = self._still_in(np.arange(len(rows)))
+        self.n_landmarks = k
+        self._store, self._m = store, m
+        self._log_repulsion = log_repulsion
+        self._rng = rng
+        self._chosen = _Chosen(store, k, log_repulsion, n_threads)
+        self._racer = store.racer(log_repulsion)
+        self._weights: Weights | None = self._racer
+        self._queries_at_once = queries_at_once or max(1, min(store.together, k // 8))
+        self.n_drawn = self.n_proposals = 0
 
-    def _still_in(self, draws: np.ndarray) -> np.ndarray:
-        return draws[self._thresholds[draws] <= self._drawn.log_weights[self._rows[draws]]]
+    def __iter__(self) -> Iterator[Accepted]:
+        n = self._store.n_points
+        patience = min(n, _PATIENCE)
+        foreseen = min(_FORESEEN, 8 * self._queries_at_once)
+        size = foreseen if self._racer is None else _FORESEEN
+        most = min(_MOST_PROPOSALS, n, block_rows(8 * self._store.n_features))
+        proposals: Proposals = UniformProposals(n)
+        rejected = 0
+        numbers = np.empty((0, 2))
+        while self.n_drawn < self.n_landmarks:
+            if rejected == patience:
+                proposals, rejected = self._weighted_proposals(), 0
+            if len(numbers) < size:
+                # What the last window left over comes first.
+                more = self._rng.random((size - len(numbers), 2))
+                numbers = np.concatenate([numbers, more])
+            rows = proposals.rows(numbers[:, 0])
+            thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
+            # Proposals change after the last rejection, however many are drawn at once.
+            wanted, rejections = self.n_landmarks - self.n_drawn, patience - rejected
+            if self._racer is not None:
+                decided = self._racer.race(rows, thresholds, wanted, rejections, self._m)
+                few = len(decided[1]) < decided[0] / 8
+            else:
+                window = _Window(self._store, self._chosen, self._m, rows, thresholds)
+                few = window.n_waiting < foreseen
+                decided = window.run(wanted, rejections, self._queries_at_once, foreseen)
+                self._chosen.add(decided[2])
+            if few:
+                size = max(size, min(4 * size, most))
+            used, accepted, found = decided
+            numbers = numbers[used:]
+            self.n_proposals += used
+            self.n_drawn += len(accepted)
+            rejected += used - len(accepted)
+            yield Accepted(rows[accepted], found)
 
-    def run(self, k: int, queries_at_once: int, rejections: int) -> tuple[int, int]:
-        """Decide until there are `k` landmarks, or so many rejections, or no proposals left.
-
-        Returns how many proposals were decided, and how many of them accepted.
-        """
-        rows = self._drawn.rows
-        before = len(rows)
-        while len(self.waiting) and self.waiting[0] < rejections + len(rows) - before:
-            end = rejections + len(rows) - before
-            self._look_around(min(queries_at_once, k - len(rows)), end)
-            last = self._decide(k, end)
-            if len(rows) == k:
-                return last + 1, k - before
-            self.waiting = self._still_in(self.waiting[self.waiting >= last])
-        accepted = len(rows) - before
-        return min(len(self._rows), rejections + accepted), accepted
-
-    def _decide(self, k: int, end: int) -> int:
-        """Decide in order, as far as neighbourhoods are known; return the last one looked at.
-
-        `end` is the proposal after which weights change, which each one accepted puts off.
-        """
-        for draw in self.waiting.tolist():
-            row = int(self._rows[draw])
-            if self._thresholds[draw] > self._drawn.log_weights[row]:
-                continue
-            if draw >= end or draw not in self._known:
-                break
-            self._drawn.add(row, *self._known.pop(draw))
-            end += 1
-            if len(self._drawn.rows) == k:
-                break
-        return draw
-
-    def _look_around(self, wanted: int, end: int) -> None:
-        """Search the neighbourhoods of up to `wanted` proposals that come before the `end`."""
-        likely = self._likely(self.waiting[: self._foreseen])
-        likely = likely[likely < end + np.arange(len(likely))]
-        asked = [draw for draw in likely.tolist() if draw not in self._known][:wanted]
-        index = self._drawn.index
-        found = index.neighborhoods(index.points[self._rows[asked]], self._m)
-        self._known.update(zip(asked, _one_by_one(found), strict=True))
-
-    def _likely(self, draws: np.ndarray) -> np.ndarray:
-        """Those of the proposals that will probably be accepted."""
-        index = self._drawn.index
-        points = index.points[self._rows[draws]]
-        new = [place for place, draw in enumerate(draws.tolist()) if draw not in self._reach]
-        guessed = index.reach(points[new], self._m)
-        if guessed is None:
-            return draws
-        self._reach.update(zip(draws[new].tolist(), guessed.tolist(), strict=True))
-        log_weights = self._drawn.log_weights[self._rows[draws]]
-        distances = np.sqrt(squared_distances(points, points))
-        likely = []
-        for place, draw in enumerate(draws.tolist()):
-            if self._thresholds[draw] <= log_weights[place]:
-                likely.append(draw)
-                near = np.flatnonzero(distances[place] <= self._reach[draw])
-                log_weights[near] += self._drawn.log_repulsion(distances[place, near])
-        return np.array(likely, dtype=np.int64)
+    def _weighted_proposals(self) -> Proposals:
+        """Proposals in proportion to the weights that the landmarks so far leave."""
+        if self._weights is None:
+            self._weights = self._store.weights(self._log_repulsion)
+        if self._racer is None:
+            self._weights.repel(self._chosen.since_last_asked())
+        proposals = self._weights.proposals()
+        if proposals is None:
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks} is too large: after {self.n_drawn} landmarks "
+                f"every one of the {self._store.n_points} points coincides with one or is repelled "
+                f"for good; choose n_landmarks <= {self.n_drawn}, or remove duplicated points"
+            )
+        return proposals
 
 
-def _one_by_one(found: Iterable[Neighborhoods]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows and distances of each query in turn."""
-    for rows, distances in found:
-        yield from zip(rows, distances, strict=True)
-
-
-def _is_compiled(index: NeighborIndex, log_repulsion: LogRepulsion) -> bool:
-    """Whether proposals can be decided in one compiled loop."""
-    return (
-        isinstance(index, TreeIndex)
-        and len(index.points) <= _COMPILED_UP_TO
-        and isinstance(log_repulsion, Repulsion)
-        and isinstance(log_repulsion.name, str)
-    )
-
-
-def _run_compiled(
-    drawn: _Drawn, m: int, rows: np.ndarray, thresholds: np.ndarray, k: int, rejections: int
-) -> tuple[int, int]:
-    """Do what `_Race` does, one search after the other and none in vain."""
-    from trigpoint._numerics.compiled.race import race
-
-    index, repulsion = drawn.index, drawn.log_repulsion
-    assert isinstance(index, TreeIndex)
-    assert isinstance(repulsion, Repulsion)
-    most = min(k - len(drawn.rows), max(1, NEIGHBORS_HELD // m))
-    accepted, squared_radii = np.empty(most, dtype=np.int64), np.empty(most)
-    neighbors = np.empty((most, m), dtype=np.int64)
-    used, count = race(
-        index.tree,
-        rows,
-        thresholds,
-        index.points,
-        drawn.log_weights,
-        repulsion.bandwidth,
-        repulsion.name == "sin2",
-        rejections,
-        accepted,
-        squared_radii,
-        neighbors,
-    )
-    index.rows_computed += count
-    for row, around, radius in zip(
-        rows[accepted[:count]].tolist(), neighbors, np.sqrt(squared_radii[:count]), strict=False
-    ):
-        drawn.note(row, around, float(radius))
-    return used, count
-
-
-class _UniformProposals:
+class UniformProposals:
     """Every point equally likely: weights as they were before the first landmark."""
 
     def __init__(self, n: int) -> None:
         self._n = n
 
-    def rows(self, where: np.ndarray) -> np.ndarray:
-        return (where * self._n).astype(np.int64)
+    def rows(self, numbers: np.ndarray) -> np.ndarray:
+        """Rows that uniform random numbers stand for."""
+        return (numbers * self._n).astype(np.int64)
 
     def log_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Logarithms of the weights with which rows are proposed."""
         return np.zeros(len(rows))
 
 
-class _WeightedProposals:
-    """Points in proportion to a snapshot of the weights."""
+class _Chosen:
+    """Landmarks drawn so far, and the weights that they leave to proposals."""
 
-    def __init__(self, log_weights: np.ndarray, n_chosen: int, k: int) -> None:
-        top = log_weights.max()
-        if top == -np.inf:
-            raise ValueError(
-                f"n_landmarks={k} is too large: after {n_chosen} landmarks every one of the "
-                f"{len(log_weights)} points coincides with one or is repelled for good; choose "
-                f"n_landmarks <= {n_chosen}, or remove duplicated points"
+    def __init__(self, store: Store, k: int, log_repulsion: LogRepulsion, n_threads: int) -> None:
+        self._points = np.empty((k, store.n_features), dtype=store.dtype)
+        self._squared_radii = np.empty(k)
+        self._last_rows = np.empty(k, dtype=np.int64)
+        self._size = self._count = self._asked = 0
+        self.log_repulsion = log_repulsion
+        self._n_threads = n_threads
+
+    def add(self, found: Neighborhoods) -> None:
+        """Take in landmarks and how far they repel."""
+        part = slice(self._count, self._count + len(found))
+        self._points[part] = found.points
+        self._squared_radii[part] = found.squared_radii
+        self._last_rows[part] = found.last_rows
+        self._size, self._count = found.size, part.stop
+
+    def since_last_asked(self) -> Neighborhoods:
+        """Those taken in since this was last called."""
+        part = slice(self._asked, self._count)
+        self._asked = self._count
+        return Neighborhoods(
+            self._points[part], self._size, self._squared_radii[part], self._last_rows[part]
+        )
+
+    def log_weights(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Logarithms of the weights of proposals: sums in the order of the landmarks."""
+        from trigpoint._numerics.compiled.repulsion import repelling, sums_in_order
+
+        landmarks = self._points[: self._count]
+        squared_radii, last_rows = (
+            self._squared_radii[: self._count],
+            self._last_rows[: self._count],
+        )
+
+        def compare(part: slice) -> np.ndarray:
+            bounds = _lower_bounds(points[part], landmarks)
+            squares, starts = repelling(
+                points[part], rows[part], landmarks, squared_radii, last_rows, bounds
             )
-        self._snapshot = log_weights.copy()
-        weights = np.exp(log_weights - top)
-        self._last = int(np.flatnonzero(weights)[-1])
-        self._cumulative = np.cumsum(weights)
+            logs = self.log_repulsion(squares)
+            logs[squares == 0] = -np.inf
+            return sums_in_order(logs, starts)
 
-    def rows(self, where: np.ndarray) -> np.ndarray:
-        rows = np.searchsorted(self._cumulative, where * self._cumulative[-1], side="right")
-        # Rounding may lift the last number of the stream onto the total itself.
-        return np.minimum(rows, self._last)
-
-    def log_weights(self, rows: np.ndarray) -> np.ndarray:
-        return self._snapshot[rows]
+        if not self._count:
+            return np.zeros(len(points))
+        blocks = row_blocks(len(points), max(1, _PAIRS // self._count))
+        return np.concatenate(list(thread_map(compare, blocks, self._n_threads)))
 
 
-_Proposals = _UniformProposals | _WeightedProposals
+def _lower_bounds(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    """Lower bounds of squared distances, where a product is faster than differences; else none."""
+    d = points.shape[1]
+    if d <= TREE_MAX_DIMENSION:
+        return np.empty((0, 0))
+    origin = landmarks[0].astype(np.float64)
+    left, right = points - origin, landmarks - origin
+    norms = np.add.outer(np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right))
+    return norms - 2 * (left @ right.T) - 2 * (d + 8) * np.finfo(np.float64).eps * norms
+
+
+class _Window:
+    """Proposals from one set of weights, decided one after the other.
+
+    Neighborhoods are searched for several at once, and where a store can guess their radii, for
+    those that will probably be accepted: with a twelfth of all points around each landmark, half of
+    all searches would be in vain. A wrong guess costs time and changes nothing.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        chosen: _Chosen,
+        m: int,
+        rows: np.ndarray,
+        thresholds: np.ndarray,
+    ) -> None:
+        self._store, self._m = store, m
+        self._log_repulsion = chosen.log_repulsion
+        self._size = len(rows)
+        # Those that may still be accepted, in order: their places in the window, and the rest.
+        self._places = np.arange(len(rows))
+        self._rows, self._thresholds = rows, thresholds
+        self._points = store.take(rows)
+        self._log_weights = chosen.log_weights(self._points, rows)
+        self._keep_waiting()
+        self._guesses: dict[int, float] = {}
+        self._known: dict[int, tuple[Neighborhoods, int]] = {}
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of proposals that may still be accepted."""
+        return len(self._places)
+
+    def _keep_waiting(self) -> None:
+        waiting = self._thresholds <= self._log_weights
+        self._places, self._rows = self._places[waiting], self._rows[waiting]
+        self._thresholds, self._points = self._thresholds[waiting], self._points[waiting]
+        self._log_weights = self._log_weights[waiting]
+
+    def run(
+        self, wanted: int, rejections: int, queries_at_once: int, foreseen: int
+    ) -> tuple[int, np.ndarray, Neighborhoods]:
+        """Decide until enough are accepted, too many rejected, or none is left.
+
+        Returns the number of proposals decided, the places of those accepted, and their
+        neighborhoods.
+        """
+        accepted: list[int] = []
+        found = [Neighborhoods.none(self._points, self._m)]
+        while self.n_waiting and self._places[0] < rejections + len(accepted):
+            # Each acceptance puts off the end by one.
+            end = rejections + len(accepted)
+            self._look_around(min(queries_at_once, wanted - len(accepted)), end, foreseen)
+            places = self._decide(wanted - len(accepted), end)
+            found += [all_found.take([q]) for all_found, q in map(self._known.pop, places)]
+            accepted += places
+            if len(accepted) == wanted:
+                break
+            self._keep_waiting()
+        used = min(self._size, rejections + len(accepted))
+        if len(accepted) == wanted:
+            used = accepted[-1] + 1
+        return used, np.array(accepted, dtype=np.int64), Neighborhoods.joined(found)
+
+    def _decide(self, wanted: int, end: int) -> list[int]:
+        """Accept in order, as far as neighborhoods are known; return the places accepted."""
+        accepted: list[int] = []
+        for i, place in enumerate(self._places.tolist()):
+            if self._thresholds[i] > self._log_weights[i]:
+                continue
+            if len(accepted) == wanted or place >= end + len(accepted) or place not in self._known:
+                break
+            self._repel(i, *self._known[place])
+            accepted.append(place)
+        return accepted
+
+    def _repel(self, i: int, found: Neighborhoods, q: int) -> None:
+        """Let an accepted proposal repel those that wait."""
+        from trigpoint._numerics.compiled.distance import squares_to
+
+        squares = squares_to(self._points, np.arange(len(self._points)), self._points[i])
+        radius, last = found.squared_radii[q], found.last_rows[q]
+        inside = (squares < radius) | ((squares == radius) & (self._rows <= last))
+        self._log_weights[inside] += self._log_repulsion(squares[inside])
+        self._log_weights[squares == 0] = -np.inf
+
+    def _look_around(self, wanted: int, end: int, foreseen: int) -> None:
+        """Search the neighborhoods of up to `wanted` proposals that come before the `end`."""
+        likely = self._likely(foreseen)
+        likely = likely[self._places[likely] < end + np.arange(len(likely))]
+        asked = [i for i in likely.tolist() if self._places[i] not in self._known][:wanted]
+        if not asked:
+            return
+        found = self._store.search(self._points[asked], self._m)
+        self._known.update((int(self._places[i]), (found, q)) for q, i in enumerate(asked))
+
+    def _likely(self, foreseen: int) -> np.ndarray:
+        """Those of the first proposals that will probably be accepted."""
+        first = np.arange(min(foreseen, self.n_waiting))
+        places, points = self._places[first].tolist(), self._points[first]
+        new = [i for i, place in enumerate(places) if place not in self._guesses]
+        guessed = self._store.guess(points[new], self._m)
+        if guessed is None:
+            return first
+        self._guesses.update(zip([places[i] for i in new], guessed.tolist(), strict=True))
+        log_weights = self._log_weights[first]
+        squares = squared_distances(points, points)
+        likely = []
+        for i, place in enumerate(places):
+            if self._thresholds[i] <= log_weights[i]:
+                likely.append(i)
+                near = np.flatnonzero(squares[i] <= self._guesses[place] ** 2)
+                log_weights[near] += self._log_repulsion(np.maximum(squares[i, near], 0))
+        return np.array(likely, dtype=np.int64)

@@ -6,16 +6,18 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
-from trigpoint._common.progress import ProgressMixin, reporter
+from trigpoint._common.progress import ProgressMixin, Report, reporter
 from trigpoint._common.records import Landmarks
-from trigpoint._geometry import neighborhood_covariances
+from trigpoint._geometry import LocalCovariances, neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
-from trigpoint._landmarks.drawing import Repulsion, draw_landmarks
+from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.exchanges import Refined
 from trigpoint._landmarks.refine import resolve_refinement
-from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
 from trigpoint._numerics.threads import thread_count
+from trigpoint._points.memory import MemoryStore
+from trigpoint._points.repulsion import Repulsion
+from trigpoint._points.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -168,19 +170,21 @@ class EfficientDPP(ProgressMixin, Sampler):
         m = resolve_n_neighbors(self.n_neighbors, len(X), k)
         report = reporter(self.verbose, self.callback)
 
-        index = neighbor_index(X, m, k, thread_count(self.n_jobs))
-        logger.info("neighbours of %d points by %s", len(X), index.name)
-        self.bandwidth_ = self._repulsion_bandwidth(index, k, m, np.random.default_rng(pilot_seed))
-        chosen, self.n_proposals_ = draw_landmarks(
-            index,
+        n_threads = thread_count(self.n_jobs)
+        store = MemoryStore(X, m, k, n_threads)
+        logger.info("neighbors of %d points by %s", len(X), store.name)
+        self.bandwidth_ = self._repulsion_bandwidth(store, k, m, np.random.default_rng(pilot_seed))
+        draw = LandmarkDraw(
+            store,
             k,
             m,
             Repulsion(self.repulsion, self.bandwidth_),
             np.random.default_rng(draw_seed),
-            # Those of landmarks that may still move would be measured in vain.
-            covariance=self.covariance if refinement is None else None,
-            report=report,
+            n_threads=n_threads,
         )
+        # The covariances of landmarks that may still move would be measured in vain.
+        chosen = _drawn(draw, store, self.covariance if refinement is None else None, report)
+        self.n_proposals_ = draw.n_proposals
         self.refinement_ = None
         if refinement is not None:
             assert chosen.indices is not None
@@ -189,14 +193,14 @@ class EfficientDPP(ProgressMixin, Sampler):
                 chosen.indices,
                 kernel_bandwidth or self.kernel_bandwidth,
                 np.random.default_rng(refine_seed),
-                thread_count(self.n_jobs),
+                n_threads,
                 report,
             )
             kernel_bandwidth = self.refinement_.bandwidth
-            chosen = _measured(index, self.refinement_, m, self.covariance)
+            chosen = _measured(store, self.refinement_, m, self.covariance)
         self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
-        self.search_ = index.name
-        self.n_distance_rows_ = index.rows_computed
+        self.search_ = store.name
+        self.n_distance_rows_ = store.n_searches
         self.radii_ = chosen.radii
         self.covariances_ = chosen.covariances
         return chosen
@@ -211,23 +215,39 @@ class EfficientDPP(ProgressMixin, Sampler):
             )
         return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
 
-    def _repulsion_bandwidth(
-        self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator
-    ) -> float:
+    def _repulsion_bandwidth(self, store: Store, k: int, m: int, rng: np.random.Generator) -> float:
         if self.bandwidth is not None:
             return check_positive("bandwidth", self.bandwidth)
         low, high = _PILOT_QUERIES
         n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
-        return neighborhood_radius(index, m, n_queries, rng)
+        return neighborhood_radius(store, m, n_queries, rng)
 
 
-def _measured(index: NeighborIndex, refined: Refined, m: int, covariance: str | None) -> Landmarks:
-    """Refined landmarks, with the radii and covariances of their neighbourhoods."""
+def _drawn(draw: LandmarkDraw, store: Store, covariance: str | None, report: Report) -> Landmarks:
+    """The landmarks of a draw, with their radii, and covariances if these are wanted."""
+    geometry = None if covariance is None else LocalCovariances(store, covariance)
+    rows, points, radii = [], [], []
+    for accepted in draw:
+        rows.append(accepted.rows)
+        points.append(accepted.neighborhoods.points)
+        radii.append(accepted.neighborhoods.radii)
+        if geometry is not None:
+            geometry.add(accepted.neighborhoods)
+        report("landmarks", draw.n_drawn, draw.n_landmarks)
+    return Landmarks(
+        np.concatenate(points),
+        np.concatenate(rows),
+        np.concatenate(radii),
+        None if geometry is None else geometry.result(),
+    )
+
+
+def _measured(store: Store, refined: Refined, m: int, covariance: str | None) -> Landmarks:
+    """Refined landmarks, with the radii and covariances of their neighborhoods."""
     points, rows = refined.points, refined.indices
     if covariance is not None:
-        return Landmarks(points, rows, *neighborhood_covariances(index, points, m, covariance))
-    found = index.neighborhoods(points, m)
-    return Landmarks(points, rows, np.concatenate([some.distances.max(axis=1) for some in found]))
+        return Landmarks(points, rows, *neighborhood_covariances(store, points, m, covariance))
+    return Landmarks(points, rows, store.search(points, m).radii)
 
 
 def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
@@ -243,22 +263,19 @@ def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> in
     )
 
 
-def neighborhood_radius(
-    index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
-) -> float:
-    """Median distance from a point to its `m`-th neighbour, over a few points drawn at random.
+def neighborhood_radius(store: Store, m: int, n_queries: int, rng: np.random.Generator) -> float:
+    """Median distance from a point to its `m`-th neighbor, over a few points drawn at random.
 
-    Where all of them are copies of the point, more neighbours are looked at.
+    Where all of them are copies of the point, more neighbors are looked at.
     """
-    n = len(index.points)
+    n = store.n_points
     rows = rng.choice(n, min(n, n_queries), replace=False)
-    found = index.neighborhoods(index.points[rows], m)
-    radii = np.concatenate([some.distances.max(axis=1) for some in found])
+    radii = store.search(store.take(rows), m).radii
     if not radii.any():
         if m == n:
             raise ValueError(
                 f"n_landmarks is too large: all {n} points coincide, so that only one landmark can "
                 "be drawn, and no bandwidth be set"
             )
-        return neighborhood_radius(index, min(2 * m, n), n_queries, rng)
+        return neighborhood_radius(store, min(2 * m, n), n_queries, rng)
     return float(np.median(radii[radii > 0]))

@@ -1,1 +1,1 @@
-"""Points as the library sees them: what users pass, validated."""
+"""Where points live: what users pass, validated, and stores that hold it."""

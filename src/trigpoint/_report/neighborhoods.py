@@ -18,7 +18,7 @@ from trigpoint._estimators.base import GraphEmbedding, Run
 from trigpoint._geometry import covariance_mode, neighborhood_covariances
 from trigpoint._graph import METRICS
 from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._points.memory import MemoryStore
 from trigpoint._report.suspects import JudgedEdges, judge_edges
 
 # More landmarks would take minutes: shortest paths for Isomap, eigenvectors for the others.
@@ -65,10 +65,10 @@ def with_covariances(
     if points is None or len(points) < 10:
         return landmarks, ""
     m = resolve_n_neighbors(None, len(points), len(landmarks.points))
-    index = neighbor_index(points, m, len(landmarks.points), n_threads)
+    store = MemoryStore(points, m, len(landmarks.points), n_threads)
     mode = covariance_mode("auto", points.shape[1])
     centres = landmarks.points.astype(points.dtype)
-    radii, covariances = neighborhood_covariances(index, centres, m, mode)
+    radii, covariances = neighborhood_covariances(store, centres, m, mode)
     found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
     return found, f"estimated from {len(points):,} points of the sample"
 

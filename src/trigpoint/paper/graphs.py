@@ -16,8 +16,8 @@ from trigpoint._common.records import Landmarks
 from trigpoint._estimators import LaplacianEigenmaps
 from trigpoint._geometry import RIDGE, neighborhood_covariances
 from trigpoint._graph import KNNGraph
-from trigpoint._numerics.neighbors import neighbor_index
 from trigpoint._numerics.threads import thread_count
+from trigpoint._points.memory import MemoryStore
 from trigpoint.datasets import load_mnist
 from trigpoint.paper.classification import (
     BANDWIDTH_PAPER,
@@ -149,8 +149,8 @@ def _with_covariances(
 ) -> Landmarks:
     X = _task(data, folder, n_train, n_validation).train
     chosen = _landmarks(data, folder, n_train, n_validation, k, seed)
-    index = neighbor_index(X, m, k, thread_count(-1))
-    radii, covariances = neighborhood_covariances(index, chosen.points, m, "diag")
+    store = MemoryStore(X, m, k, thread_count(-1))
+    radii, covariances = neighborhood_covariances(store, chosen.points, m, "diag")
     return Landmarks(chosen.points, chosen.indices, radii, covariances)
 
 

@@ -1,22 +1,8 @@
-"""Distances and covariances of a landmark's neighbours, from differences."""
+"""Covariances of a landmark's neighbors, from differences."""
 
 import numpy as np
 
 from trigpoint._numerics.compiled.jit import compiled
-
-
-@compiled
-def squares_to(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Squared distances from a query to some points, by differences: nothing cancels."""
-    squares = np.empty(len(places))
-    for i in range(len(places)):
-        place = places[i]
-        square = 0.0
-        for c in range(points.shape[1]):
-            difference = np.float64(points[place, c]) - np.float64(query[c])
-            square += difference * difference
-        squares[i] = square
-    return squares
 
 
 @compiled

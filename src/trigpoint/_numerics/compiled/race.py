@@ -1,9 +1,10 @@
-"""Proposals of Algorithm 2 decided one after the other, with the neighbours from a tree."""
+"""Proposals of Algorithm 2 decided one after the other, with the neighbors from a tree."""
 
 import numpy as np
 
 from trigpoint._numerics.compiled.jit import compiled
-from trigpoint._numerics.compiled.tree import Tree, nearest, scratch
+from trigpoint._numerics.compiled.repulsion import log_factor
+from trigpoint._numerics.compiled.tree import Tree, nearest, reach, scratch
 
 
 @compiled
@@ -12,14 +13,15 @@ def race(
     proposed: np.ndarray,
     thresholds: np.ndarray,
     points: np.ndarray,
+    m: int,
     log_weights: np.ndarray,
     bandwidth: float,
     is_sine: bool,
     rejections: int,
     accepted: np.ndarray,
     squared_radii: np.ndarray,
-    neighbors: np.ndarray,
-) -> tuple[int, int]:
+    last_rows: np.ndarray,
+) -> tuple[int, int, int]:
     """Accept proposals whose log-weight is above their threshold, and let them repel the others.
 
     Parameters
@@ -30,6 +32,8 @@ def race(
     thresholds : ndarray of shape (p,)
     points : ndarray of shape (n, d)
         All points, in the order of their rows.
+    m : int
+        Number of neighbors that a landmark repels.
     log_weights : ndarray of shape (n,)
         Brought up to date.
     bandwidth : float
@@ -40,44 +44,31 @@ def race(
     accepted : int64 ndarray of shape (a,)
         Filled with the proposals that are accepted, of which there are `a` at most.
     squared_radii : ndarray of shape (a,)
-        Filled with their squared distance to the farthest neighbour. With one of 0 the race
-        stops: more points than the neighbours may coincide with that landmark.
-    neighbors : int64 ndarray of shape (a, m)
-        Filled with the rows of their neighbours.
+        Filled with their squared distance to the farthest neighbor. With one of 0 the race
+        stops: more points than the neighbors may coincide with that landmark.
+    last_rows : int64 ndarray of shape (a,)
+        Filled with the last row among the neighbors at that distance.
 
     Returns
     -------
-    used, n_accepted : int
-        How many proposals were decided, and accepted.
+    used, n_accepted, n_searches : int
+        How many proposals were decided, and accepted, and how often neighbors were looked for.
     """
-    m = neighbors.shape[1]
     squares, places, heap_squares, heap_nodes = scratch(tree, m)
-    count = 0
+    count = searches = 0
     for i in range(len(proposed)):
         if i - count == rejections:
-            return i, count
+            return i, count, searches
         if thresholds[i] > log_weights[proposed[i]]:
             continue
         query = points[proposed[i]].astype(np.float64)
+        searches += 1
         nearest(tree, query, m, squares, places, heap_squares, heap_nodes)
-        farthest = 0.0
         for t in range(m):
-            row = tree.rows[places[t]]
-            farthest = max(farthest, squares[t])
-            log_weights[row] += _log_repulsion(squares[t], bandwidth, is_sine)
-            neighbors[count, t] = row
+            log_weights[tree.rows[places[t]]] += log_factor(squares[t], bandwidth, is_sine)
         accepted[count] = i
-        squared_radii[count] = farthest
+        squared_radii[count], last_rows[count] = reach(tree, squares, places, m)
         count += 1
-        if count == len(accepted) or farthest == 0:
-            return i + 1, count
-    return len(proposed), count
-
-
-@compiled
-def _log_repulsion(square: float, bandwidth: float, is_sine: bool) -> float:
-    """Logarithm of `kernels.sin2` or `kernels.welsch` at a squared distance."""
-    half = square / bandwidth / bandwidth / 2
-    if is_sine:
-        return 2 * np.log(np.sin(min(np.sqrt(half), np.pi / 2)))
-    return np.log(-np.expm1(-half))
+        if count == len(accepted) or squared_radii[count - 1] == 0:
+            return i + 1, count, searches
+    return len(proposed), count, searches

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from trigpoint._numerics.compiled.distance import squared_distance, squares_to
 from trigpoint._numerics.compiled.jit import compiled
-from trigpoint._numerics.compiled.moments import squares_to
 from trigpoint._numerics.compiled.selection import largest, select
 
 
@@ -69,16 +69,16 @@ def settle(
     norms: np.ndarray,
     query_norm: float,
     rounding: float,
-    trusted: float,
     cut: float,
     squares: np.ndarray,
     places: np.ndarray,
     m: int,
-) -> bool:
-    """Put the `m` nearest of one query's candidates in front; False if some may be missing.
+) -> tuple[float, int]:
+    """Put the `m` nearest of one query's candidates in front, and say how far they reach.
 
-    Distances are computed anew where rounding leaves in doubt who is nearest, and where it may be
-    more than a share of ``1 / trusted`` of the square.
+    Distances are computed anew where rounding leaves in doubt who is nearest or farthest. Returns
+    the largest squared distance and the last row at that distance; -1 and -1 if neighbors may be
+    missing.
     """
     count = len(places)
     uppers = np.empty(count)
@@ -87,7 +87,7 @@ def settle(
         uppers[i] = squares[i] + rounding * (query_norm + norms[places[i]])
         within += uppers[i] <= cut
     if within < m:
-        return False
+        return -1.0, -1
     order = np.arange(count)
     # The m-th smallest upper bound: whoever lies above it for sure is not among the m.
     select(uppers, order, places, count, m)
@@ -104,10 +104,43 @@ def settle(
         exact, order = squares_to(points, doubtful, query), np.arange(kept - sure)
         select(exact, order, doubtful, kept - sure, m - sure)
         squares[sure:kept], places[sure:kept] = exact, doubtful[order]
+    return _reach(points, query, norms, query_norm, rounding, squares, places, sure, m)
+
+
+@compiled
+def _reach(
+    points: np.ndarray,
+    query: np.ndarray,
+    norms: np.ndarray,
+    query_norm: float,
+    rounding: float,
+    squares: np.ndarray,
+    places: np.ndarray,
+    sure: int,
+    m: int,
+) -> tuple[float, int]:
+    """Exact squared distance of the farthest of `m` neighbors, and the last row that far.
+
+    The first `sure` distances are rounded, the others exact.
+    """
+    farthest, last = -1.0, -1
+    for i in range(sure, m):
+        if squares[i] > farthest:
+            farthest, last = squares[i], places[i]
+        elif squares[i] == farthest:
+            last = max(last, places[i])
+    least = farthest
     for i in range(sure):
-        if squares[i] < trusted * rounding * (query_norm + norms[places[i]]):
-            squares[i] = squares_to(points, places[i : i + 1], query)[0]
-    return True
+        least = max(least, squares[i] - rounding * (query_norm + norms[places[i]]))
+    for i in range(sure):
+        if squares[i] + rounding * (query_norm + norms[places[i]]) < least:
+            continue
+        exact = squared_distance(points, places[i], query)
+        if exact > farthest:
+            farthest, last = exact, places[i]
+        elif exact == farthest:
+            last = max(last, places[i])
+    return farthest, last
 
 
 @compiled

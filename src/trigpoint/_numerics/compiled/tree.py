@@ -97,9 +97,7 @@ def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
     nodes.upper[0] = np.max([upper for _, upper in boxes], axis=0)
 
 
-def _split_top(
-    points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_threads: int
-) -> int:
+def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_threads: int) -> int:
     """Split nodes of more than `part` points, a level at a time; return the number of nodes."""
     used, level = 1, [0]
     for _ in range(_TOP_LEVELS):
@@ -176,10 +174,10 @@ def _splittable(nodes: Nodes, node: int, bucket: int) -> bool:
     """Whether a node holds more points than a bucket, and not all of them in one place."""
     if nodes.stops[node] - nodes.starts[node] <= bucket:
         return False
+    longest = 0.0
     for c in range(nodes.lower.shape[1]):
-        if nodes.upper[node, c] > nodes.lower[node, c]:
-            return True
-    return False
+        longest = max(longest, nodes.upper[node, c] - nodes.lower[node, c])
+    return bool(longest > 0)
 
 
 @compiled
@@ -234,6 +232,28 @@ def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: 
         nearest(tree, queries[q], m, found_squares, found, heap_squares, heap_nodes)
         squares[q] = found_squares[:m]
         places[q] = found[:m]
+
+
+@compiled
+def reaches(
+    tree: Tree, queries: np.ndarray, m: int, squared_radii: np.ndarray, last_rows: np.ndarray
+) -> None:
+    """Fill (q,) arrays with how far the `m` nearest points of each query reach: see `reach`."""
+    squares, found, heap_squares, heap_nodes = scratch(tree, m)
+    for q in range(len(queries)):
+        nearest(tree, queries[q], m, squares, found, heap_squares, heap_nodes)
+        squared_radii[q], last_rows[q] = reach(tree, squares, found, m)
+
+
+@compiled
+def reach(tree: Tree, squares: np.ndarray, places: np.ndarray, m: int) -> tuple[float, int]:
+    """Largest of the first `m` squared distances, and the last row at that distance."""
+    farthest = largest(squares, m)
+    last = -1
+    for i in range(m):
+        if squares[i] == farthest:
+            last = max(last, tree.rows[places[i]])
+    return farthest, last
 
 
 @compiled

@@ -1,0 +1,262 @@
+"""Exact nearest neighbors by matrix products over all points, for high dimension."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex
+from trigpoint._numerics.threads import one_blas_thread, thread_map
+
+# Points that are multiplied at once, and their products.
+SCAN_BYTES = 8 * 2**20
+
+# Rows of a product are filled up to a multiple of this.
+_PADDING = 32
+
+# Fetching one point costs as much as multiplying this many; queries multiplied at once.
+_FETCHING = 32
+_MARKED_TOGETHER = 512
+
+# Points that tell how far a query's neighbors reach.
+_SAMPLE = 2048
+
+# Squared distances and rows.
+_Candidates = tuple[np.ndarray, np.ndarray]
+
+
+class ProductIndex(NeighborIndex):
+    """Matrix products over all points, for high dimension.
+
+    A product finds the candidates, with an error bound that lets no neighbor slip; distances are
+    computed again from differences where rounding leaves in doubt who is a neighbor. Points are
+    taken block by block, each with several queries, so that they may lie in a file: only the
+    neighbors, and few more, are kept in memory. Blocks do not depend on the number of threads.
+    """
+
+    name = "products"
+
+    def __init__(self, points: np.ndarray, n_threads: int = 1, *, together: int = 64) -> None:
+        super().__init__(points, n_threads)
+        self.together = together
+        n, d = points.shape
+        self._center = _center_if_far(points)
+        self._block = block_rows((d + together) * points.itemsize, SCAN_BYTES)
+        self._norms = np.empty(n)
+        for part in self._blocks():
+            self._norms[part] = _square_norms(self._shifted(points[part]))
+        # Worst case of a rounded dot product of d terms and of two norms, and the sums around it.
+        self._rounding = 2 * (d + 8) * float(np.finfo(points.dtype).eps)
+        sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64)
+        self._sample = self._shifted(self.points[sample])
+        self._sample_norms = self._norms[sample]
+
+    def _shifted(self, points: np.ndarray) -> np.ndarray:
+        return points if self._center is None else points - self._center
+
+    def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        parts = []
+        for part in row_blocks(len(queries), self.together):
+            # Blocks of points are what runs side by side: products keep to their thread.
+            with one_blas_thread():
+                parts.append(self._nearest(queries[part], m))
+        return Neighborhoods.joined(parts)
+
+    def _nearest(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        """Neighborhoods of at most `together` queries."""
+        padded, norms = self._padded(queries)
+        members: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * len(queries)
+        squared_radii = np.empty(len(queries))
+        last_rows = np.empty(len(queries), dtype=np.int64)
+        # A guess how far the neighbors reach; too low a one shows, and is raised.
+        share = m / len(self.points)
+        waiting = np.arange(len(queries))
+        while len(waiting):
+            share = min(1.0, share + 4 * np.sqrt(share / len(self._sample)))
+            cuts = np.full(len(queries), -np.inf)
+            cuts[waiting] = self._quantile(padded, norms, share)[waiting]
+            candidates = self._candidates(padded, norms, cuts)
+            settle = partial(self._settle, queries, norms, cuts, candidates, m)
+            reached = list(thread_map(settle, waiting.tolist(), self._n_threads))
+            squared_radii[waiting], last_rows[waiting] = zip(*reached, strict=True)
+            for q in waiting[last_rows[waiting] >= 0]:
+                members[q] = candidates[q][1][:m].copy()
+            waiting = waiting[last_rows[waiting] < 0]
+            share *= 2
+        return Neighborhoods(queries, m, squared_radii, last_rows, members)
+
+    def _settle(
+        self,
+        queries: np.ndarray,
+        norms: np.ndarray,
+        cuts: np.ndarray,
+        candidates: list[_Candidates],
+        m: int,
+        q: int,
+    ) -> tuple[float, int]:
+        """Put the nearest of a query's candidates in front; (-1, -1) if some may be missing."""
+        from trigpoint._numerics.compiled.scan import settle
+
+        reached: tuple[float, int] = settle(
+            self.points,
+            queries[q],
+            self._norms,
+            norms[q],
+            self._rounding,
+            cuts[q],
+            *candidates[q],
+            m,
+        )
+        return reached
+
+    def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Queries around the center, filled up with zeros, and their squared norms.
+
+        Filled up to whole tiles of a product, whose last bits then seldom depend on who is asked
+        together.
+        """
+        filled = -(-len(queries) // _PADDING) * _PADDING
+        padded = np.zeros((filled, queries.shape[1]), dtype=self.points.dtype)
+        padded[: len(queries)] = self._shifted(queries)
+        return padded, _square_norms(padded[: len(queries)])
+
+    def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and squared distances of each query's neighbors, in no particular order."""
+        if found.members is None:
+            for part in row_blocks(len(found), self.together):
+                yield from self._within(found.take(range(part.start, part.stop)))
+            return
+        pairs = zip(found.members, found.points, strict=True)
+        yield from thread_map(lambda pair: self._measured(*pair), pairs, self._n_threads)
+
+    def _measured(self, rows: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows, and their exact squared distances to a query."""
+        from trigpoint._numerics.compiled.distance import squares_to
+
+        return rows, squares_to(self.points, rows, query)
+
+    def _within(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows and squared distances of points within the reach of a few queries."""
+        padded, norms = self._padded(found.points)
+        with one_blas_thread():
+            candidates = self._candidates(padded, norms, found.squared_radii)
+        for q, (_, near) in enumerate(candidates):
+            rows, squares = self._measured(near, found.points[q])
+            radius, last = found.squared_radii[q], found.last_rows[q]
+            inside = (squares < radius) | ((squares == radius) & (rows <= last))
+            yield rows[inside], squares[inside]
+
+    def _nearest_rows(self, queries: np.ndarray, m: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for part in row_blocks(len(queries), self.together):
+            rows, squares = zip(*self.members(self._search(queries[part], m)), strict=True)
+            yield np.array(rows), np.array(squares)
+
+    def guess(self, queries: np.ndarray, m: int) -> np.ndarray:
+        """Guess the distance (q,) to the `m`-th neighbor from a sample of the points."""
+        padded, norms = self._padded(queries)
+        squares = self._quantile(padded, norms, m / len(self.points))
+        return np.sqrt(np.maximum(squares, 0))
+
+    def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
+        """Squared distance within which a share of the points lies for sure, as a sample has it."""
+        if share >= 1:
+            return np.full(len(norms), np.inf)
+        products = (padded @ self._sample.T)[: len(norms)]
+        squares = (1 + self._rounding) * (norms[:, None] + self._sample_norms) - 2 * products
+        rank = int(share * squares.shape[1])
+        return np.partition(squares, rank, axis=1)[:, rank]
+
+    def _candidates(
+        self, padded: np.ndarray, norms: np.ndarray, cuts: np.ndarray
+    ) -> list[_Candidates]:
+        """Squared distances and rows of points that may lie within the cut of each query."""
+        from trigpoint._numerics.compiled.scan import sift
+
+        def find(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            products = padded @ self._shifted(self.points[part]).T
+            squares, places, starts = sift(products, self._norms[part], norms, self._rounding, cuts)
+            return squares, places + part.start, starts
+
+        found = list(thread_map(find, self._blocks(), self._n_threads))
+
+        def joined(values: int, q: int) -> np.ndarray:
+            return np.concatenate([some[values][some[2][q] : some[2][q + 1]] for some in found])
+
+        return [(joined(0, q), joined(1, q)) for q in range(len(norms))]
+
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances of the neighbors; variances come from products with marked neighbors.
+
+        These read each point once for many queries, where memory is too slow to fetch every
+        query's neighbors.
+        """
+        assert found.members is not None
+        # A product reads all points at many times the speed of fetching some of them.
+        if mode == "full" or _FETCHING * found.size < len(self.points):
+            return self._fetched_covariances(found, mode)
+        if len(found) > _MARKED_TOGETHER:
+            parts = (
+                self.covariances(found.take(range(part.start, part.stop)), mode)
+                for part in row_blocks(len(found), _MARKED_TOGETHER)
+            )
+            return np.concatenate(list(parts))
+        sums, sums_of_squares = np.zeros((2, *found.points.shape))
+        neighbors = np.array(found.members)
+        width = (found.points.shape[1] + len(found)) * self.points.itemsize
+        blocks = row_blocks(len(self.points), block_rows(width, SCAN_BYTES))
+        with one_blas_thread():
+            for some, some_of_squares in thread_map(
+                partial(self._marked_sums, neighbors), blocks, self._n_threads
+            ):
+                sums += some
+                sums_of_squares += some_of_squares
+        mean_squares = sums_of_squares / found.size
+        with np.errstate(invalid="ignore"):
+            variances = np.maximum(mean_squares - np.square(sums / found.size), 0)
+        # Far from the center, beside their spread, sums of squares have too few digits.
+        error = 16 * np.finfo(self.points.dtype).eps * mean_squares.max(axis=1)
+        # Written so that overflow counts as no digits at all.
+        poor = np.flatnonzero(~(error < 1e-3 * variances.mean(axis=1)))
+        if len(poor):
+            variances[poor] = self._fetched_covariances(found.take(poor.tolist()), mode)
+        return variances
+
+    def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances from each query's neighbors in turn."""
+        from trigpoint._numerics.compiled.moments import covariance, variances
+
+        assert found.members is not None
+        measure = covariance if mode == "full" else variances
+        pairs = zip(found.members, found.points.astype(np.float64), strict=True)
+        measured = thread_map(lambda pair: measure(self.points, *pair), pairs, self._n_threads)
+        return np.array(list(measured))
+
+    def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Sums (q, d) of each query's neighbors within a block of points, and of their squares."""
+        from trigpoint._numerics.compiled.scan import mark
+
+        block = self._shifted(self.points[part])
+        marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
+        mark(neighbors, part.start, marks)
+        # Overflow shows in the variances, which are then computed from differences.
+        with np.errstate(over="ignore"):
+            return marks @ block, marks @ np.square(block)
+
+    def _blocks(self) -> Iterator[slice]:
+        return row_blocks(len(self.points), self._block)
+
+
+def _square_norms(points: np.ndarray) -> np.ndarray:
+    """Squared norm of each point."""
+    return np.einsum("ij,ij->i", points, points).astype(np.float64)
+
+
+def _center_if_far(points: np.ndarray) -> np.ndarray | None:
+    """Center of `points` where they lie far from the origin, else None.
+
+    There the error bound of the products would let every point through.
+    """
+    center = points.mean(axis=0, dtype=np.float64)
+    spread = points[:: max(1, len(points) // 1000)].var(axis=0, dtype=np.float64).sum()
+    return None if center @ center <= 4 * spread else center.astype(points.dtype)

@@ -1,0 +1,165 @@
+"""Points in memory, or mapped to it from a file."""
+
+import numpy as np
+
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex, neighbor_index
+from trigpoint._points.repulsion import Repulsion
+from trigpoint._points.store import LogRepulsion
+
+# Up to this many points, one loop in one thread is faster than searches in several.
+RACE_UP_TO = 200_000
+
+
+class MemoryStore:
+    """An array of points, searched through a k-d tree or, in high dimension, by products.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    m : int
+        About how many neighbors will be asked for.
+    n_queries : int
+        About how often.
+    n_threads : int, default=1
+    """
+
+    def __init__(self, points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> None:
+        self.index = neighbor_index(points, m, n_queries, n_threads)
+        self.n_points, self.n_features = points.shape
+        self.dtype = points.dtype
+        self.name = self.index.name
+        self.together = self.index.together
+
+    @property
+    def n_searches(self) -> int:
+        """Number of neighborhoods searched so far."""
+        return self.index.n_searches
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """The points in a few rows."""
+        return self.index.points[rows]
+
+    def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        """How far the `m` nearest points of each query reach."""
+        return self.index.search(queries, m)
+
+    def guess(self, queries: np.ndarray, m: int) -> np.ndarray | None:
+        """Guess the radii where that is much faster than the search."""
+        return self.index.guess(queries, m)
+
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances of the points in neighborhoods, full or their diagonals."""
+        return self.index.covariances(found, mode)
+
+    def weights(self, log_repulsion: LogRepulsion) -> "MemoryWeights":
+        """Weights of all points, 1 until landmarks repel them."""
+        return MemoryWeights(self, log_repulsion)
+
+    def racer(self, log_repulsion: LogRepulsion) -> "MemoryRacer | None":
+        """One compiled loop, for few points: threads would take longer to start."""
+        if not isinstance(self.index, TreeIndex) or self.n_points > RACE_UP_TO:
+            return None
+        if not isinstance(log_repulsion, Repulsion) or not log_repulsion.is_compiled:
+            return None
+        return MemoryRacer(self, log_repulsion)
+
+
+class MemoryWeights:
+    """Logarithms of the weights of all points: products of many factors would underflow."""
+
+    def __init__(self, store: MemoryStore, log_repulsion: LogRepulsion) -> None:
+        self._store = store
+        self._log_repulsion = log_repulsion
+        self._log_weights = np.zeros(store.n_points)
+
+    def repel(self, landmarks: Neighborhoods) -> None:
+        """Let more landmarks repel their neighborhoods."""
+        for rows, squares in self._store.index.members(landmarks):
+            self._log_weights[rows] += self._log_repulsion(squares)
+            self._log_weights[rows[squares == 0]] = -np.inf
+        self._exclude_copies(landmarks)
+
+    def _exclude_copies(self, landmarks: Neighborhoods) -> None:
+        """Take the weight from copies of landmarks outside neighborhoods that are full of them."""
+        for place in np.flatnonzero(landmarks.squared_radii == 0):
+            points = self._store.index.points
+            self._log_weights[coincident_rows(points, landmarks.points[place])] = -np.inf
+
+    def proposals(self) -> "WeightedProposals | None":
+        """Proposals in proportion to the weights; None if no point has any left."""
+        if self._log_weights.max() == -np.inf:
+            return None
+        return WeightedProposals(self._log_weights)
+
+
+class MemoryRacer(MemoryWeights):
+    """Weights of all points, and the loop of Algorithm 2 compiled over a tree."""
+
+    def race(
+        self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int, m: int
+    ) -> tuple[int, np.ndarray, Neighborhoods]:
+        """Decide proposals in order, and search only the neighborhoods of those accepted."""
+        from trigpoint._numerics.compiled.race import race
+
+        index, repulsion = self._store.index, self._log_repulsion
+        assert isinstance(index, TreeIndex)
+        assert isinstance(repulsion, Repulsion)
+        accepted, last_rows = np.empty((2, most), dtype=np.int64)
+        squared_radii = np.empty(most)
+        used, count, searches = race(
+            index.tree,
+            rows,
+            thresholds,
+            index.points,
+            m,
+            self._log_weights,
+            repulsion.bandwidth,
+            repulsion.is_sine,
+            rejections,
+            accepted,
+            squared_radii,
+            last_rows,
+        )
+        index.n_searches += searches
+        accepted = accepted[:count]
+        points = self._store.take(rows[accepted])
+        found = Neighborhoods(points, m, squared_radii[:count], last_rows[:count])
+        self._exclude_copies(found)
+        return used, accepted, found
+
+
+class WeightedProposals:
+    """Rows in proportion to a snapshot of the weights.
+
+    Weights are rounded up to whole numbers, whose sums do not depend on their order: points in
+    several places add up to the same. Being proposed a little too often does no harm, since the
+    weight that a row was proposed with is what its acceptance is measured by.
+    """
+
+    def __init__(self, log_weights: np.ndarray) -> None:
+        self._top = log_weights.max()
+        self._scale = 2.0 ** (62 - len(log_weights).bit_length())
+        self._whole = np.ceil(np.exp(log_weights - self._top) * self._scale).astype(np.int64)
+        # What has underflown can still be drawn; what has been excluded cannot.
+        self._whole[(self._whole == 0) & (log_weights > -np.inf)] = 1
+        self._cumulative = np.cumsum(self._whole)
+
+    def rows(self, numbers: np.ndarray) -> np.ndarray:
+        """Rows that uniform random numbers stand for."""
+        total = self._cumulative[-1]
+        # Rounding may lift the last number of the stream onto the total itself.
+        targets = np.minimum((numbers * float(total)).astype(np.int64), total - 1)
+        return np.searchsorted(self._cumulative, targets, side="right")
+
+    def log_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Logarithms of the weights with which rows are proposed."""
+        return self._top + np.log(self._whole[rows] / self._scale)
+
+
+def coincident_rows(points: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Rows of `points` that equal `point` in every coordinate."""
+    blocks = row_blocks(len(points), block_rows(points.shape[1]))
+    return np.concatenate(
+        [part.start + np.flatnonzero((points[part] == point).all(axis=1)) for part in blocks]
+    )

@@ -1,0 +1,91 @@
+"""What Algorithm 2 asks of the place where the points live.
+
+The work goes to the points: a store is asked for a few rows, for how far neighborhoods reach and
+for their covariances, and hands out neither neighbors nor weights. It never decides anything, so
+every store leads to the same landmarks.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from trigpoint._numerics.neighbors import Neighborhoods
+
+# Logarithms of the factors by which weights shrink, from squared distances.
+LogRepulsion = Callable[[np.ndarray], np.ndarray]
+
+
+class Proposals(Protocol):
+    """A distribution over all rows that proposals are drawn from."""
+
+    def rows(self, numbers: np.ndarray) -> np.ndarray:
+        """Rows that uniform random numbers from 0 to 1 stand for."""
+
+    def log_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Logarithms of the weights with which these rows are proposed."""
+
+
+class Weights(Protocol):
+    """The weights of all points under a repulsion, where the loop cannot do without them."""
+
+    def repel(self, landmarks: Neighborhoods) -> None:
+        """Let more landmarks repel their neighborhoods."""
+
+    def proposals(self) -> Proposals | None:
+        """Proposals in proportion to the weights; None if no point has any weight left."""
+
+
+class Racer(Weights, Protocol):
+    """Weights of all points, and a faster way to decide than the loop has; it decides the same."""
+
+    def race(
+        self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int, m: int
+    ) -> tuple[int, np.ndarray, Neighborhoods]:
+        """Decide proposals in order until `most` are accepted or this many are rejected.
+
+        Returns the number decided, the accepted ones (their places in `rows`), and their
+        neighborhoods, which have been repelled.
+        """
+
+
+class Store(Protocol):
+    """Points that stay where they are.
+
+    Attributes
+    ----------
+    n_points, n_features : int
+    dtype : dtype
+    name : str
+        How neighbors are found.
+    together : int
+        Queries that are best asked together.
+    """
+
+    n_points: int
+    n_features: int
+    dtype: np.dtype
+    name: str
+    together: int
+
+    @property
+    def n_searches(self) -> int:
+        """Number of neighborhoods searched so far."""
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """The points (q, d) in a few rows."""
+
+    def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        """How far the `m` nearest points of each query reach."""
+
+    def guess(self, queries: np.ndarray, m: int) -> np.ndarray | None:
+        """Guess the radii (q,), where that is much faster than the search; else None."""
+
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances of the points in neighborhoods, (q, d, d) or their diagonals (q, d)."""
+
+    def weights(self, log_repulsion: LogRepulsion) -> Weights:
+        """Weights of all points, 1 until landmarks repel them."""
+
+    def racer(self, log_repulsion: LogRepulsion) -> Racer | None:
+        """A faster way to decide, where the store has one."""
