@@ -70,7 +70,7 @@ def work(spec: dict) -> dict:
             record(name, sampler(k, random_state=seed).fit(X).indices_)
         for share in SHARES:
             m = min(len(X), max(2, share * len(X) // k))
-            store = MemoryStore(X, m, k)
+            store = MemoryStore.of(X, m, k)
             radius = neighborhood_radius(store, m, 64, np.random.default_rng(seed))
             for factor in FACTORS:
                 sampler = tp.EfficientDPP(

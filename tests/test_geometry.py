@@ -11,7 +11,9 @@ from trigpoint._geometry import (
     neighborhood_covariances,
     regularize,
 )
-from trigpoint._numerics.neighbors import ScanIndex, TreeIndex
+from trigpoint._numerics.neighbors import TreeIndex
+from trigpoint._numerics.products import ProductIndex
+from trigpoint._points.memory import MemoryStore
 
 
 def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
@@ -90,16 +92,16 @@ def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
     assert not matrix.diagonal().any()
 
 
-@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
+@pytest.mark.parametrize("index", [TreeIndex, ProductIndex])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_covariances_are_those_of_the_sample(index, dtype, rng):
     points = (rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)) + 1e3).astype(dtype)
     expected = np.cov(points.T.astype(np.float64), bias=True)
-    _, full = neighborhood_covariances(index(points), points[:1], 40, "full")
+    _, full = neighborhood_covariances(MemoryStore(index(points)), points[:1], 40, "full")
     np.testing.assert_allclose(full[0], expected, rtol=1e-9)
-    _, diagonal = neighborhood_covariances(index(points), points[:1], 40, "diag")
+    _, diagonal = neighborhood_covariances(MemoryStore(index(points)), points[:1], 40, "diag")
     # In high dimension, variances come from products in the precision of the points.
-    rtol = 1e-6 if index is ScanIndex and dtype == np.float32 else 1e-9
+    rtol = 1e-6 if index is ProductIndex and dtype == np.float32 else 1e-9
     np.testing.assert_allclose(diagonal[0], np.diag(expected), rtol=rtol)
 
 
@@ -108,34 +110,37 @@ def test_variances_within_far_clusters_keep_their_digits(rng):
     centres = 1e4 * rng.normal(size=(3, 40))
     points = np.concatenate([centre + rng.normal(size=(50, 40)) for centre in centres])
     points = points.astype(np.float32)
-    _, diagonal = neighborhood_covariances(ScanIndex(points), points[[0, 50]], 50, "diag")
+    _, diagonal = neighborhood_covariances(
+        MemoryStore(ProductIndex(points)), points[[0, 50]], 50, "diag"
+    )
     for found, cluster in zip(diagonal, np.split(points.astype(float), 3), strict=False):
         np.testing.assert_allclose(found, cluster.var(axis=0), rtol=1e-9)
 
 
 def test_variances_of_huge_values_do_not_overflow(rng):
     points = (rng.uniform(-1, 1, size=(2000, 17)) * 1e18).astype(np.float32)
-    index = ScanIndex(points)
-    _, diagonal = neighborhood_covariances(index, points[:3], 1900, "diag")
+    store = MemoryStore(ProductIndex(points))
+    _, diagonal = neighborhood_covariances(store, points[:3], 1900, "diag")
     np.testing.assert_allclose(diagonal, np.full((3, 17), 1e36 / 3), rtol=0.2)
 
 
 @pytest.mark.parametrize("m", [5, 400])
 def test_variances_by_products_and_by_fetching_agree(m, rng):
     points = rng.normal(size=(3000, 30))
-    index = ScanIndex(points)
-    found = next(index.neighborhoods(points[:40], m)).rows
-    by_fetching = [points[rows].var(axis=0) for rows in found]
-    np.testing.assert_allclose(index.covariances(points[:40], found, "diag"), by_fetching)
+    index = ProductIndex(points)
+    found = index.search(points[:40], m)
+    by_fetching = [points[rows].var(axis=0) for rows in found.members]
+    np.testing.assert_allclose(index.covariances(found, "diag"), by_fetching)
 
 
 def test_neighborhood_covariances_of_a_plane_are_flat(rng):
     points = np.column_stack([rng.uniform(size=(2000, 2)), np.zeros(2000)])
     index = TreeIndex(points)
-    radii, covariances = neighborhood_covariances(index, points[:5], 50, "full")
+    store = MemoryStore(index)
+    radii, covariances = neighborhood_covariances(store, points[:5], 50, "full")
     np.testing.assert_array_equal(radii, index.query(points[:5], 50)[0][:, -1])
     np.testing.assert_allclose(covariances[:, 2, :], 0, atol=1e-15)
-    _, variances = neighborhood_covariances(index, points[:5], 50, "diag")
+    _, variances = neighborhood_covariances(store, points[:5], 50, "diag")
     np.testing.assert_allclose(variances, np.einsum("kii->ki", covariances))
 
 

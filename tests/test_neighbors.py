@@ -1,13 +1,19 @@
 """Both indexes give the exact neighbours, ties by row."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from trigpoint._numerics import neighbors
+from trigpoint._numerics import products
 from trigpoint._numerics.compiled import scan
-from trigpoint._numerics.neighbors import ScanIndex, TreeIndex, coincident_rows, neighbor_index
+from trigpoint._numerics.compiled.distance import squares_to
+from trigpoint._numerics.compiled.tree import build_tree
+from trigpoint._numerics.neighbors import TreeIndex, neighbor_index
+from trigpoint._numerics.products import ProductIndex
+from trigpoint._points.memory import coincident_rows
 
-INDEXES = [TreeIndex, ScanIndex]
+INDEXES = [TreeIndex, ProductIndex]
 
 
 def by_definition(points: np.ndarray, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -55,24 +61,51 @@ def test_tree_with_many_buckets_is_exact(m, scale, rng):
     np.testing.assert_allclose(distances, expected_distances, rtol=1e-9)
 
 
-def test_neighbourhoods_are_what_the_query_finds(rng):
-    points = rng.normal(size=(700, 5)).astype(np.float32)
-    for index in (TreeIndex(points, 2), ScanIndex(points, 2)):
-        found = list(index.neighborhoods(points[:90], 40))
-        distances, rows = index.query(points[:90], 40)
-        np.testing.assert_array_equal(
-            np.sort(np.concatenate([some.rows for some in found])), np.sort(rows)
-        )
-        # By products, distances are as precise as the points; ordered ones are computed again.
-        np.testing.assert_allclose(
-            np.sort(np.concatenate([some.distances for some in found])), distances, rtol=1e-5
-        )
-        assert index.rows_computed == 180
+@pytest.mark.parametrize("index", INDEXES)
+def test_neighborhoods_reach_as_far_as_the_query_finds(index, rng):
+    """A grid, so that many points lie at just the radius and rows decide."""
+    points = rng.integers(0, 4, size=(700, 5)).astype(np.float32)
+    searched = index(points, 2)
+    found = searched.search(points[:90], 40)
+    distances, rows = searched.query(points[:90], 40)
+    np.testing.assert_array_equal(found.radii, distances[:, -1])
+    np.testing.assert_array_equal(found.last_rows, rows[:, -1])
+    without = dataclasses.replace(found, members=None)
+    for neighborhoods in (found, without):
+        for (members, squares), expected in zip(searched.members(neighborhoods), rows, strict=True):
+            np.testing.assert_array_equal(np.sort(members), np.sort(expected))
+            assert squares.max() <= found.squared_radii.max()
+    assert searched.n_searches == 180
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 15, 16, 40])
+def test_distances_that_decide_are_summed_in_order(d, dtype, rng):
+    """Float64 differences, added one coordinate after the other: bits that all stores share."""
+    points = rng.normal(size=(50, d)).astype(dtype)
+    expected = np.zeros(50)
+    for column in points.astype(np.float64).T:
+        expected += (column - column[7]) ** 2
+    np.testing.assert_array_equal(squares_to(points, np.arange(50), points[7]), expected)
+
+
+def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
+    """Enough points for a top that several threads split; an outlier and copies among them."""
+    points = rng.normal(size=(300_000, 3)).astype(np.float32)
+    points[::3] = points[0]
+    points[5] = 1e4
+    trees = [build_tree(points, 64, n_threads) for n_threads in (1, 2, 16)]
+    assert len(trees[0].starts) > 1000
+    for tree in trees[1:]:
+        for values, expected in zip(tree, trees[0], strict=True):
+            np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(np.sort(trees[0].rows), np.arange(len(points)))
+    np.testing.assert_array_equal(trees[0].points, points[trees[0].rows])
 
 
 def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
     """Products are taken with bounded blocks, whatever the number of points."""
-    monkeypatch.setattr(neighbors, "SCAN_BYTES", 32 * (40 + 64) * 8)
+    monkeypatch.setattr(products, "SCAN_BYTES", 32 * (40 + 64) * 8)
     shapes = []
 
     def sift(products, *rest):
@@ -82,7 +115,7 @@ def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
     original = scan.sift
     monkeypatch.setattr(scan, "sift", sift)
     points = rng.normal(size=(1000, 40))
-    _, rows = ScanIndex(points).query(points[:17], 30)
+    _, rows = ProductIndex(points).query(points[:17], 30)
     np.testing.assert_array_equal(rows, by_definition(points, points[:17], 30)[1])
     # Queries are filled up to a whole tile.
     assert shapes == [(32, 32)] * 31 + [(32, 8)]
@@ -93,7 +126,7 @@ def test_products_order_ties_by_row_too(dtype, rng):
     """A grid far from the origin, centred by what is no multiple of its step."""
     points = (rng.integers(0, 3, size=(600, 20)) + 100).astype(dtype)
     points[0] += 0.25
-    _, rows = ScanIndex(points).query(points[:20], 100)
+    _, rows = ProductIndex(points).query(points[:20], 100)
     np.testing.assert_array_equal(rows, by_definition(points, points[:20], 100)[1])
 
 
@@ -107,16 +140,16 @@ def test_copies_take_two_passes_at_most(rng, monkeypatch):
         passes.append(1)
         return original(self, *arguments)
 
-    original = ScanIndex._candidates
-    monkeypatch.setattr(ScanIndex, "_candidates", candidates)
-    _, rows = ScanIndex(points).query(points[:10], 60)
+    original = ProductIndex._candidates
+    monkeypatch.setattr(ProductIndex, "_candidates", candidates)
+    _, rows = ProductIndex(points).query(points[:10], 60)
     np.testing.assert_array_equal(rows, by_definition(points, points[:10], 60)[1])
     assert len(passes) <= 2
 
 
 def test_more_ties_than_candidates_have_room_for(rng):
     points = np.concatenate([rng.normal(size=(100, 20)) + 9, np.ones((9000, 20))])
-    _, rows = ScanIndex(points).query(np.ones((2, 20)), 50)
+    _, rows = ProductIndex(points).query(np.ones((2, 20)), 50)
     np.testing.assert_array_equal(rows, np.tile(np.arange(100, 150), (2, 1)))
 
 
@@ -130,7 +163,7 @@ def test_many_copies_of_one_point(index):
 
 def test_float32_far_from_the_origin_loses_no_neighbour(rng):
     points = (rng.normal(size=(2000, 40)) + 1000).astype(np.float32)
-    _, rows = ScanIndex(points).query(points[:50], 30)
+    _, rows = ProductIndex(points).query(points[:50], 30)
     np.testing.assert_array_equal(rows, by_definition(points, points[:50], 30)[1])
 
 
@@ -154,7 +187,7 @@ def test_answer_does_not_depend_on_the_other_queries(index, rng):
 
 def test_index_follows_the_dimension(rng):
     assert isinstance(neighbor_index(rng.normal(size=(10, 3)), 5, 2), TreeIndex)
-    assert isinstance(neighbor_index(rng.normal(size=(10, 100)), 5, 2), ScanIndex)
+    assert isinstance(neighbor_index(rng.normal(size=(10, 100)), 5, 2), ProductIndex)
 
 
 def test_coincident_rows():

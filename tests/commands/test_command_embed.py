@@ -10,11 +10,11 @@ import time
 import numpy as np
 import pytest
 from terminal import embed, run
-from trigpoint._command.common import FAILED, INTERRUPTED
 
 import trigpoint as tp
 from trigpoint._command import common
 from trigpoint._command.cli import main
+from trigpoint._command.common import FAILED, INTERRUPTED
 
 
 def test_embed_is_what_the_library_does(folder, capsys):

@@ -5,10 +5,10 @@ import os
 import numpy as np
 import pytest
 from terminal import embed, run, said
-from trigpoint._command.common import FAILED, USAGE
-from trigpoint._command.wording import in_options
 
 from trigpoint._command.cli import main
+from trigpoint._command.common import FAILED, USAGE
+from trigpoint._command.wording import in_options
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):

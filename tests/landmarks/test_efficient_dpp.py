@@ -8,15 +8,22 @@ import pytest
 from scipy.stats import chisquare, fisher_exact
 from threadpoolctl import threadpool_limits
 
-from trigpoint._landmarks import EfficientDPP, drawing
-from trigpoint._landmarks.drawing import Repulsion, draw_landmarks
+from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._numerics.kernels import REPULSIONS, welsch
-from trigpoint._numerics.neighbors import ScanIndex, TreeIndex
+from trigpoint._numerics.neighbors import TreeIndex
+from trigpoint._numerics.products import ProductIndex
+from trigpoint._points import memory
+from trigpoint._points.memory import MemoryStore
+from trigpoint._points.repulsion import Repulsion
 from trigpoint.datasets import make_fish_bowl
 
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.
 SIGNIFICANCE = 1e-4
+
+# Draws that are compared with the definition: enough for wrong samplers to be rejected, below.
+RUNS = 10_000
 
 
 def literal_draw(X, k, m, repulsion, bandwidth, rng):
@@ -47,17 +54,14 @@ def exact_probabilities(X, k, m, repulsion, bandwidth):
     return probabilities
 
 
-def log_of(repulsion, bandwidth):
-    def log_repulsion(distances):
-        with np.errstate(divide="ignore"):
-            return np.log(repulsion(distances, bandwidth))
-
-    return log_repulsion
+def fast_draws(X, k, m, repulsion, bandwidth, rng, runs):
+    """Rows of several draws from one store; a callable repulsion goes through the loop."""
+    store, log_repulsion = MemoryStore(TreeIndex(X)), Repulsion(repulsion, bandwidth)
+    return [rows_of(LandmarkDraw(store, k, m, log_repulsion, rng)) for _ in range(runs)]
 
 
-def fast_draw(X, k, m, repulsion, bandwidth, rng, index=TreeIndex, **options):
-    chosen, _ = draw_landmarks(index(X), k, m, log_of(repulsion, bandwidth), rng, **options)
-    return tuple(int(row) for row in chosen.indices)
+def rows_of(draw):
+    return tuple(int(row) for accepted in draw for row in accepted.rows)
 
 
 def fit_to(expected, draws):
@@ -75,12 +79,11 @@ def fit_to(expected, draws):
 
 
 @pytest.mark.parametrize("name", REPULSIONS)
-@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
-def test_fast_draw_has_the_distribution_of_the_definition(name, index):
+def test_fast_draw_has_the_distribution_of_the_definition(name):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(7, 2))
     setting = (X, 3, 4, REPULSIONS[name], 0.8)
-    draws = [fast_draw(*setting, rng, index) for _ in range(20_000)]
+    draws = fast_draws(*setting, rng, RUNS)
     assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
 
 
@@ -89,7 +92,7 @@ def test_fast_draw_from_refreshed_weights_has_the_same_distribution():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(6, 2))
     setting = (X, 3, 6, welsch, 30.0)
-    draws = [fast_draw(*setting, rng) for _ in range(20_000)]
+    draws = fast_draws(*setting, rng, RUNS)
     assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
 
 
@@ -97,16 +100,17 @@ def test_literal_loop_has_the_distribution_of_the_definition():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(7, 2))
     setting = (X, 3, 4, welsch, 0.8)
-    draws = [literal_draw(*setting, rng) for _ in range(20_000)]
+    draws = [literal_draw(*setting, rng) for _ in range(RUNS)]
     assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
 
 
-@pytest.mark.parametrize("wrong", [{"m": 3}, {"bandwidth": 1.0}, {"repulsion": REPULSIONS["sin2"]}])
+@pytest.mark.parametrize("wrong", [{"m": 3}, {"bandwidth": 1.0}, {"repulsion": "sin2"}])
 def test_the_same_test_rejects_a_wrong_sampler(wrong):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(7, 2))
-    setting = {"X": X, "k": 3, "m": 4, "repulsion": welsch, "bandwidth": 0.8}
-    draws = [fast_draw(**(setting | wrong), rng=rng) for _ in range(20_000)]
+    setting = {"X": X, "k": 3, "m": 4, "repulsion": "welsch", "bandwidth": 0.8}
+    draws = fast_draws(**(setting | wrong), rng=rng, runs=RUNS)
+    setting["repulsion"] = welsch
     counts_possible = {
         outcome: max(p, 1e-12) for outcome, p in exact_probabilities(**setting).items()
     }
@@ -116,35 +120,22 @@ def test_the_same_test_rejects_a_wrong_sampler(wrong):
 
 
 @pytest.mark.parametrize("bandwidth", [0.3, 5.0])
-@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
+@pytest.mark.parametrize("index", [TreeIndex, ProductIndex])
 def test_batches_change_nothing(bandwidth, index, rng):
-    X = rng.normal(size=(400, 3))
-    draws = {
-        fast_draw(X, 60, 40, welsch, bandwidth, np.random.default_rng(7), index, queries_at_once=q)
-        for q in (1, 2, 13, 500)
-    }
-    assert len(draws) == 1
-
-
-@pytest.mark.parametrize("index", [TreeIndex, ScanIndex])
-def test_proposals_are_counted_up_to_the_last_landmark(index, rng):
-    X = rng.normal(size=(400, 3))
-    counts = {
-        draw_landmarks(
-            index(X), 60, 40, log_of(welsch, 2.0), np.random.default_rng(7), queries_at_once=q
-        )[1]
-        for q in (1, 7, 60)
-    }
-    assert len(counts) == 1
-
-
-def test_tree_and_scan_draw_the_same_landmarks(rng):
-    X = rng.normal(size=(500, 4))
-    drawn = [
-        fast_draw(X, 80, 30, welsch, 1.0, np.random.default_rng(3), index)
-        for index in (TreeIndex, ScanIndex)
+    store = MemoryStore(index(rng.normal(size=(400, 3))))
+    draws = [
+        LandmarkDraw(
+            store,
+            60,
+            40,
+            Repulsion(welsch, bandwidth),
+            np.random.default_rng(7),
+            queries_at_once=queries,
+        )
+        for queries in (1, 2, 13, 500)
     ]
-    assert drawn[0] == drawn[1]
+    assert len({rows_of(draw) for draw in draws}) == 1
+    assert len({draw.n_proposals for draw in draws}) == 1
 
 
 @pytest.mark.parametrize("d", [3, 40])
@@ -295,23 +286,13 @@ def test_bad_parameters_are_named(parameters, error, message, rng):
 
 
 @pytest.mark.parametrize("name", REPULSIONS)
-def test_compiled_draw_has_the_exact_probabilities(name):
-    """The one loop of small data against the definition, as the threaded draw above."""
-    X = np.random.default_rng(5).normal(size=(5, 2))
-    repulsion = Repulsion(name, 1.0)
-    index = TreeIndex(X)
-    assert drawing._is_compiled(index, repulsion)
-    rng = np.random.default_rng(0)
-    runs = 20_000
-    drawn = Counter(
-        tuple(draw_landmarks(index, 3, 4, repulsion, rng)[0].indices.tolist()) for _ in range(runs)
-    )
-    expected = exact_probabilities(X, 3, 4, REPULSIONS[name], 1.0)
-    outcomes = [outcome for outcome, probability in expected.items() if probability > 1e-12]
-    counts = [drawn[outcome] for outcome in outcomes]
-    assert sum(counts) == runs
-    expected_counts = [runs * expected[outcome] for outcome in outcomes]
-    assert chisquare(counts, expected_counts).pvalue > SIGNIFICANCE
+def test_compiled_draw_has_the_distribution_of_the_definition(name):
+    """The one loop of small data, as the loop over a store above."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(7, 2))
+    assert MemoryStore(TreeIndex(X)).racer(Repulsion(name, 0.8)) is not None
+    draws = fast_draws(X, 3, 4, name, 0.8, rng, RUNS)
+    assert fit_to(exact_probabilities(X, 3, 4, REPULSIONS[name], 0.8), draws) > SIGNIFICANCE
 
 
 @pytest.mark.parametrize("name", REPULSIONS)
@@ -322,15 +303,12 @@ def test_compiled_and_threaded_draws_agree(name, covariance, dtype, monkeypatch)
     sampler = EfficientDPP(150, repulsion=name, covariance=covariance, random_state=3)
     compiled = sampler.fit(X)
     rows, radii, covariances = compiled.indices_, compiled.radii_, compiled.covariances_
-    monkeypatch.setattr(drawing, "_COMPILED_UP_TO", 0)
+    searches = compiled.n_distance_rows_
+    monkeypatch.setattr(memory, "RACE_UP_TO", 0)
     threaded = sampler.fit(X)
+    # The compiled loop searches for accepted proposals alone.
+    assert searches < threaded.n_distance_rows_
     np.testing.assert_array_equal(threaded.indices_, rows)
-    np.testing.assert_allclose(threaded.radii_, radii, rtol=1e-12)
+    np.testing.assert_array_equal(threaded.radii_, radii)
     if covariance:
-        np.testing.assert_allclose(threaded.covariances_, covariances, rtol=1e-9, atol=1e-12)
-
-
-def test_compiled_draw_of_data_that_is_mostly_copies():
-    X = np.concatenate([np.zeros((500, 2)), np.random.default_rng(0).normal(size=(30, 2))])
-    sampler = EfficientDPP(31, n_neighbors=5, random_state=0).fit(X)
-    assert len(np.unique(sampler.landmarks_, axis=0)) == 31
+        np.testing.assert_array_equal(threaded.covariances_, covariances)

@@ -73,7 +73,7 @@ def choose_landmarks(
     if covariances and chosen.covariances is None:
         assert mode is not None
         m = resolve_n_neighbors(None, len(X), len(chosen.points))
-        store = MemoryStore(X, m, len(chosen.points), n_threads)
+        store = MemoryStore.of(X, m, len(chosen.points), n_threads)
         radii, found = neighborhood_covariances(store, chosen.points, m, mode)
         chosen = Landmarks(chosen.points, chosen.indices, radii, found)
     return chosen

@@ -7,7 +7,7 @@ drawn from them.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,9 @@ _FORESEEN = 512
 # a pass over them.
 _PATIENCE = 2**18
 
-# Pairs of proposals and landmarks that are compared by one call.
-_PAIRS = 2**20
+# Proposals that are compared with the landmarks by one call, and landmarks in a bucket of a tree.
+_COMPARED = 4096
+_LANDMARKS_IN_BUCKET = 8
 
 
 class Accepted(NamedTuple):
@@ -164,6 +165,9 @@ class _Chosen:
         self._size = self._count = self._asked = 0
         self.log_repulsion = log_repulsion
         self._n_threads = n_threads
+        # A tree over the first landmarks, and how far those in its nodes repel.
+        self._tree: tuple[Any, np.ndarray] | None = None
+        self._in_tree = 0
 
     def add(self, found: Neighborhoods) -> None:
         """Take in landmarks and how far they repel."""
@@ -183,38 +187,63 @@ class _Chosen:
 
     def log_weights(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Logarithms of the weights of proposals: sums in the order of the landmarks."""
-        from trigpoint._numerics.compiled.repulsion import repelling, sums_in_order
+        from trigpoint._numerics.compiled.repulsion import sums_in_order
 
-        landmarks = self._points[: self._count]
-        squared_radii, last_rows = (
-            self._squared_radii[: self._count],
-            self._last_rows[: self._count],
-        )
+        if not self._count:
+            return np.zeros(len(points))
+        in_low_dimension = points.shape[1] <= TREE_MAX_DIMENSION
+        repelling = self._repelling_in_tree if in_low_dimension else self._repelling
 
         def compare(part: slice) -> np.ndarray:
-            bounds = _lower_bounds(points[part], landmarks)
-            squares, starts = repelling(
-                points[part], rows[part], landmarks, squared_radii, last_rows, bounds
-            )
+            squares, starts = repelling(points[part], rows[part])
             logs = self.log_repulsion(squares)
             logs[squares == 0] = -np.inf
             return sums_in_order(logs, starts)
 
-        if not self._count:
-            return np.zeros(len(points))
-        blocks = row_blocks(len(points), max(1, _PAIRS // self._count))
+        if in_low_dimension:
+            self._grow_tree()
+        blocks = row_blocks(len(points), _COMPARED if in_low_dimension else _FORESEEN)
         return np.concatenate(list(thread_map(compare, blocks, self._n_threads)))
+
+    def _grow_tree(self) -> None:
+        """Plant the tree anew where a fair share of the landmarks is not in it."""
+        from trigpoint._numerics.compiled.repulsion import largest_radii
+        from trigpoint._numerics.compiled.tree import build_tree
+
+        if self._tree is None or self._count > 64 + 1.0625 * self._in_tree:
+            tree = build_tree(self._points[: self._count], _LANDMARKS_IN_BUCKET)
+            self._tree = tree, largest_radii(tree, self._squared_radii)
+            self._in_tree = self._count
+
+    def _known(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        part = slice(self._count)
+        return self._points[part], self._squared_radii[part], self._last_rows[part]
+
+    def _repelling_in_tree(
+        self, points: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Squared distances to the landmarks that repel each point, and where each begins."""
+        from trigpoint._numerics.compiled.repulsion import repelling_in_tree
+
+        assert self._tree is not None
+        return repelling_in_tree(points, rows, *self._tree, *self._known())
+
+    def _repelling(self, points: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Likewise, where a product is faster than differences."""
+        from trigpoint._numerics.compiled.repulsion import repelling
+
+        landmarks, squared_radii, last_rows = self._known()
+        bounds = _lower_bounds(points, landmarks)
+        return repelling(points, rows, landmarks, squared_radii, last_rows, bounds)
 
 
 def _lower_bounds(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-    """Lower bounds of squared distances, where a product is faster than differences; else none."""
-    d = points.shape[1]
-    if d <= TREE_MAX_DIMENSION:
-        return np.empty((0, 0))
+    """Lower bounds of squared distances, from a product around the first landmark."""
     origin = landmarks[0].astype(np.float64)
     left, right = points - origin, landmarks - origin
     norms = np.add.outer(np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right))
-    return norms - 2 * (left @ right.T) - 2 * (d + 8) * np.finfo(np.float64).eps * norms
+    error = 2 * (points.shape[1] + 8) * np.finfo(np.float64).eps
+    return (1 - error) * norms - 2 * (left @ right.T)
 
 
 class _Window:

@@ -171,7 +171,7 @@ class EfficientDPP(ProgressMixin, Sampler):
         report = reporter(self.verbose, self.callback)
 
         n_threads = thread_count(self.n_jobs)
-        store = MemoryStore(X, m, k, n_threads)
+        store = MemoryStore.of(X, m, k, n_threads)
         logger.info("neighbors of %d points by %s", len(X), store.name)
         self.bandwidth_ = self._repulsion_bandwidth(store, k, m, np.random.default_rng(pilot_seed))
         draw = LandmarkDraw(

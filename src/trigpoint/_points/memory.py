@@ -1,9 +1,11 @@
 """Points in memory, or mapped to it from a file."""
 
+from typing import Self
+
 import numpy as np
 
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex, neighbor_index
+from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex, neighbor_index
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
 
@@ -16,20 +18,19 @@ class MemoryStore:
 
     Parameters
     ----------
-    points : ndarray of shape (n, d)
-    m : int
-        About how many neighbors will be asked for.
-    n_queries : int
-        About how often.
-    n_threads : int, default=1
+    index : NeighborIndex
     """
 
-    def __init__(self, points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> None:
-        self.index = neighbor_index(points, m, n_queries, n_threads)
-        self.n_points, self.n_features = points.shape
-        self.dtype = points.dtype
-        self.name = self.index.name
-        self.together = self.index.together
+    def __init__(self, index: NeighborIndex) -> None:
+        self.index = index
+        self.n_points, self.n_features = index.points.shape
+        self.dtype = index.points.dtype
+        self.name, self.together = index.name, index.together
+
+    @classmethod
+    def of(cls, points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> Self:
+        """Store of `points` that is about to be asked this often for about `m` neighbors."""
+        return cls(neighbor_index(points, m, n_queries, n_threads))
 
     @property
     def n_searches(self) -> int:

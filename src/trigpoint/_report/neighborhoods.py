@@ -65,7 +65,7 @@ def with_covariances(
     if points is None or len(points) < 10:
         return landmarks, ""
     m = resolve_n_neighbors(None, len(points), len(landmarks.points))
-    store = MemoryStore(points, m, len(landmarks.points), n_threads)
+    store = MemoryStore.of(points, m, len(landmarks.points), n_threads)
     mode = covariance_mode("auto", points.shape[1])
     centres = landmarks.points.astype(points.dtype)
     radii, covariances = neighborhood_covariances(store, centres, m, mode)

@@ -149,7 +149,7 @@ def _with_covariances(
 ) -> Landmarks:
     X = _task(data, folder, n_train, n_validation).train
     chosen = _landmarks(data, folder, n_train, n_validation, k, seed)
-    store = MemoryStore(X, m, k, thread_count(-1))
+    store = MemoryStore.of(X, m, k, thread_count(-1))
     radii, covariances = neighborhood_covariances(store, chosen.points, m, "diag")
     return Landmarks(chosen.points, chosen.indices, radii, covariances)
 

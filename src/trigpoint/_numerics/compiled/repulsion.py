@@ -8,6 +8,7 @@ import numpy as np
 
 from trigpoint._numerics.compiled.distance import squared_distance
 from trigpoint._numerics.compiled.jit import compiled_strictly
+from trigpoint._numerics.compiled.tree import Tree, box_square
 
 
 @compiled_strictly
@@ -29,6 +30,24 @@ def log_factors(squares: np.ndarray, bandwidth: float, is_sine: bool) -> np.ndar
 
 
 @compiled_strictly
+def _repels(square: float, squared_radius: float, row: int, last_row: int) -> bool:
+    """Whether a point at some distance is a neighbor of a landmark, or a copy of it.
+
+    Copies are repelled even if there are more of them than neighbors.
+    """
+    if square == squared_radius:
+        return row <= last_row or square == 0
+    return square < squared_radius
+
+
+@compiled_strictly
+def _longer(squares: np.ndarray) -> np.ndarray:
+    longer = np.empty(2 * len(squares))
+    longer[: len(squares)] = squares
+    return longer
+
+
+@compiled_strictly
 def repelling(
     points: np.ndarray,
     rows: np.ndarray,
@@ -47,7 +66,7 @@ def repelling(
     landmarks : ndarray of shape (k, d)
     squared_radii, last_rows : ndarray of shape (k,)
         How far their neighborhoods reach.
-    bounds : ndarray of shape (p, k) or (0, 0)
+    bounds : ndarray of shape (p, k)
         Lower bounds of the squared distances; those above the radius are not computed.
 
     Returns
@@ -59,22 +78,84 @@ def repelling(
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
     found = 0
-    bounded = len(bounds) > 0
     for p in range(len(points)):
         for k in range(len(landmarks)):
-            if bounded and bounds[p, k] > squared_radii[k]:
+            if bounds[p, k] > squared_radii[k]:
                 continue
             square = squared_distance(landmarks, k, points[p])
-            if square > squared_radii[k]:
+            if _repels(square, squared_radii[k], rows[p], last_rows[k]):
+                if found == len(squares):
+                    squares = _longer(squares)
+                squares[found] = square
+                found += 1
+        starts[p + 1] = found
+    return squares[:found], starts
+
+
+@compiled_strictly
+def largest_radii(tree: Tree, squared_radii: np.ndarray) -> np.ndarray:
+    """Largest squared radius of the landmarks in each node of a tree over them."""
+    reach = np.zeros(len(tree.starts))
+    # Children come after their parents.
+    for node in range(len(reach) - 1, -1, -1):
+        child = tree.children[node]
+        if child:
+            reach[node] = max(reach[child], reach[child + 1])
+            continue
+        for i in range(tree.starts[node], tree.stops[node]):
+            reach[node] = max(reach[node], squared_radii[tree.rows[i]])
+    return reach
+
+
+@compiled_strictly
+def repelling_in_tree(
+    points: np.ndarray,
+    rows: np.ndarray,
+    tree: Tree,
+    reach: np.ndarray,
+    landmarks: np.ndarray,
+    squared_radii: np.ndarray,
+    last_rows: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Do what `repelling` does by a tree over the first landmarks; later ones are looked at all.
+
+    `reach` is from `largest_radii`.
+    """
+    starts = np.zeros(len(points) + 1, dtype=np.int64)
+    squares = np.empty(8 * len(points) + 64)
+    near, near_squares = np.empty(len(landmarks), dtype=np.int64), np.empty(len(landmarks))
+    stack = np.empty(len(tree.starts) + 1, dtype=np.int64)
+    found = 0
+    for p in range(len(points)):
+        query = points[p].astype(np.float64)
+        stack[0] = 0
+        waiting, count = 1, 0
+        while waiting:
+            waiting -= 1
+            node = stack[waiting]
+            if box_square(tree, node, query) > reach[node]:
                 continue
-            # A copy of the landmark is repelled even if there are more of them than neighbors.
-            if square == squared_radii[k] and rows[p] > last_rows[k] and square > 0:
+            child = tree.children[node]
+            if child:
+                stack[waiting], stack[waiting + 1] = child, child + 1
+                waiting += 2
                 continue
-            if found == len(squares):
-                longer = np.empty(2 * found)
-                longer[:found] = squares
-                squares = longer
-            squares[found] = square
+            for i in range(tree.starts[node], tree.stops[node]):
+                k = tree.rows[i]
+                square = squared_distance(tree.points, i, query)
+                if _repels(square, squared_radii[k], rows[p], last_rows[k]):
+                    near[count], near_squares[count] = k, square
+                    count += 1
+        order = np.argsort(near[:count])
+        for k in range(len(tree.points), len(landmarks)):
+            square = squared_distance(landmarks, k, query)
+            if _repels(square, squared_radii[k], rows[p], last_rows[k]):
+                near_squares[count] = square
+                count += 1
+        while found + count > len(squares):
+            squares = _longer(squares)
+        for i in range(count):
+            squares[found] = near_squares[order[i] if i < len(order) else i]
             found += 1
         starts[p + 1] = found
     return squares[:found], starts

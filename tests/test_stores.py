@@ -1,0 +1,184 @@
+"""One contract for every place where points can live; a new store is one line in STORES."""
+
+import numpy as np
+import pytest
+
+from trigpoint._geometry import neighborhood_covariances
+from trigpoint._landmarks import drawing
+from trigpoint._landmarks.drawing import LandmarkDraw
+from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
+from trigpoint._numerics.products import ProductIndex
+from trigpoint._points.memory import MemoryStore, WeightedProposals
+from trigpoint._points.repulsion import Repulsion
+
+
+class PartedStore:
+    """The slow, obvious store: several arrays, every distance computed, in NumPy."""
+
+    name, together = "parts", 5
+
+    def __init__(self, points):
+        self.parts = np.array_split(points, [1, 1, len(points) // 3])
+        self.n_points, self.n_features = points.shape
+        self.dtype = points.dtype
+        self.n_searches = 0
+
+    def take(self, rows):
+        return np.concatenate(self.parts)[rows]
+
+    def squares(self, query):
+        squares = np.zeros(self.n_points)
+        for c in range(self.n_features):
+            column = np.concatenate([part[:, c] for part in self.parts]).astype(np.float64)
+            squares += (column - np.float64(query[c])) ** 2
+        return squares
+
+    def search(self, queries, m):
+        self.n_searches += len(queries)
+        radii, last = [], []
+        for query in queries:
+            squares = self.squares(query)
+            farthest = np.lexsort((np.arange(self.n_points), squares))[m - 1]
+            radii.append(squares[farthest])
+            last.append(farthest)
+        return Neighborhoods(queries, m, np.array(radii), np.array(last, dtype=np.int64))
+
+    def guess(self, queries, m):
+        return None
+
+    def members(self, found):
+        for query, radius, last in zip(
+            found.points, found.squared_radii, found.last_rows, strict=True
+        ):
+            squares = self.squares(query)
+            rows = np.arange(self.n_points)
+            inside = (squares < radius) | ((squares == radius) & (rows <= last))
+            yield np.flatnonzero(inside), squares[inside]
+
+    def covariances(self, found, mode):
+        points = np.concatenate(self.parts).astype(np.float64)
+        full = np.array([np.cov(points[rows].T, bias=True) for rows, _ in self.members(found)])
+        return full if mode == "full" else np.einsum("kii->ki", full)
+
+    def weights(self, log_repulsion):
+        return PartedWeights(self, log_repulsion)
+
+    def racer(self, log_repulsion):
+        return None
+
+
+class PartedWeights:
+    def __init__(self, store, log_repulsion):
+        self.store, self.log_repulsion = store, log_repulsion
+        self.log_weights = np.zeros(store.n_points)
+
+    def repel(self, landmarks):
+        points = np.concatenate(self.store.parts)
+        found = self.store.members(landmarks)
+        for landmark, (rows, squares) in zip(landmarks.points, found, strict=True):
+            self.log_weights[rows] += self.log_repulsion(squares)
+            self.log_weights[(points == landmark).all(axis=1)] = -np.inf
+
+    def proposals(self):
+        if self.log_weights.max() == -np.inf:
+            return None
+        return WeightedProposals(self.log_weights)
+
+
+STORES = {
+    "tree": lambda points: MemoryStore(TreeIndex(points, 2)),
+    "products": lambda points: MemoryStore(ProductIndex(points, 2, together=8)),
+    "parts": PartedStore,
+}
+
+
+def clouds():
+    """Points that tell stores apart: copies, ties on a grid, an offset that spoils products."""
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(300, 3))
+    yield "plain", normal
+    yield "float32", normal.astype(np.float32)
+    yield "far", normal + 1e5
+    yield "far float32", (rng.normal(size=(300, 18)) + 1e3).astype(np.float32)
+    yield "many dimensions", rng.normal(size=(300, 30))
+    yield "copies", np.repeat(rng.normal(size=(30, 4)), 10, axis=0)
+    yield "grid", rng.integers(0, 6, size=(300, 3)).astype(np.float64)
+
+
+CLOUDS = dict(clouds())
+# Repulsion so strong that proposals come from weights of all points, and one that leaves some.
+SETTINGS = {"local": (25, 12, 1.0), "wide": (20, 120, 4.0)}
+
+
+def draw(store, k, m, bandwidth, repulsion="welsch", seed=3):
+    drawn = LandmarkDraw(store, k, m, Repulsion(repulsion, bandwidth), np.random.default_rng(seed))
+    rows = np.concatenate([accepted.rows for accepted in drawn])
+    return rows.tolist(), drawn.n_proposals
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_every_store_leads_to_the_same_landmarks(cloud, setting):
+    points = CLOUDS[cloud]
+    k, m, bandwidth = SETTINGS[setting]
+    drawn = {name: draw(store(points), k, m, bandwidth) for name, store in STORES.items()}
+    assert drawn["tree"] == drawn["products"] == drawn["parts"]
+
+
+def test_weights_of_all_points_were_asked_for():
+    """The wide setting above goes beyond uniform proposals."""
+    k, m, bandwidth = SETTINGS["wide"]
+    for cloud, points in CLOUDS.items():
+        if cloud not in ("far float32", "many dimensions"):
+            assert draw(PartedStore(points), k, m, bandwidth)[1] > len(points), cloud
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_callable_repulsion_and_the_weights_of_all_points(name, monkeypatch):
+    """With proposals from all weights at every turn, landmarks stay the same in every store."""
+    monkeypatch.setattr(drawing, "_PATIENCE", 3)
+    points = CLOUDS["plain"]
+
+    def repulsion(distance, bandwidth):
+        return 1 - np.exp(-distance / bandwidth)
+
+    assert draw(STORES[name](points), 25, 40, 1.0, repulsion) == draw(
+        PartedStore(points), 25, 40, 1.0, repulsion
+    )
+
+
+@pytest.mark.parametrize("mode", ["full", "diag"])
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("cloud", ["plain", "copies", "grid", "many dimensions"])
+def test_every_store_measures_the_same_covariances(cloud, name, mode):
+    points = CLOUDS[cloud]
+    radii, covariances = neighborhood_covariances(STORES[name](points), points[::40], 30, mode)
+    expected = neighborhood_covariances(PartedStore(points), points[::40], 30, mode)
+    np.testing.assert_array_equal(radii, expected[0])
+    np.testing.assert_allclose(covariances, expected[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_searches_are_counted(name):
+    store = STORES[name](CLOUDS["plain"])
+    store.search(CLOUDS["plain"][:7], 5)
+    store.search(CLOUDS["plain"][:2], 5)
+    assert store.n_searches == 9
+
+
+def test_weighted_proposals_follow_the_weights(rng):
+    log_weights = np.array([0.0, -np.inf, *np.log([0.5, 0.25, 0.25])])
+    proposals = WeightedProposals(log_weights)
+    rows = proposals.rows((np.arange(2000) + 0.5) / 2000)
+    np.testing.assert_array_equal(np.bincount(rows), [1000, 0, 500, 250, 250])
+    np.testing.assert_allclose(proposals.log_weights(np.array([0, 2])), log_weights[[0, 2]])
+    # The largest number that a generator gives stays within the rows, the last of which has none.
+    last = WeightedProposals(np.array([0.0, -3.0, -np.inf])).rows(np.array([1 - 2.0**-53]))
+    assert last == 1
+
+
+def test_proposed_weights_are_never_below_the_true_ones(rng):
+    """Otherwise a row would be accepted with a probability above 1."""
+    log_weights = rng.uniform(-400, 0, size=1000)
+    proposed = WeightedProposals(log_weights).log_weights(np.arange(1000))
+    assert (proposed >= log_weights - 1e-12).all()
