@@ -62,26 +62,3 @@ def test_samplers_memory_is_a_few_numbers_a_point():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 40 * len(X) + 130e6
-
-
-def test_nothing_is_compiled_at_import():
-    import subprocess
-    import sys
-
-    heavy = "[m for m in sys.modules if m.startswith(('numba', 'trigpoint._numerics.compiled.'))]"
-    code = f"import sys, trigpoint; print({heavy})"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"
-
-
-def test_compiled_loops_are_cached():
-    from trigpoint._numerics.compiled import bhattacharyya, moments, scan, selection, tree
-    from trigpoint._numerics.compiled import extension as compiled_extension
-
-    for module in (bhattacharyya, compiled_extension, moments, scan, selection, tree):
-        for name, loop in vars(module).items():
-            if hasattr(loop, "py_func"):
-                assert loop.targetoptions["nogil"], name
-                assert type(loop._cache).__name__ == "FunctionCache", name
