@@ -9,7 +9,10 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
-.PHONY: setup demo reproduce test docs figures bench lint format clean
+LOWEST := .venv-lowest
+LOWEST_READY := $(LOWEST)/.ready
+
+.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate docs figures bench lint format clean
 
 setup: $(READY)
 
@@ -29,6 +32,26 @@ reproduce: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
+
+test-fast: $(READY)
+	$(BIN)/python -m pytest --numprocesses 2 -m 'not slow'
+
+# Lines and branches that the tests run through, and those that they do not; fails below 95 %.
+coverage: $(READY)
+	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term-missing:skip-covered
+
+# The tests with the oldest versions that pyproject.toml allows and this Python can have.
+test-lowest: $(LOWEST_READY)
+	$(LOWEST)/bin/python -m pytest --numprocesses 2 -m 'not slow'
+
+$(LOWEST_READY): pyproject.toml $(READY)
+	$(PYTHON) -m venv $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[test]'
+	@touch $@
+
+# Do the tests notice a small mistake? LINES=200, SEED=0, PROCESSES= of all cores, OUT=mutation.
+mutate: $(READY)
+	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT))
 
 # The documentation, in docs/_build; a broken link or an unknown name fails it.
 docs: $(READY)
@@ -56,4 +79,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(BENCH) demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

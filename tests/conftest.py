@@ -1,24 +1,15 @@
 """Fixtures for all tests."""
 
-import hashlib
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import trigpoint
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
 # They hold no doctests, and as modules of one name could not be looked through in any order.
 collect_ignore_glob = ["*conftest.py"]
-
-# A compiled loop is kept with the loops it calls, and does not notice when one of those changes in
-# another file: tests take what was compiled from just these sources.
-_SOURCES = sorted((Path(trigpoint.__file__).parent / "_numerics" / "compiled").glob("*.py"))
-_DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:12]
-_CACHE = Path(__file__).parents[1] / ".pytest_cache" / f"numba-{_DIGEST}"
-os.environ["NUMBA_CACHE_DIR"] = str(_CACHE)
 
 
 @pytest.fixture

@@ -1,52 +1,119 @@
 """The claims about speed, guarded by counting instead of by a clock."""
 
+import sys
+from pathlib import Path
+
+import numba
 import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint._numerics import neighbors
+from trigpoint._numerics import compiled
+from trigpoint._numerics.compiled import race, scan, tree
 from trigpoint.datasets import make_swiss_roll
 
 
-@pytest.mark.parametrize("n", [10_000, 100_000])
-def test_distance_rows_do_not_grow_with_the_number_of_points(n):
+@pytest.fixture
+def searches(monkeypatch):
+    """A list that grows by one for each neighbourhood that is searched, whoever asks for it.
+
+    Loops that search run as Python here, and call the compiled search through a counter.
+    """
+    found = []
+
+    def nearest(*arguments, search=tree.nearest):
+        found.append("tree")
+        search(*arguments)
+
+    def settle(*arguments, search=scan.settle):
+        reached = search(*arguments)
+        if reached[1] >= 0:
+            found.append("products")
+        return reached
+
+    for module, name in ((tree, "reaches"), (race, "race")):
+        monkeypatch.setattr(module, name, getattr(module, name).py_func)
+        monkeypatch.setattr(module, "nearest", nearest)
+    monkeypatch.setattr(scan, "settle", settle)
+    return found
+
+
+# With up to 200,000 points one compiled loop draws, with more of them threads search.
+@pytest.mark.parametrize("n", [10_000, 220_000])
+def test_searches_do_not_grow_with_the_number_of_points(n, searches):
     X, _ = make_swiss_roll(n, random_state=0)
     sampler = tp.EfficientDPP(200, random_state=0).fit(X)
+    assert sampler.n_distance_rows_ == searches.count("tree")
     # One neighbourhood for each landmark, 25 for the bandwidth, and few in vain.
-    assert 225 <= sampler.n_distance_rows_ < 1.3 * 225
-    assert sampler.search_ == "tree"
+    assert 225 <= len(searches) < 1.3 * 225
 
 
 @pytest.mark.parametrize("k", [100, 400, 1600])
-def test_distance_rows_grow_no_faster_than_the_landmarks(k):
+def test_searches_grow_no_faster_than_the_landmarks(k, searches):
     X, _ = make_swiss_roll(20_000, random_state=0)
     sampler = tp.EfficientDPP(k, random_state=0).fit(X)
-    assert sampler.n_distance_rows_ < 1.3 * (k + 64)
+    assert sampler.n_distance_rows_ == len(searches)
+    assert k < len(searches) < 1.3 * (k + 64)
 
 
-def test_in_high_dimension_few_searches_are_in_vain(rng):
+def test_in_high_dimension_few_searches_are_in_vain(rng, searches):
     """A twelfth of all points around each landmark: without foresight it was half of them."""
     X = rng.normal(size=(6000, 50)).astype(np.float32)
     sampler = tp.EfficientDPP(200, n_neighbors=500, random_state=0).fit(X)
-    assert sampler.search_ == "products"
-    assert sampler.n_distance_rows_ < 1.3 * 264
+    assert sampler.n_distance_rows_ == searches.count("products")
+    assert 200 < len(searches) < 1.3 * 264
 
 
-def test_tree_searches_look_at_little_more_than_the_neighbours(monkeypatch):
-    """Buckets read for a neighbourhood, in points: at most four times its size."""
-    X, _ = make_swiss_roll(100_000, random_state=0)
-    m = 2000
-    index = neighbors.neighbor_index(X, m, 100)
-    tree = index.tree
-    queries = X[:50]
-    radii = index.query(queries, m)[0][:, -1]
-    buckets = np.flatnonzero(tree.children == 0)
-    read = []
-    for query, radius in zip(queries, radii, strict=True):
-        beyond = np.maximum(tree.lower[buckets] - query, query - tree.upper[buckets])
-        touched = np.linalg.norm(np.maximum(beyond, 0), axis=1) <= radius
-        read.append((tree.stops - tree.starts)[buckets[touched]].sum())
-    assert np.mean(read) < 4 * m
+class Steps:
+    """Counts the lines that compiled loops run through, which run as Python meanwhile."""
+
+    def __init__(self, monkeypatch) -> None:
+        self._folder = str(Path(compiled.__file__).parent)
+        self._count = 0
+        for name, module in list(sys.modules.items()):
+            if name.startswith(f"{compiled.__name__}."):
+                for loop_name, loop in list(vars(module).items()):
+                    if numba.extending.is_jitted(loop):
+                        monkeypatch.setattr(module, loop_name, loop.py_func)
+
+    def of(self, call, *arguments) -> int:
+        """Lines run through during a call."""
+        self._count = 0
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            # Compiled, a division by zero gives infinity and says nothing.
+            with np.errstate(all="ignore"):
+                call(*arguments)
+        finally:
+            sys.settrace(before)
+        return self._count
+
+    def _enter(self, frame, event, argument):
+        return self._line if frame.f_code.co_filename.startswith(self._folder) else None
+
+    def _line(self, frame, event, argument):
+        self._count += 1
+        return self._line
+
+
+def test_a_search_looks_at_little_more_than_the_neighbors(monkeypatch):
+    """Steps for each further landmark: hardly more in a tree of eight times as many points."""
+    steps = Steps(monkeypatch)
+    m, fewer, more = 40, 10, 40
+    for_each = []
+    for n in (1000, 8000):
+        X, _ = make_swiss_roll(n, random_state=0)
+        # The tree is the same for both, so its steps cancel.
+        counts = [
+            steps.of(
+                tp.EfficientDPP(k, n_neighbors=m, bandwidth=1e-3, random_state=0, n_jobs=1).fit, X
+            )
+            for k in (fewer, more)
+        ]
+        for_each.append((counts[1] - counts[0]) / (more - fewer))
+    assert for_each[0] > 10 * m
+    assert for_each[1] < 1.3 * for_each[0]
 
 
 def test_samplers_memory_is_a_few_numbers_a_point():
@@ -62,26 +129,3 @@ def test_samplers_memory_is_a_few_numbers_a_point():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 40 * len(X) + 130e6
-
-
-def test_nothing_is_compiled_at_import():
-    import subprocess
-    import sys
-
-    heavy = "[m for m in sys.modules if m.startswith(('numba', 'trigpoint._numerics.compiled.'))]"
-    code = f"import sys, trigpoint; print({heavy})"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"
-
-
-def test_compiled_loops_are_cached():
-    from trigpoint._numerics.compiled import bhattacharyya, moments, scan, selection, tree
-    from trigpoint._numerics.compiled import extension as compiled_extension
-
-    for module in (bhattacharyya, compiled_extension, moments, scan, selection, tree):
-        for name, loop in vars(module).items():
-            if hasattr(loop, "py_func"):
-                assert loop.targetoptions["nogil"], name
-                assert type(loop._cache).__name__ == "FunctionCache", name

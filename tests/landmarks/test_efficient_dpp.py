@@ -6,7 +6,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
-from threadpoolctl import threadpool_limits
 
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.drawing import LandmarkDraw
@@ -138,17 +137,6 @@ def test_batches_change_nothing(bandwidth, index, rng):
     assert len({draw.n_proposals for draw in draws}) == 1
 
 
-@pytest.mark.parametrize("d", [3, 40])
-def test_threads_change_nothing(d, rng):
-    X = rng.normal(size=(2000, d)).astype(np.float32)
-    fitted = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            fitted.append(EfficientDPP(100, random_state=5, n_jobs=threads).fit(X))
-    np.testing.assert_array_equal(fitted[0].indices_, fitted[1].indices_)
-    np.testing.assert_array_equal(fitted[0].radii_, fitted[1].radii_)
-
-
 def test_giving_the_default_bandwidth_changes_nothing(rng):
     X = rng.normal(size=(500, 3))
     automatic = EfficientDPP(50, random_state=1).fit(X)
@@ -170,14 +158,6 @@ def test_radii_and_covariances_are_those_of_the_neighbourhood(mode, rng):
         np.testing.assert_allclose(
             covariance, expected if mode == "full" else np.diag(expected), rtol=1e-9
         )
-
-
-def test_neighbourhoods_computed_do_not_grow_with_n():
-    """The paper's loop computes k rows of n distances; here about k neighbourhoods are searched."""
-    rng = np.random.default_rng(0)
-    for n in (2_000, 50_000):
-        sampler = EfficientDPP(200, random_state=0).fit(rng.normal(size=(n, 2)))
-        assert sampler.n_distance_rows_ < 1.6 * 200 + 64
 
 
 def test_landmarks_are_diverse(rng):

@@ -3,11 +3,11 @@
 import sys
 import warnings
 
-_INSIDE = ("trigpoint.", "sklearn.", "contextlib")
+_INSIDE = ("trigpoint.", "sklearn.", "numba.", "contextlib")
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the first line up the stack that is neither trigpoint's nor scikit-learn's."""
+    """Warn at the first line up the stack that is neither ours nor of a library between."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         level, frame = level + 1, frame.f_back

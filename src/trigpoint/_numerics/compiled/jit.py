@@ -5,6 +5,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from trigpoint._numerics.compiled.cache import LoopCache
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -12,7 +14,7 @@ def compiled(function: Function) -> Function:
     """Compile at the first call, keep the result on disk, and leave the interpreter lock alone.
 
     Sums may be reordered into vector lanes, in the same way at every call; infinities and NaN
-    keep their meaning. Where there is no folder to keep results in, each process compiles anew.
+    keep their meaning. With ``NUMBA_DISABLE_JIT=1`` the loop stays Python, for a debugger.
     """
     return _compile(function, {"reassoc", "contract", "nsz"})
 
@@ -22,9 +24,9 @@ def compiled_strictly(function: Function) -> Function:
     return _compile(function, False)
 
 
-def _compile(function: Function, fastmath: Any) -> Function:
-    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
-    try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
-    except RuntimeError:
-        return cast(Function, numba.njit(cache=False, **options)(function))
+def _compile(function: Function, fastmath: set[str] | bool) -> Function:
+    loop: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    if numba.extending.is_jitted(loop):
+        # What `cache=True` does, with a cache that sees edits in every file of this package.
+        loop._cache = LoopCache(function)
+    return cast(Function, loop)

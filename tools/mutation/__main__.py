@@ -1,0 +1,258 @@
+"""Make one small mistake at a time in a copy of the library, and see whether a test fails.
+
+Lines are drawn at random from the functions of the numerics, with a seed; messages, types and
+constants of modules, which are sizes of blocks for the most part, are left alone. A first run of
+the tests writes down which functions each of them calls and how long it takes; for a mistake, those
+that call its function run, the quickest first, until one fails. Results are rows of a CSV file,
+written as they come: started again, it goes on where it was, as long as the sources stay the same.
+Every process works in a copy of the tree with compiled loops of its own.
+
+Needs nothing beyond the standard library, except what the tests need: pytest above all.
+"""
+
+import argparse
+import ast
+import csv
+import difflib
+import importlib.util
+import json
+import os
+import queue
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from tools.mutation.edits import Edit, edits
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = Path("src/trigpoint")
+SOURCES = ["_numerics", "_landmarks", "_geometry.py", "_graph.py", "_spectrum.py"]
+SOURCES += ["_extension", "metrics"]
+# How loops are compiled and kept, and how many threads run, is not numerics.
+NOT_NUMERICS = {"jit.py", "cache.py", "threads.py"}
+TESTS = ["tests/test_*.py", "tests/landmarks/test_*.py", "tests/metrics/test_*.py"]
+# These start other processes or look at files, which says little about numbers.
+SLOW_OR_APART = {"architecture", "cli", "compiled_cache", "demo", "docs", "interrupt", "progress"}
+COLUMNS = ["file", "line", "old", "new", "result", "by", "seconds", "diff"]
+STARTING_SECONDS = 120
+
+
+def main() -> None:
+    """Record what tests reach, make the mistakes, and print the share that was caught."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
+    parser.add_argument("--lines", type=int, default=200, help="lines to change (200)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--budget", type=float, default=300, help="seconds of tests each (300)")
+    parser.add_argument("--sources", nargs="+", default=SOURCES, help="in src/trigpoint")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="patterns of test files")
+    parser.add_argument("--out", type=Path, default=ROOT / "mutation")
+    arguments = parser.parse_args()
+    if importlib.util.find_spec("pytest") is None:
+        sys.exit(f"pytest is missing: {sys.executable} -m pip install pytest")
+
+    trees: queue.Queue[Path] = queue.Queue()
+    for number in range(arguments.processes):
+        trees.put(copy_tree(arguments.out / f"tree{number}"))
+    with ThreadPoolExecutor(arguments.processes) as pool:
+        tests = record(pool, trees, arguments.tests, arguments.out / "tests.json")
+        chosen = choose(arguments.lines, arguments.seed, arguments.sources)
+        path = arguments.out / "mutations.csv"
+        done = {key(row) for row in read(path)}
+        waiting = [edit for edit in chosen if key(edit._asdict()) not in done]
+        jobs = [pool.submit(attempt, edit, tests, trees, arguments.budget) for edit in waiting]
+        for job in as_completed(jobs):
+            append(path, job.result())
+    mine = {key(edit._asdict()) for edit in chosen}
+    summarize([row for row in read(path) if key(row) in mine], path)
+
+
+def copy_tree(tree: Path) -> Path:
+    """Copy the sources anew; loops that were compiled there before are kept."""
+    for name in ("src", "tests", "tools"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, tree / name, ignore=ignored, dirs_exist_ok=True)
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    return tree
+
+
+def record(
+    pool: ThreadPoolExecutor, trees: "queue.Queue[Path]", patterns: list[str], path: Path
+) -> dict[str, list]:
+    """Seconds and functions of every test that passes, from an earlier run if there was one."""
+    if path.exists():
+        return json.loads(path.read_text())
+    files = [file.relative_to(ROOT) for pattern in patterns for file in sorted(ROOT.glob(pattern))]
+    files = [file for file in files if file.stem.removeprefix("test_") not in SLOW_OR_APART]
+
+    def run(file: Path) -> dict[str, list]:
+        tree = trees.get()
+        reach = tree / "reach.json"
+        reach.unlink(missing_ok=True)
+        options = {"MUTATION_ROOT": str(tree), "MUTATION_REACH": str(reach)}
+        pytest(tree, ["-p", "tools.mutation.reach", str(file)], 3600, options)
+        found = json.loads(reach.read_text()) if reach.exists() else {}
+        trees.put(tree)
+        print(f"{file}: {len(found)} tests" + ("" if found else ", none of which can be used"))
+        return found
+
+    tests: dict[str, list] = {}
+    for found in pool.map(run, files):
+        tests |= found
+    path.write_text(json.dumps(tests))
+    return tests
+
+
+def pytest(
+    tree: Path, arguments: list[str], limit: float, environment: dict[str, str] | None = None
+) -> tuple[int | None, str]:
+    """Run tests of a tree; return the exit status, None after the time limit, and the output."""
+    one_thread = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+    # Byte code is not told from that of another mistake of the same length and second.
+    clean = {"PYTHONPATH": f"{tree / 'src'}:{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
+    inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=tree,
+        env=inherited | one_thread | clean | (environment or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+    return process.returncode, output
+
+
+def choose(count: int, seed: int, sources: list[str]) -> list[Edit]:
+    """Draw lines at random, and for each one of the mistakes that can be made there."""
+    lines: dict[tuple[str, int], list[Edit]] = {}
+    for name in sources:
+        path = ROOT / LIBRARY / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if file.name not in NOT_NUMERICS:
+                for edit in edits(str(file.relative_to(ROOT / "src")), file.read_text()):
+                    lines.setdefault((edit.file, edit.line), []).append(edit)
+    rng = random.Random(seed)
+    drawn = rng.sample(sorted(lines), min(count, len(lines)))
+    return [rng.choice(lines[line]) for line in drawn]
+
+
+def attempt(edit: Edit, tests: dict, trees: "queue.Queue[Path]", budget: float) -> dict:
+    """Make a mistake, run the tests that may notice, and take it back."""
+    names = concerned(edit, tests, budget)
+    tree = trees.get()
+    path = tree / "src" / edit.file
+    right = path.read_bytes()
+    wrong = right[: edit.start] + edit.new.encode() + right[edit.stop :]
+    path.write_bytes(wrong)
+    limit = STARTING_SECONDS + 3 * sum(tests[name][0] for name in names)
+    start = time.perf_counter()
+    status, output = pytest(tree, names, limit) if names else (5, "")
+    path.write_bytes(right)
+    trees.put(tree)
+    failed = [
+        line.split()[1] for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))
+    ]
+    texts = (text.decode().splitlines() for text in (right, wrong))
+    row = edit._asdict() | {
+        "result": {0: "survived", 5: "not reached", None: "timeout"}.get(status, "killed"),
+        "by": failed[0] if failed else "",
+        "seconds": round(time.perf_counter() - start, 1),
+        "diff": "\n".join(difflib.unified_diff(*texts, edit.file, edit.file, lineterm="", n=1)),
+    }
+    print(f"{row['result']:<12}{edit.file}:{edit.line}  {edit.old}  ->  {edit.new}", flush=True)
+    return row
+
+
+def concerned(edit: Edit, tests: dict, budget: float) -> list[str]:
+    """Tests that call the function, the quickest first, as far as the budget goes."""
+    reaching = {f"{edit.file}:{edit.function}"} | importers(edit.file)
+    names = [name for name, (_, calls) in tests.items() if reaching.intersection(calls)]
+    names.sort(key=lambda name: tests[name][0])
+    spent, taken = 0.0, []
+    for name in names:
+        spent += tests[name][0]
+        if spent > budget:
+            break
+        taken.append(name)
+    return taken
+
+
+def importers(loops: str) -> set[str]:
+    """Functions that import compiled loops, of this file or of others that call them."""
+    module = loops.removesuffix(".py").replace("/", ".")
+    if ".compiled." not in module:
+        return set()
+    found = set()
+    for file in (ROOT / LIBRARY).rglob("*.py"):
+        name = str(file.relative_to(ROOT / "src"))
+        tree = ast.parse(file.read_text())
+        if not any(module in imported(node) for node in ast.walk(tree)):
+            continue
+        if "/compiled/" in name:
+            found |= importers(name)
+        for node in ast.walk(tree):
+            for part in (
+                getattr(node, "body", []) if isinstance(node, ast.ClassDef | ast.Module) else []
+            ):
+                if isinstance(part, ast.FunctionDef) and any(
+                    module in imported(n) for n in ast.walk(part)
+                ):
+                    owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+                    found.add(f"{name}:{owner}{part.name}")
+    return found
+
+
+def imported(node: ast.AST) -> set[str]:
+    """Modules that a statement may import from."""
+    if not isinstance(node, ast.ImportFrom):
+        return set()
+    return {str(node.module)} | {f"{node.module}.{alias.name}" for alias in node.names}
+
+
+def key(row: dict) -> tuple[str, ...]:
+    """What tells one mistake from another."""
+    return tuple(str(row[name]) for name in ("file", "line", "old", "new"))
+
+
+def read(path: Path) -> list[dict]:
+    """Rows of the file, none if there is none yet."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append(path: Path, row: dict) -> None:
+    """Add a row to the file."""
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def summarize(rows: list[dict], path: Path) -> None:
+    """Print the share that was caught, and what was not."""
+    counts = Counter(row["result"] for row in rows)
+    caught = counts["killed"] + counts["timeout"]
+    for row in rows:
+        if row["result"] in ("survived", "not reached"):
+            print(f"\n{row['result']}\n{row['diff']}")
+    print(f"\n{dict(counts)}\n{caught} of {len(rows)} caught, {caught / len(rows):.0%}: {path}")
+
+
+if __name__ == "__main__":
+    main()
