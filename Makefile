@@ -25,7 +25,7 @@ demo: $(READY)
 
 # The experiments of the paper: QUICK=1 for small sizes, OUT= for the folder, DATA= for real data.
 reproduce: $(READY)
-	$(BIN)/trigpoint reproduce all $(if $(QUICK),--quick) --out $(or $(OUT),reproduction) $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m experiments.paper $(if $(QUICK),--quick) --out $(or $(OUT),reproduction) $(if $(DATA),--data $(DATA)) $(ONLY)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
@@ -35,15 +35,15 @@ docs: $(READY)
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 
 figures: $(READY)
-	$(BIN)/python benchmarks/figures.py
+	$(BIN)/python experiments/benchmarks/figures.py
 
 bench: $(BENCH_READY)
-	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(ONLY)
+	$(BENCH)/bin/python -m experiments.benchmarks $(if $(QUICK),--quick) $(ONLY)
 
-$(BENCH_READY): pyproject.toml benchmarks/requirements.txt
+$(BENCH_READY): pyproject.toml experiments/benchmarks/requirements.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --upgrade pip
-	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement benchmarks/requirements.txt
+	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement experiments/benchmarks/requirements.txt
 	@touch $@
 
 lint: $(READY)
