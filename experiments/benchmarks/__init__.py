@@ -1,13 +1,20 @@
-"""Benchmarks of trigpoint against what people use now: ``make bench`` writes RESULTS.md.
+"""Benchmarks against what people use now, one file per group: ``make bench`` writes RESULTS.md.
 
-A group is a module with four things, listed in `experiments.benchmarks.groups`:
-
-``TITLE``
-    Heading of its section.
-``specs(quick)``
-    What to measure: dictionaries that go to a worker as JSON.
-``work(spec)``
-    Take one measurement. Runs in a process of its own.
-``render(records, report)``
-    Tables and plots of the measurements.
+Beside the groups: `data` has the points, `peers` the methods, `pipeline` the whole pipeline,
+`plots` what the pictures share, and `report` runs the groups and writes the page.
 """
+
+# In the order of RESULTS.md, with what each is about.
+NAMES = {
+    "headline": "ten million points against SciPy's bare minimum",
+    "selection": "landmarks: seconds, memory and coverage beside peers",
+    "quality": "trace errors of every sampler on made and on real data",
+    "rule": "the rule for m and sigma beside other choices",
+    "neighbors": "how many neighbors the landmark graph should have",
+    "embedding": "embeddings into the plane beside peers",
+    "mnist": "selection and pipeline on digits",
+    "growth": "how time grows with points and landmarks",
+    "memory_map": "a hundred million points from file to file",
+    "import_time": "what `import trigpoint` costs",
+    "forecast": "trigpoint.forecast against what was measured",
+}

@@ -1,25 +1,15 @@
 """The figures of the README, measured anew: ``make figures`` prints them as a Markdown table."""
 
-import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 import trigpoint as tp
-from trigpoint._common.records import Landmarks
-from trigpoint._geometry import bhattacharyya_matrix
-from trigpoint._numerics.threads import thread_count
+from experiments.framework.measuring import timed
+from experiments.internals import Landmarks, bhattacharyya_matrix, thread_count
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
 
 THREADS = thread_count(-1)
-
-
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds that a call takes, and its result."""
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
 
 
 def unrolled() -> Iterator[tuple[str, str]]:

@@ -6,20 +6,14 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.benchmarks import data
-from experiments.benchmarks.harness import measure
 from experiments.benchmarks.peers import EMBEDDERS, SELECTORS
-from experiments.benchmarks.report import (
-    TARGET_COLUMNS,
-    Cell,
-    Report,
-    by_case,
-    logarithmic,
-    number,
-    size,
-    target,
-)
+from experiments.benchmarks.plots import logarithmic, panels
+from experiments.framework.cells import TARGET_COLUMNS, Cell, number, size, target
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.measuring import measure
+from experiments.framework.page import Page
+from experiments.framework.summary import grouped
 
-TITLE = "Growth"
 BOUND = 1.1
 NAMES = {"selection": "EfficientDPP", "pipeline": "whole pipeline"}
 COLOURS = {
@@ -31,25 +25,25 @@ COLUMNS += ["whole pipeline, s", "the pipeline's memory"]
 AXES = {"n": "number of points n", "k": "number of landmarks k"}
 
 
-def specs(quick: bool) -> Iterator[dict]:
+def cases(settings: Settings) -> Iterator[Row]:
     """Half decades of n with k fixed, then k with n fixed."""
-    sizes = [round(10 ** (half / 2)) for half in range(8, 12 if quick else 15)]
-    counts = [100, 300, 1000] if quick else [100, 300, 1000, 3000, 10_000, 20_000]
-    k, n = (300, 100_000) if quick else (1000, 1_000_000)
-    cases = [("n", size, k) for size in sizes] + [("k", n, count) for count in counts]
-    for vary, points, landmarks in cases:
+    sizes = [round(10 ** (half / 2)) for half in range(8, 12 if settings.quick else 15)]
+    counts = [100, 300, 1000] if settings.quick else [100, 300, 1000, 3000, 10_000, 20_000]
+    k, n = (300, 100_000) if settings.quick else (1000, 1_000_000)
+    sweeps = [("n", size, k) for size in sizes] + [("k", n, count) for count in counts]
+    for vary, points, landmarks in sweeps:
         for what in NAMES:
             yield {"vary": vary, "what": what, "n": points, "k": landmarks}
 
 
-def work(spec: dict) -> dict:
+def run(case: Row, settings: Settings) -> Row:
     """Time the selection, with its counters, or the whole pipeline."""
-    X, _ = data.swiss_roll(spec["n"])
-    if spec["what"] == "pipeline":
+    X, _ = data.swiss_roll(case["n"])
+    if case["what"] == "pipeline":
         _pipeline(200).fit_transform(X[:5000])
-        return measure(lambda: _pipeline(spec["k"]).fit_transform(X))[1]
+        return measure(lambda: _pipeline(case["k"]).fit_transform(X))[1]
     tp.EfficientDPP(200, random_state=0).fit(X[:5000])
-    sampler, cost = measure(lambda: tp.EfficientDPP(spec["k"], random_state=0).fit(X))
+    sampler, cost = measure(lambda: tp.EfficientDPP(case["k"], random_state=0).fit(X))
     counters = {"rows": sampler.n_distance_rows_, "proposals": sampler.n_proposals_}
     return {**cost, **counters}
 
@@ -64,9 +58,9 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, f
     return float(slope), float(offset)
 
 
-def render(records: list[dict], report: Report) -> None:
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Times and counters, fitted exponents, and the lines."""
-    report.text(
+    page.text(
         """Swiss roll in float32, default m. The whole pipeline is
         `LaplacianEigenmaps(landmarks=k).fit_transform`. `n_distance_rows_` counts the
         neighbourhoods that the selection computed (the paper's algorithm needs k), `n_proposals_`
@@ -74,41 +68,41 @@ def render(records: list[dict], report: Report) -> None:
         fitted to the logarithms of all sizes; the last decade shows what is left of it where fixed
         costs no longer flatten the line."""
     )
-    sweeps = by_case(records, "vary")
+    sweeps = grouped(rows, "vary")
     for (vary,), runs in sweeps.items():
         fixed = "k" if vary == "n" else "n"
-        report.heading(f"{AXES[vary].capitalize()}, with {fixed} = {runs[0]['spec'][fixed]:,}")
-        report.table(
-            dict.fromkeys([vary, *COLUMNS]),
-            [_row(value, same) for (value,), same in by_case(runs, vary).items()],
+        page.heading(f"{AXES[vary].capitalize()}, with {fixed} = {runs[0][fixed]:,}", level=3)
+        page.table(
+            [vary, *COLUMNS],
+            [_row(value, same) for (value,), same in grouped(runs, vary).items()],
         )
-        report.table(TARGET_COLUMNS, [row for w in NAMES for row in _exponents(vary, w, runs)])
+        page.table(TARGET_COLUMNS, [row for w in NAMES for row in _exponents(vary, w, runs)])
     describe = "Seconds over points and over landmarks, with fitted lines"
-    with report.plot("growth", describe, len(sweeps)) as axes:
+    with panels(page, "growth", describe, len(sweeps)) as axes:
         for one, ((vary,), runs) in zip(axes, sweeps.items(), strict=True):
             _draw(one, vary, runs)
 
 
-def _row(value: int, same: list[dict]) -> list:
-    cells = {r["spec"]["what"]: r["result"] for r in same}
-    selection, pipeline = (cells.get(what, {"error": "not run"}) for what in NAMES)
-    row = [f"{value:,}", *_cost(selection)]
-    row += [f"{selection[c]:,}" if c in selection else "-" for c in ("rows", "proposals")]
-    return row + _cost(pipeline)
+def _row(value: int, same: Sequence[Row]) -> list:
+    by_part = {row["what"]: row for row in same}
+    selection, pipeline = (by_part.get(what, {"error": "not run"}) for what in NAMES)
+    line = [f"{value:,}", *_cost(selection)]
+    line += [f"{selection[c]:,}" if c in selection else "-" for c in ("rows", "proposals")]
+    return line + _cost(pipeline)
 
 
-def _cost(result: dict) -> list:
-    if reason := result.get("error"):
+def _cost(row: Row) -> list:
+    if reason := row.get("error"):
         return [reason, "-"]
-    return [number(result["seconds"]), size(result["peak"])]
+    return [number(row["seconds"]), size(row["peak"])]
 
 
-def _series(vary: str, what: str, runs: list[dict]) -> tuple[list[int], list[float]]:
-    good = [r for r in runs if r["spec"]["what"] == what and "error" not in r["result"]]
-    return [r["spec"][vary] for r in good], [r["result"]["seconds"] for r in good]
+def _series(vary: str, what: str, runs: Sequence[Row]) -> tuple[list[int], list[float]]:
+    good = [row for row in runs if row["what"] == what and "error" not in row]
+    return [row[vary] for row in good], [row["seconds"] for row in good]
 
 
-def _exponents(vary: str, what: str, runs: list[dict]) -> Iterator[list]:
+def _exponents(vary: str, what: str, runs: Sequence[Row]) -> Iterator[list]:
     sizes, seconds = _series(vary, what, runs)
     if len(sizes) < 2:
         return
@@ -119,7 +113,7 @@ def _exponents(vary: str, what: str, runs: list[dict]) -> Iterator[list]:
     yield [f"{NAMES[what]}: the same, last decade", f"{b:.2f}", "-", "-"]
 
 
-def _draw(axes: object, vary: str, runs: list[dict]) -> None:
+def _draw(axes: object, vary: str, runs: Sequence[Row]) -> None:
     for what, name in NAMES.items():
         sizes, seconds = _series(vary, what, runs)
         axes.plot(sizes, seconds, "o", color=COLOURS[what], label=name)
@@ -132,5 +126,8 @@ def _draw(axes: object, vary: str, runs: list[dict]) -> None:
             axes.annotate(note, (sizes[-1], line[-1]), color=COLOURS[what], **place)
     axes.margins(x=0.16)
     fixed = "k" if vary == "n" else "n"
-    axes.set(xlabel=AXES[vary], ylabel="seconds", title=f"{fixed} = {runs[0]['spec'][fixed]:,}")
+    axes.set(xlabel=AXES[vary], ylabel="seconds", title=f"{fixed} = {runs[0][fixed]:,}")
     logarithmic(axes, "xy")
+
+
+EXPERIMENT = Experiment("growth", "Growth", cases, run, show)

@@ -4,23 +4,24 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from experiments.benchmarks.report import TARGET_COLUMNS, Report, number, target
+from experiments.framework.cells import TARGET_COLUMNS, number, target
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
 
-TITLE = "Import"
 STATEMENTS = {"ours": "import trigpoint", "theirs": "import sklearn.manifold", "bare": "pass"}
 
 
-def specs(quick: bool) -> Iterator[dict]:
+def cases(settings: Settings) -> Iterator[Row]:
     """All statements in turn, several times."""
-    yield {"repeats": 3 if quick else 9}
+    yield {"repeats": 3 if settings.quick else 9}
 
 
-def work(spec: dict) -> dict:
+def run(case: Row, settings: Settings) -> Row:
     """Median seconds of a fresh interpreter for each statement, alternating."""
     seconds: dict[str, list[float]] = {name: [] for name in STATEMENTS}
-    for turn in range(1 + spec["repeats"]):
+    for turn in range(1 + case["repeats"]):
         for name, statement in STATEMENTS.items():
             start = time.perf_counter()
             subprocess.run([sys.executable, "-c", statement], check=True)
@@ -29,15 +30,17 @@ def work(spec: dict) -> dict:
     return {name: statistics.median(times) for name, times in seconds.items()}
 
 
-def render(records: list[dict], report: Report) -> None:
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Medians and their ratio."""
-    for record in records:
-        result = record["result"]
-        if reason := result.get("error"):
-            report.text(f"Failed: {reason}.")
+    for row in rows:
+        if reason := row.get("error"):
+            page.text(f"Failed: {reason}.")
             continue
-        report.text(f"Median of {record['spec']['repeats']} fresh interpreters each, in turn.")
-        rows = [[f"`python -c '{s}'`", number(result[name])] for name, s in STATEMENTS.items()]
-        report.table({"command": None, "seconds": None}, rows)
-        ratio = number(result["ours"] / result["theirs"])
-        report.table(TARGET_COLUMNS, [target("trigpoint / sklearn.manifold", ratio, 1.5)])
+        page.text(f"Median of {row['repeats']} fresh interpreters each, in turn.")
+        lines = [[f"`python -c '{s}'`", number(row[name])] for name, s in STATEMENTS.items()]
+        page.table(["command", "seconds"], lines)
+        ratio = number(row["ours"] / row["theirs"])
+        page.table(TARGET_COLUMNS, [target("trigpoint / sklearn.manifold", ratio, 1.5)])
+
+
+EXPERIMENT = Experiment("import_time", "Import", cases, run, show)

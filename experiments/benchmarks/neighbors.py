@@ -1,15 +1,16 @@
 """How many neighbours the landmark graph should have, on data of few and of many directions."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
 
 import trigpoint as tp
 from experiments.benchmarks import data
-from experiments.benchmarks.report import Report, by_case, mean, percent
-
-TITLE = "Neighbours in the graph"
+from experiments.framework.cells import percent
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import grouped, mean
 
 # Numbers of neighbours by what the table calls them.
 CHOICES: dict[str, Callable[[int], int]] = {
@@ -30,28 +31,28 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
 SIZE = 24_000
 
 
-def specs(quick: bool) -> Iterator[dict]:
+def cases(settings: Settings) -> Iterator[Row]:
     """Every data set that is there, with few and many landmarks and coordinates."""
-    for kind in ("roll",) if quick else CASES:
-        if kind != "roll" and data.missing(kind):
+    for kind in ("roll",) if settings.quick else CASES:
+        if data.missing(kind, settings):
             continue
         _, counts, dimensions = CASES[kind]
-        for k in (200,) if quick else counts:
+        for k in (200,) if settings.quick else counts:
             for n_components in dimensions:
-                for seed in range(1 if quick else 3):
+                for seed in range(1 if settings.quick else 3):
                     yield {"data": kind, "k": k, "n_components": n_components, "seed": seed}
 
 
-def work(spec: dict) -> dict:
+def run(case: Row, settings: Settings) -> Row:
     """Score of the embedding with every number of neighbours, in the same landmarks."""
-    X, wanted = labelled(spec["data"])
-    k, seed = spec["k"], spec["seed"]
+    X, wanted = labelled(case["data"], settings)
+    k, seed = case["k"], case["seed"]
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[len(X) // 6 :], order[: len(X) // 6]
     scores = {}
     for name, number in CHOICES.items():
         emb = tp.LaplacianEigenmaps(
-            spec["n_components"], landmarks=k, n_neighbors=number(k), random_state=seed
+            case["n_components"], landmarks=k, n_neighbors=number(k), random_state=seed
         ).fit(X[train])
         known, asked = emb.transform(X[train]), emb.transform(X[test])
         if wanted.ndim == 1:
@@ -62,32 +63,31 @@ def work(spec: dict) -> dict:
     return scores
 
 
-def labelled(kind: str) -> tuple[np.ndarray, np.ndarray]:
+def labelled(kind: str, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
     """Points, and classes (n,) or coordinates (n, c) that an embedding should keep."""
     if kind == "roll":
         return tp.datasets.make_swiss_roll(20_000, noise=0.2, random_state=0)
     if kind == "mnist":
-        return data.mnist("train", SIZE)
+        return data.mnist(settings, "train", SIZE)
     if kind == "patches":
-        return data.patches(SIZE)
-    return data.images(kind)
+        return data.patches(settings, SIZE)
+    return data.images(settings, kind)
 
 
-def render(records: list[dict], report: Report) -> None:
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Scores by number of neighbours."""
-    report.text(
+    page.text(
         """Laplacian eigenmaps with all else left to the defaults: accuracy of the nearest neighbour
         in the embedding, for points that were not fitted (a sixth of all); for the faces and the
         roll, the variance of pose and light, or of the place on the roll, that the nearest five
         explain. Mean of three draws. Few directions ask for few neighbours, many for many."""
     )
-    columns = {"data": None, "landmarks": None, "coordinates": None}
-    rows = []
-    for (kind, k, n_components), case in by_case(records, "data", "k", "n_components").items():
-        results = [record["result"] for record in case if "error" not in record["result"]]
-        if not results:
-            continue
-        means = {name: mean(results, name) for name in CHOICES}
-        cells = [percent(value) for value in means.values()]
-        rows.append([CASES[kind][0], f"{k:,}", n_components, *cells])
-    report.table(columns | dict.fromkeys(CHOICES), rows)
+    lines = []
+    for (kind, k, n_components), runs in grouped(rows, "data", "k", "n_components").items():
+        if good := [row for row in runs if "error" not in row]:
+            cells = [percent(mean(good, name)) for name in CHOICES]
+            lines.append([CASES[kind][0], f"{k:,}", n_components, *cells])
+    page.table(["data", "landmarks", "coordinates", *CHOICES], lines)
+
+
+EXPERIMENT = Experiment("neighbors", "Neighbours in the graph", cases, run, show)

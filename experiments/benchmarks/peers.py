@@ -69,7 +69,7 @@ def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> None:
     method.run(rows, *fewer, 0, **smaller)
 
 
-def settings(table: dict[str, Method]) -> list[str]:
+def setups(table: dict[str, Method]) -> list[str]:
     """How each method of a table was set up."""
     return [f"{name}: {method.settings}." for name, method in table.items()]
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 import trigpoint as tp
-from experiments.benchmarks.harness import measure
-from experiments.benchmarks.report import Cell, number
+from experiments.framework.cells import Cell, number
+from experiments.framework.experiment import Row
+from experiments.framework.measuring import measure
 
 WARM_UP_ROWS = 5000
 
@@ -38,8 +39,8 @@ def fit_and_transform(
     return Y, {**cost, **times, "stages": emb.stage_seconds_}
 
 
-def stage_rows(result: dict) -> list[list]:
+def stage_rows(row: Row) -> list[list]:
     """Rows of a table of seconds."""
-    rows = [[f"fit: {name}", number(seconds)] for name, seconds in result["stages"].items()]
-    rows += [["fit", number(result["fit"])], ["transform", number(result["transform"])]]
-    return [*rows, ["**total**", Cell(f"**{number(result['seconds']).text}**")]]
+    rows = [[f"fit: {name}", number(seconds)] for name, seconds in row["stages"].items()]
+    rows += [["fit", number(row["fit"])], ["transform", number(row["transform"])]]
+    return [*rows, ["**total**", Cell(f"**{number(row['seconds']).text}**")]]

@@ -9,10 +9,14 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.benchmarks import data
-from experiments.benchmarks.report import Cell, Report, by_case, duration, logarithmic
+from experiments.benchmarks.plots import logarithmic, panels
+from experiments.framework.cells import Cell, duration
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import grouped
+from experiments.internals import gaussian_kernel
 from trigpoint.metrics import nystrom_error, optimal_error
 
-TITLE = "Quality of landmarks"
 OURS, REFINED = "EfficientDPP", "EfficientDPP, refined"
 FREE = "EfficientDPP, refined and moved*"
 OPTIMUM = "optimum"
@@ -83,27 +87,27 @@ FULL |= {"coil": (100, 300, 1000), "lidar": (100, 500, 2000), "mnist": (100, 500
 QUICK = {"roll": (50,), "bowl": (50,)}
 
 
-def points(kind: str, seed: int) -> np.ndarray:
+def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
     """Points of a case; those of the roll and of the bowl are drawn anew for every seed."""
     if kind == "roll":
         return tp.datasets.make_swiss_roll(1000, scale=0.115, random_state=seed)[0]
     if kind == "bowl":
         return tp.datasets.make_fish_bowl(1000, disc_radius=2.5, scale=1.45, random_state=seed)[0]
-    return data.real(kind)
+    return data.real(settings, kind)
 
 
-def specs(quick: bool) -> Iterator[dict]:
+def cases(settings: Settings) -> Iterator[Row]:
     """Every sampler on every data set."""
-    for kind, counts in (QUICK if quick else FULL).items():
-        if kind not in MADE and data.missing(kind):
+    for kind, counts in (QUICK if settings.quick else FULL).items():
+        if data.missing(kind, settings):
             continue
-        n = len(points(kind, 0))
+        n = len(points(kind, 0, settings))
         for name in (OPTIMUM, *(name for name, entry in SAMPLERS.items() if n <= entry.most)):
             yield {
                 "data": kind,
                 "bandwidth": BANDWIDTHS[kind],
                 "k": _counts(name, kind, counts),
-                "seeds": 3 if quick else SEEDS,
+                "seeds": 3 if settings.quick else SEEDS,
                 "method": name,
             }
 
@@ -115,26 +119,26 @@ def _counts(name: str, kind: str, counts: Sequence[int]) -> list[int]:
     return [k for k in counts if most is None or k <= most]
 
 
-def work(spec: dict) -> dict:
+def run(case: Row, settings: Settings) -> Row:
     """Errors and seconds of every run, in lists for each k."""
-    kind, bandwidth = spec["data"], spec["bandwidth"]
-    if spec["method"] == OPTIMUM:
-        return {"optimum": _optimum(kind, spec["k"], bandwidth, spec["seeds"])}
-    entry = SAMPLERS[spec["method"]]
-    X = points(kind, 0)
+    kind, bandwidth = case["data"], case["bandwidth"]
+    if case["method"] == OPTIMUM:
+        return {"optimum": _optimum(case, settings)}
+    entry = SAMPLERS[case["method"]]
+    X = points(kind, 0, settings)
     # Imports and compiles, as for every measurement.
-    for part in (points("roll", 0), X[:1000]):
+    for part in (points("roll", 0, settings), X[:1000]):
         entry.make(10, bandwidth).set_params(random_state=0).fit(part)
     errors: list[list[float]] = []
     seconds: list[list[float]] = []
-    for k in spec["k"]:
+    for k in case["k"]:
         errors.append([])
         seconds.append([])
         start = time.perf_counter()
-        for seed in range(spec["seeds"]):
+        for seed in range(case["seeds"]):
             if errors[-1] and kind not in MADE and time.perf_counter() - start > BUDGET:
                 break
-            X = points(kind, seed) if kind in MADE else X
+            X = points(kind, seed, settings) if kind in MADE else X
             sampler = entry.make(k, bandwidth).set_params(random_state=seed)
             # Not by `timed`, whose limit is for one fit: here the runs of all k have half an hour.
             began = time.perf_counter()
@@ -146,15 +150,16 @@ def work(spec: dict) -> dict:
     return {"errors": errors, "seconds": seconds}
 
 
-def _optimum(kind: str, counts: list[int], bandwidth: float, seeds: int) -> list[list[float]]:
+def _optimum(case: Row, settings: Settings) -> list[list[float]]:
     """Relative error of the best approximation of each rank, one list for each data set."""
+    kind, counts, bandwidth = case["data"], case["k"], case["bandwidth"]
     if kind not in MADE:
-        X = points(kind, 0)
+        X = points(kind, 0, settings)
         measured = X[data.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
         return [list(_best_rank(measured, counts, bandwidth))]
     return [
-        list(optimal_error(points(kind, seed), bandwidth, counts, relative=True))
-        for seed in range(seeds)
+        list(optimal_error(points(kind, seed, settings), bandwidth, counts, relative=True))
+        for seed in range(case["seeds"])
     ]
 
 
@@ -165,8 +170,6 @@ def _best_rank(X: np.ndarray, counts: list[int], bandwidth: float) -> np.ndarray
     """
     if len(X) <= 5000:
         return optimal_error(X, bandwidth, counts, relative=True)
-    from trigpoint._numerics.kernels import gaussian_kernel
-
     K = gaussian_kernel(X.astype(np.float32), bandwidth).astype(np.float32)
     # Numbers too small to be normal would slow the products down a hundredfold.
     K[np.finfo(np.float32).tiny > K] = 0
@@ -178,9 +181,9 @@ def _best_rank(X: np.ndarray, counts: list[int], bandwidth: float) -> np.ndarray
     return np.array([1 - ritz[:count].sum() / len(X) for count in counts])
 
 
-def render(records: list[dict], report: Report) -> None:
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """For every data set the errors over k, what they cost, and error over time."""
-    report.text(
+    page.text(
         f"""Trace error of the Nystrom approximation (equation 1 of the paper) in per cent of the
         trace, with its standard error; the optimum is what no approximation of that rank can beat,
         the sum of the remaining eigenvalues. Roll and bowl are those of the paper's Table 1
@@ -192,23 +195,24 @@ def render(records: list[dict], report: Report) -> None:
         Samplers that approximate a kernel are told its bandwidth; the others, and the
         plain EfficientDPP, are not. Seconds are the median at the largest k."""
     )
-    cases = [_Case(kind, rows) for (kind,), rows in by_case(records, "data").items()]
-    for case in cases:
-        report.heading(TITLES[case.kind])
-        _table(case, report)
-    if absent := [kind for kind in FULL if kind not in MADE and data.missing(kind)]:
-        report.text(f"*No files of {', '.join(absent)} were found for this run.*")
-    _comparison(cases, report)
-    _plot(cases, report)
+    shown = [_Case(kind, same) for (kind,), same in grouped(rows, "data").items()]
+    for case in shown:
+        page.heading(TITLES[case.kind], level=3)
+        _table(case, page)
+    if absent := set(FULL) - {case.kind for case in shown}:
+        page.text(f"*No files of {', '.join(sorted(absent))} were found for this run.*")
+    _comparison(shown, page)
+    _plot(shown, page)
 
 
 class _Case:
     """What was measured on one data set."""
 
-    def __init__(self, kind: str, records: list[dict]) -> None:
+    def __init__(self, kind: str, rows: Sequence[Row]) -> None:
         self.kind = kind
-        by_name = {r["spec"]["method"]: r["result"] for r in records}
-        self.counts = max((record["spec"]["k"] for record in records), key=len)
+        # Of samplers that the library still has.
+        by_name = {row["method"]: row for row in rows if row["method"] in (OPTIMUM, *SAMPLERS)}
+        self.counts = max((row["k"] for row in rows), key=len)
         optimum = by_name.pop(OPTIMUM, {}).get("optimum")
         unknown = np.full(len(self.counts), np.nan)
         self.optimum = unknown if optimum is None else np.mean(optimum, axis=0)
@@ -228,7 +232,7 @@ class _Case:
         return float(np.median(self.results[name]["seconds"][place]))
 
 
-def _table(case: _Case, report: Report) -> None:
+def _table(case: _Case, page: Page) -> None:
     columns: dict[str, Callable | None] = {"sampler": None}
     columns |= {f"k = {k:,}": min for k in case.counts} | {"seconds": None, "runs": None}
     lines: list[list] = []
@@ -241,7 +245,7 @@ def _table(case: _Case, report: Report) -> None:
         seconds = duration(case.seconds(name, -1)).text
         lines.append([name.replace("*", "\\*"), *cells, seconds, str(len(result["errors"][-1]))])
     lines += [[name.replace("*", "\\*"), reason] for name, reason in case.failed.items()]
-    report.table(columns, lines)
+    page.table(columns, lines, fill="-")
 
 
 def _error_cell(errors: list[float]) -> Cell:
@@ -252,10 +256,10 @@ def _error_cell(errors: list[float]) -> Cell:
     return Cell(text, mean)
 
 
-def _comparison(cases: list[_Case], report: Report) -> None:
+def _comparison(cases: list[_Case], page: Page) -> None:
     """Ratios of errors, and of seconds."""
-    report.heading("In short")
-    report.text(
+    page.heading("In short", level=3)
+    page.text(
         """Ratios of errors; below 1 the first is better. "Plain" is EfficientDPP as it is,
         "refined" with `refine=True`, "moved" with `refine=Refinement(snap=False)`; "of points"
         leaves out landmarks that are not points of the data, and "seeding" is k-means++ without
@@ -280,18 +284,18 @@ def _comparison(cases: list[_Case], report: Report) -> None:
             rows.append(row)
     columns = ("case", "refined / optimum", "refined / best other", "refined / best of points")
     columns += ("moved / best other", "plain / seeding", "plain / uniform")
-    report.table(dict.fromkeys((*columns, "seconds: plain / seeding")), rows)
+    page.table([*columns, "seconds: plain / seeding"], rows)
 
 
 def _ratio(one: float, other: float) -> str:
     return f"{one / other:.2f}" if np.isfinite(one / other) else "-"
 
 
-def _plot(cases: list[_Case], report: Report) -> None:
+def _plot(cases: list[_Case], page: Page) -> None:
     """Error over time, at the largest k of each data set."""
     describe = "Trace error over seconds for every sampler, at the largest k"
-    with report.plot("quality", describe, panels=len(cases)) as panels:
-        for axes, case in zip(panels, cases, strict=True):
+    with panels(page, "quality", describe, len(cases)) as side_by_side:
+        for axes, case in zip(side_by_side, cases, strict=True):
             for name in case.names(len(case.counts) - 1):
                 place = case.seconds(name, -1), 100 * case.error(name, -1)
                 entry = SAMPLERS[name]
@@ -302,4 +306,7 @@ def _plot(cases: list[_Case], report: Report) -> None:
             title = f"{TITLES[case.kind].split(',')[0]}, k = {case.counts[-1]:,}"
             axes.set(xlabel="seconds", title=title)
             logarithmic(axes, "xy")
-        panels[0].set(ylabel="trace error, %")
+        side_by_side[0].set(ylabel="trace error, %")
+
+
+EXPERIMENT = Experiment("quality", "Quality of landmarks", cases, run, show)

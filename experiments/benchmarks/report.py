@@ -1,266 +1,177 @@
-"""RESULTS.md from the raw measurements: text, tables and plots."""
+"""Measuring groups of benchmarks, and the page of all of them.
 
-import statistics
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+In the folder of the results, a group has ``results/NAME.json`` with every measurement, and
+``RESULTS.md`` shows them all, with pictures in ``plots/``.
+"""
+
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from experiments.benchmarks.groups import MODULES, group_module
-from experiments.benchmarks.harness import FIT_LIMIT, MEMORY_LIMIT, QUICK_FIT_LIMIT
-from experiments.benchmarks.journal import Journal, Record
+from experiments.benchmarks import NAMES
+from experiments.framework.environment import PACKAGES, machine, source_digest, versions
+from experiments.framework.experiment import Row, Settings, load_experiment
+from experiments.framework.page import Page
+from experiments.framework.rows import JsonTable, alone
+from experiments.framework.runner import run_missing
+from experiments.framework.worker import MEMORY_LIMIT, run_apart
 
+PACKAGE = "experiments.benchmarks"
+PEERS = ("umap-learn", "pynndescent", "phate", "graphtools")
+PEERS += ("geosketch", "fbpca", "faiss-cpu", "dppy")
 
-@dataclass(frozen=True)
-class Cell:
-    """A table cell: what it shows, and the number behind it where columns are compared."""
-
-    text: str
-    value: float | None = None
-
-
-def number(value: float) -> Cell:
-    """Three digits."""
-    if value == 0 or 5e-4 <= abs(value) < 1e4:
-        decimals = (
-            0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
-        )
-        return Cell(f"{value:,.{decimals}f}", value)
-    return Cell(f"{value:,.0f}" if abs(value) >= 1 else f"{value:.1e}", value)
+FIT_LIMIT, QUICK_FIT_LIMIT = 600, 10  # seconds
+ONE_SEED_FROM = 20.0  # seconds; longer runs are not repeated with other seeds
 
 
-def duration(seconds: float) -> Cell:
-    """Seconds."""
-    return Cell("< 0.001", seconds) if seconds < 0.0005 else number(seconds)
+# All groups are on one page.
+ONE_PAGE = True
 
 
-def percent(share: float) -> Cell:
-    """A share in percent."""
-    return Cell(f"{number(100 * share).text} %", share)
+def default_folder(quick: bool) -> Path:
+    """Folder of the results, unless another is named."""
+    here = Path(__file__).parent
+    return here / "quick" if quick else here
 
 
-def score(value: float) -> Cell:
-    """R^2 and the like: three decimals."""
-    return Cell(f"{value:.3f}", value)
+def table(folder: Path, name: str) -> JsonTable:
+    """Measurements of a group."""
+    return JsonTable(folder / "results" / f"{name}.json")
 
 
-def size(n_bytes: float) -> Cell:
-    """Memory in MB or GB (powers of ten)."""
-    n_bytes = max(n_bytes, 0)
-    text = f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 999.5e6 else f"{n_bytes / 1e9:.2f} GB"
-    return Cell("< 1 MB" if n_bytes < 0.5e6 else text, n_bytes)
+def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int:
+    """Measure what is missing, every case in a process of its own; returns how many cases.
+
+    Measurements with another state of the library or on another machine do not count, nor do those
+    of a run that was finished: it starts anew.
+    """
+    limit = QUICK_FIT_LIMIT if settings.quick else FIT_LIMIT
+    group = load_experiment(PACKAGE, name)
+
+    def cases(settings: Settings) -> Iterator[Row]:
+        return ({"limit": limit, **case} for case in group.cases(settings))
+
+    def measure(case: Row, rows: list[Row]) -> Row | None:
+        if _slow(case, rows):
+            return None
+        reason = _hopeless(case, rows)
+        return {"error": reason} if reason else run_apart(PACKAGE, name, case, settings)
+
+    with alone(out / "results" / f"{name}.json"):
+        measured = table(out, name)
+        measured.start(_minute(), _environment())
+        count = run_missing(replace(group, cases=cases), settings, measured, measure, quiet)
+        measured.finish(_minute(), source_digest())
+    return count
 
 
-def target(
-    what: str, measured: Cell, bound: float, *, at_least: bool = False, unit: str = ""
-) -> list:
-    """Row of a table of targets."""
-    met = measured.value >= bound if at_least else measured.value <= bound
-    sign = "≥" if at_least else "≤"
-    return [what, measured.text, f"{sign} {bound:g}{unit}", "yes" if met else "**no**"]
+def _hopeless(case: Row, rows: list[Row]) -> str | None:
+    """Why a method is not tried, if so: it failed on fewer points, or was too slow on them.
+
+    Measurements of one method on growing data share a ``family``. Too slow is what would break the
+    time limit if time grew no faster than the number of points.
+    """
+    family = list(_family(case, rows))
+    # The largest says most.
+    n = max((row["n"] for row in family), default=0)
+    for row in family:
+        if row["n"] != n:
+            continue
+        if error := row.get("error"):
+            again = n == case["n"] or error.startswith("not tried")
+            return error if again else f"not tried: {error} at n = {n:,}"
+        if n < case["n"] and row["seconds"] * case["n"] / n > case["limit"]:
+            return f"not tried: {row['seconds']:.0f} s at n = {n:,}"
+    return None
 
 
-TARGET_COLUMNS = {"what": None, "measured": None, "target": None, "met": None}
+def _slow(case: Row, rows: list[Row]) -> bool:
+    """Whether another seed of the same took so long that one has to do."""
+    return any(
+        row["n"] == case["n"]
+        and row.get("k") == case.get("k")
+        and row.get("seconds", 0.0) > ONE_SEED_FROM
+        for row in _family(case, rows)
+    )
 
 
-def median(results: Sequence[dict], field: str) -> float:
-    """Median of one field."""
-    return statistics.median(result[field] for result in results)
+def _family(case: Row, rows: list[Row]) -> Iterator[Row]:
+    return (row for row in rows if case.get("family") == row.get("family") is not None)
 
 
-def mean(results: Sequence[dict], field: str) -> float:
-    """Mean of one field."""
-    return statistics.fmean(result[field] for result in results)
+def _environment() -> Row:
+    return {
+        "python": platform.python_version(),
+        "versions": versions(*PACKAGES, "threadpoolctl", *PEERS),
+        "source": source_digest(),
+        **machine(),
+    }
 
 
-def by_case(records: Sequence[Record], *fields: str) -> dict[tuple, list[Record]]:
-    """Records grouped by fields of their spec, in the order of the run."""
-    groups: dict[tuple, list[Record]] = {}
-    for record in records:
-        groups.setdefault(tuple(record["spec"][field] for field in fields), []).append(record)
-    return groups
+def _minute() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-class Report:
-    """The text of RESULTS.md as it grows, and the folder of its plots."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._parts: list[str] = []
-
-    def journal(self, group: str) -> Journal:
-        """Raw measurements of a group."""
-        return Journal(self.folder / "results" / f"{group}.json")
-
-    def heading(self, title: str, level: int = 3) -> None:
-        """Add a heading."""
-        self._parts.append(f"{'#' * level} {title}")
-
-    def text(self, paragraph: str) -> None:
-        """Add a paragraph, wrapped anew."""
-        words = " ".join(paragraph.split())
-        self._parts.append(
-            textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
-        )
-
-    def items(self, lines: Sequence[str]) -> None:
-        """Add a list."""
-        wrap = textwrap.TextWrapper(
-            100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
-        self._parts.append("\n".join(wrap.fill(f"- {' '.join(line.split())}") for line in lines))
-
-    def table(self, columns: dict[str, Callable | None], rows: Sequence[Sequence[Any]]) -> None:
-        """Add a table; a column with `min` or `max` shows its best values in bold.
-
-        A row that is too short, that of a method that failed, is filled up.
-        """
-        best = [_best(rows, place, choose) for place, choose in enumerate(columns.values())]
-        lines = [list(columns), ["---", *("---:" for _ in list(columns)[1:])]]
-        for row in rows:
-            shown = [_shown(cell, best[place]) for place, cell in enumerate(row)]
-            lines.append(shown + ["-"] * (len(columns) - len(row)))
-        self._parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-
-    @contextmanager
-    def plot(self, name: str, describe: str, panels: int = 2) -> Iterator[Any]:
-        """Axes to draw into, side by side; saved and linked at the end."""
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        style = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
-        style |= {"axes.grid": True, "grid.color": "#e6e6e6", "axes.axisbelow": True}
-        style |= {"legend.frameon": False, "lines.markersize": 5, "svg.hashsalt": name}
-        with pyplot.rc_context(style):
-            figure, axes = pyplot.subplots(
-                1, panels, figsize=(4.6 * panels, 3.6), layout="constrained", squeeze=False
-            )
-            yield axes[0]
-            handles = {
-                label: handle
-                for one in axes[0]
-                for handle, label in zip(*one.get_legend_handles_labels(), strict=True)
-            }
-            figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
-            path = self.folder / "plots" / f"{name}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=120, metadata={"Software": None})
-            pyplot.close(figure)
-        self._parts.append(f"![{describe}](plots/{path.name})")
-
-    def __str__(self) -> str:
-        return "\n\n".join(self._parts) + "\n"
+def show(name: str, out: Path, settings: Settings) -> Path:
+    """Write the page of every group that has been measured, whichever was measured last."""
+    tables = {other: table(out, other) for other in NAMES}
+    tables = {other: measured for other, measured in tables.items() if measured.header}
+    if not tables:
+        raise ValueError(f"{out / 'results'} has no measurements: leave out --render")
+    page = Page(out, "RESULTS", "Benchmarks")
+    latest = max(tables.values(), key=lambda measured: measured.header["started"])
+    rows = [row for measured in tables.values() for row in measured.rows]
+    _describe(page, latest, rows, settings.quick)
+    for other, measured in tables.items():
+        group = load_experiment(PACKAGE, other)
+        page.heading(group.title)
+        page.text(_when(other, measured, latest))
+        group.show(measured.rows, settings, page)
+    return page.write()
 
 
-def _best(rows: Sequence[Sequence[Any]], place: int, choose: Callable | None) -> str | None:
-    """What the best cell of a column shows; others that show the same are as good."""
-    cells = [row[place] for row in rows if place < len(row)]
-    cells = [cell for cell in cells if isinstance(cell, Cell) and cell.value is not None]
-    return choose(cells, key=lambda cell: cell.value).text if choose and len(cells) > 1 else None
-
-
-def _shown(cell: Any, best: str | None) -> str:
-    text = cell.text if isinstance(cell, Cell) else str(cell)
-    return f"**{text}**" if isinstance(cell, Cell) and text == best else text
-
-
-def growth_lines(
-    axes: Any, records: Sequence[Record], colours: dict[str, str], field: str, scale: float = 1.0
-) -> None:
-    """Draw one line per method over the number of points, both axes logarithmic."""
-    for (name,), runs in by_case(records, "method").items():
-        cases = by_case([r for r in runs if "error" not in r["result"]], "n")
-        sizes = [n for (n,) in cases]
-        values = [scale * median([r["result"] for r in same], field) for same in cases.values()]
-        if sizes:
-            axes.plot(sizes, values, "o-", color=colours[name], label=name)
-    axes.set(xlabel="number of points n")
-    logarithmic(axes, "xy")
-
-
-def logarithmic(axes: Any, names: str) -> None:
-    """Make axes logarithmic, labelled with plain numbers; a short one also at 2 and 5."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for name in names:
-        getattr(axes, f"set_{name}scale")("log")
-        axis = getattr(axes, f"{name}axis")
-        low, high = axis.get_view_interval()
-        axis.set_major_locator(LogLocator(subs=(1,) if high > 30 * low else (1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}" if v >= 1 else f"{v:g}"))
-        axis.set_minor_formatter(NullFormatter())
-
-
-def write_results(folder: Path, *, quick: bool) -> None:
-    """Render every group that has been measured."""
-    report = Report(folder)
-    journals = {name: report.journal(name) for name in MODULES}
-    journals = {name: journal for name, journal in journals.items() if journal.header}
-    report.heading("Benchmarks", level=1)
-    if not journals:
-        return
-    latest = max(journals.values(), key=lambda journal: journal.header["started"])
-    _describe(report, latest, quick)
-    for name, journal in journals.items():
-        module = group_module(name)
-        report.heading(module.TITLE, level=2)
-        report.text(_when(name, journal, latest))
-        module.render(journal.records, report)
-    (folder / "RESULTS.md").write_text(str(report))
-
-
-def _describe(report: Report, latest: Journal, quick: bool) -> None:
+def _describe(page: Page, latest: JsonTable, rows: Sequence[Row], quick: bool) -> None:
     at = latest.header["environment"]
     extra = (
         " These are the small sizes of `make bench QUICK=1`, for a first look only."
         if quick
         else ""
     )
-    report.text(
+    page.text(
         f"""Measured by `make bench` on {at["cores"]} cores of {at["cpu"]} with
         {at["memory"] / 1e9:.0f} GB of memory ({at["system"]}), and rendered from the raw
         measurements in `results/`. Figures vary with the machine: run it on yours.{extra}"""
     )
     limit = QUICK_FIT_LIMIT if quick else FIT_LIMIT
-    sources = {
-        journal["peak_from"]
-        for name in MODULES
-        for record in report.journal(name).records
-        if "peak_from" in (journal := record["result"])
-    }
-    where = " or ".join(
-        {"VmHWM": "`VmHWM`, reset before", "getrusage": "`getrusage`"}[s] for s in sorted(sources)
-    )
-    report.items(
+    known = {"VmHWM": "`VmHWM`, reset before", "getrusage": "`getrusage`"}
+    sources = sorted({row["peak_from"] for row in rows if "peak_from" in row})
+    where = " or ".join(known[source] for source in sources) or "the system"
+    page.items(
         [
             "Every measurement is a fresh process of its own.",
             "Seconds are wall time of the fit alone. Every method is first called once on a small "
             "part of the same data (5,000 points for what numba compiles, trigpoint and umap-learn "
             "alike, 500 for the others), so that neither imports nor compilation are measured.",
             "Memory is the peak of resident memory during the fit above what it was before, that "
-            f"is beyond the input (read from {where or 'the system'}). MB and GB are powers of "
-            "ten.",
+            f"is beyond the input (read from {where}). MB and GB are powers of ten.",
             f"A fit is stopped after {limit} s or beyond {MEMORY_LIMIT / 1e9:.0f} GB, and "
             "its row says so. What a method could not do on fewer points is not tried on more, nor "
             "what would break the limit if its time grew in proportion to the points.",
             "Peers are set up as their documentation recommends.",
         ]
     )
-    versions = {"python": at["python"], **at["versions"]}
     names = [
         f"{name} {version}" if version else f"{name} (not installed)"
-        for name, version in versions.items()
+        for name, version in {"python": at["python"], **at["versions"]}.items()
     ]
-    report.text("Versions: " + ", ".join(names) + f" (library source {at['source']}).")
+    page.text("Versions: " + ", ".join(names) + f" (library source {at['source']}).")
 
 
-def _when(name: str, journal: Journal, latest: Journal) -> str:
-    at, newest = journal.header["environment"], latest.header["environment"]
-    text = f"`make bench ONLY={name}`, run {journal.header['started']}"
+def _when(name: str, measured: JsonTable, latest: JsonTable) -> str:
+    at, newest = measured.header["environment"], latest.header["environment"]
+    text = f"`make bench ONLY={name}`, run {measured.header['started']}"
     if at["source"] != newest["source"]:
         text += f", with library source {at['source']}"
     older = {k: v for k, v in at["versions"].items() if newest["versions"].get(k) != v}
@@ -268,8 +179,8 @@ def _when(name: str, journal: Journal, latest: Journal) -> str:
         text += ", with " + ", ".join(f"{name} {version}" for name, version in older.items())
     if any(at[key] != newest[key] for key in ("cpu", "cores", "memory")):
         text += f", on {at['cores']} cores of {at['cpu']}"
-    if not journal.finished:
+    if not measured.finished:
         return f"{text}. **Interrupted: rows are missing.**"
-    if journal.finished["source"] != at["source"]:
+    if measured.finished["source"] != at["source"]:
         text += "; **the library was changed during the run**"
     return f"{text}."

@@ -1,19 +1,19 @@
 """The rule for m and sigma of EfficientDPP, beside others, on data of many shapes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 import trigpoint as tp
 from experiments.benchmarks import data
+from experiments.benchmarks.plots import panels
 from experiments.benchmarks.quality import points
-from experiments.benchmarks.report import Report, by_case
-from trigpoint._landmarks.efficient import neighborhood_radius
-from trigpoint._numerics.kernels import landmark_spacing
-from trigpoint._numerics.neighbors import neighbor_index
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import grouped
+from experiments.internals import landmark_spacing, neighbor_index, neighborhood_radius
 from trigpoint.metrics import nystrom_error
 
-TITLE = "The rule for m and sigma"
 SHAPES = {
     "roll": "Swiss roll",
     "bowl": "Fish bowl",
@@ -31,7 +31,7 @@ SIZE = 2000
 PEERS = {"uniform": tp.Uniform, "k-means++ seeding": tp.KMeansPlusPlus}
 
 
-def shape(kind: str, seed: int) -> np.ndarray:
+def shape(kind: str, seed: int, settings: Settings) -> np.ndarray:
     """Points of one shape, at most 2,000 of them."""
     rng = np.random.default_rng(seed)
     if kind == "clusters":
@@ -39,27 +39,27 @@ def shape(kind: str, seed: int) -> np.ndarray:
         centres, widths = 5 * rng.normal(size=(8, 3)), rng.uniform(0.1, 1.0, size=8)
         groups = zip(sizes, centres, widths, strict=True)
         return np.concatenate([rng.normal(c, w, size=(n, 3)) for n, c, w in groups])
-    X = points(kind, seed)
+    X = points(kind, seed, settings)
     if len(X) <= SIZE:
         return X
     return X[rng.choice(len(X), SIZE, replace=False)].astype(np.float64)
 
 
-def specs(quick: bool) -> Iterator[dict]:
+def cases(settings: Settings) -> Iterator[Row]:
     """Every shape, with few and with many landmarks."""
-    for kind in ("roll", "bowl") if quick else SHAPES:
-        if kind in ("lidar", "coil", "mnist") and data.missing(kind):
+    for kind in ("roll", "bowl") if settings.quick else SHAPES:
+        if data.missing(kind, settings):
             continue
-        for k in (50,) if quick else (25, 100):
-            yield {"data": kind, "k": k, "seeds": 1 if quick else 4}
+        for k in (50,) if settings.quick else (25, 100):
+            yield {"data": kind, "k": k, "seeds": 1 if settings.quick else 4}
 
 
-def work(spec: dict) -> dict:
+def run(case: Row, settings: Settings) -> Row:
     """Mean error of every choice of m and sigma, and of peers, for every kernel."""
-    kind, k = spec["data"], spec["k"]
+    kind, k = case["data"], case["k"]
     errors: dict[str, list] = {}
-    for seed in range(spec["seeds"]):
-        X = shape(kind, seed)
+    for seed in range(case["seeds"]):
+        X = shape(kind, seed, settings)
         spacing = landmark_spacing(X, k, np.random.default_rng(seed))
 
         def record(name: str, rows: np.ndarray, X=X, spacing=spacing) -> None:
@@ -85,38 +85,37 @@ def work(spec: dict) -> dict:
     return {name: np.mean(runs, axis=0).tolist() for name, runs in errors.items()}
 
 
-def render(records: list[dict], report: Report) -> None:
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """The error of every choice, relative to k-means++ seeding."""
-    seeds = records[0]["spec"]["seeds"]
-    report.text(
+    seeds = rows[0]["seeds"]
+    page.text(
         f"""By default, `EfficientDPP` lets a landmark repel the m = 4 n/k points nearest to it, and
         takes for sigma the median radius of these neighbourhoods. Below is the trace error of this
         and of other choices, relative to that of k-means++ seeding (below 1 is better), averaged
         geometrically over {seeds} draws, numbers of landmarks from
-        {min(r["spec"]["k"] for r in records)} to {max(r["spec"]["k"] for r in records)} and kernels
+        {min(row["k"] for row in rows)} to {max(row["k"] for row in rows)} and kernels
         of {", ".join(f"{c:g}" for c in KERNELS)} times the radius that holds a landmark's share of
         the points. Less repulsion leaves gaps where points are sparse; more drives landmarks to the
         rim and to outliers, which explain little, the more so in high dimension."""
     )
-    table = {kind: _relative(rows) for (kind,), rows in by_case(records, "data").items()}
-    columns = {"shape": None, "rule": None, "uniform": None, "best choice": None, "worst": None}
-    report.table(columns, [[SHAPES[kind], *_cells(ratios)] for kind, ratios in table.items()])
+    table = {kind: _relative(same) for (kind,), same in grouped(rows, "data").items()}
+    columns = ["shape", "rule", "uniform", "best choice", "worst"]
+    page.table(columns, [[SHAPES[kind], *_cells(ratios)] for kind, ratios in table.items()])
     describe = "Error relative to k-means++ seeding over m and sigma, for every shape"
-    with report.plot("rule", describe, panels=len(table)) as panels:
-        for axes, (kind, ratios) in zip(panels, table.items(), strict=True):
+    with panels(page, "rule", describe, len(table)) as side_by_side:
+        for axes, (kind, ratios) in zip(side_by_side, table.items(), strict=True):
             _heat_map(axes, SHAPES[kind], ratios)
 
 
-def _relative(records: list[dict]) -> dict[str, float]:
+def _relative(rows: Sequence[Row]) -> dict[str, float]:
     """Geometric mean of each choice's error over that of seeding."""
     logs: dict[str, list] = {}
-    for record in records:
-        result = record["result"]
-        if "error" in result:
+    for row in rows:
+        if "error" in row:
             continue
-        for name, errors in result.items():
-            if name != "anonymous_peak":
-                seeding = np.log(result["k-means++ seeding"])
+        seeding = np.log(row["k-means++ seeding"])
+        for name, errors in row.items():
+            if isinstance(errors, list):
                 logs.setdefault(name, []).extend(np.log(errors) - seeding)
     full = max(map(len, logs.values()))
     return {name: float(np.exp(np.mean(v))) for name, v in logs.items() if len(v) == full}
@@ -142,3 +141,6 @@ def _heat_map(axes, title: str, ratios: dict[str, float]) -> None:
     axes.set_yticks(range(len(FACTORS)), [f"{factor:g}" for factor in FACTORS])
     axes.set(xlabel="m, in n/k", ylabel="sigma, in radii", title=title)
     axes.grid(visible=False)
+
+
+EXPERIMENT = Experiment("rule", "The rule for m and sigma", cases, run, show)

@@ -10,12 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.experiment import Row
-from experiments.paper.page import Page
-from experiments.paper.summary import PAIRED_TEST, RESAMPLED_TEST, column, compare, grouped
-from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._graph import KNNGraph
-from trigpoint._landmarks import EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
+from experiments.framework.experiment import Row
+from experiments.framework.page import Page
+from experiments.framework.summary import PAIRED_TEST, RESAMPLED_TEST, column, compare, grouped
+from trigpoint import (
+    EfficientDPP,
+    KMeansLandmarks,
+    KMeansPlusPlus,
+    KNNGraph,
+    LaplacianEigenmaps,
+    Uniform,
+)
 from trigpoint.metrics import knn_labels
 
 # The paper's neighbourhood and bandwidth for both data sets.
@@ -152,16 +157,14 @@ PARAMETERS = {
 
 def run_scheme(task: Task, case: Row, n_components: int) -> Row:
     """Measure one case: a scheme and a number of landmarks, or the points themselves."""
-    name, k, seed = str(case["scheme"]), case["k"], case["seed"]
-    if name == REFERENCE:
+    if case["scheme"] == REFERENCE:
         start = time.perf_counter()
         scores = nearest_neighbour_scores(
             task.train, task.train_labels, task.test, task.test_labels
         )
         return _measured(*scores, 0.0, 0.0, time.perf_counter() - start)
-    assert isinstance(k, int)
-    assert isinstance(seed, int)
-    return classify(task, scheme_estimator(name, k, len(task.train), n_components, seed))
+    scheme, k, seed = case["scheme"], case["k"], case["seed"]
+    return classify(task, scheme_estimator(scheme, k, len(task.train), n_components, seed))
 
 
 def scheme_estimator(name: str, k: int, n: int, n_components: int, seed: int) -> LaplacianEigenmaps:
@@ -221,7 +224,7 @@ def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
         if row["scheme"] == REFERENCE:
             page.text(
                 f"""The nearest neighbour among {REFERENCE}, without any embedding:
-                {100 * float(row["accuracy"] or 0):.2f} %."""
+                {100 * row["accuracy"]:.2f} %."""
             )
     page.text(
         "Accuracy in per cent, mean ± standard deviation over the runs, of which the number is in "

@@ -12,6 +12,23 @@ from typing import Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import (
+    PAIRED_TEST,
+    Comparison,
+    column,
+    compare,
+    grouped,
+    with_error,
+)
+from experiments.internals import (
+    RIDGE,
+    Landmarks,
+    neighbor_index,
+    neighborhood_covariances,
+    thread_count,
+)
 from experiments.paper.classification import (
     BANDWIDTH_PAPER,
     N_NEIGHBORS_PAPER,
@@ -19,16 +36,8 @@ from experiments.paper.classification import (
     classify,
     paper_dpp,
 )
-from experiments.paper.experiment import Experiment, Row, Settings
 from experiments.paper.headneck import patch_task
-from experiments.paper.page import Page
-from experiments.paper.summary import PAIRED_TEST, Comparison, column, compare, grouped, with_error
-from trigpoint._common.records import Landmarks
-from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._geometry import RIDGE, neighborhood_covariances
-from trigpoint._graph import KNNGraph
-from trigpoint._numerics.neighbors import neighbor_index
-from trigpoint._numerics.threads import thread_count
+from trigpoint import KNNGraph, LaplacianEigenmaps
 from trigpoint.datasets import load_mnist
 
 RUNS = 3
@@ -87,17 +96,16 @@ def _setting(metric: str, neighbors: int, extension: str | int, ridge: float, m:
 
 def run(case: Row, settings: Settings) -> Row:
     """Embed with one graph and classify the validation points."""
-    data, k, seed = str(case["data"]), int(case["k"] or 0), int(case["seed"] or 0)
-    sizes = int(case["n_train"] or 0), int(case["n_validation"] or 0)
+    data, k, m, seed = (case[name] for name in ("data", "k", "m", "seed"))
+    sizes = case["n_train"], case["n_validation"]
     # Whole data first: the caches hold them, and not the settings.
-    folder = settings.folder("mnist" if data == "mnist" else "ct")
+    folder = settings.find(data)
     task = _task(data, folder, *sizes)
-    m = case["m"]
     chosen = _landmarks(data, folder, *sizes, k, seed)
     if m is not None:
-        chosen = _with_covariances(data, folder, *sizes, k, seed, int(m))
-    ridge = RIDGE if case["ridge"] is None else float(case["ridge"])
-    graph = KNNGraph(int(case["neighbors"] or 0), metric=str(case["metric"]), ridge=ridge)
+        chosen = _with_covariances(data, folder, *sizes, k, seed, m)
+    ridge = RIDGE if case["ridge"] is None else case["ridge"]
+    graph = KNNGraph(case["neighbors"], metric=case["metric"], ridge=ridge)
     estimator = LaplacianEigenmaps(
         QUICK_COMPONENTS if settings.quick else N_COMPONENTS[data],
         landmarks=_Chosen(chosen),
@@ -177,7 +185,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 def _metric_table(rows: Sequence[Row], page: Page) -> None:
     cells = grouped(rows, "metric", "neighbors", "extension", "ridge", "m")
-    largest = max((int(row["m"]) for row in rows if row["m"] is not None), default=None)
+    largest = max((row["m"] for row in rows if row["m"] is not None), default=None)
     lines = []
     for count, extension in dict.fromkeys((row["neighbors"], row["extension"]) for row in rows):
         euclidean = cells.get((EUCLIDEAN, count, extension, None, None), [])
@@ -198,8 +206,8 @@ def _geometry_table(rows: Sequence[Row], page: Page) -> None:
     count, extension = varied[0]["neighbors"], varied[0]["extension"]
     cells = grouped(rows, "metric", "neighbors", "extension", "ridge", "m")
     euclidean = cells.get((EUCLIDEAN, count, extension, None, None), [])
-    sizes = sorted({int(row["m"]) for row in rows if row["m"] is not None})
-    ridges = sorted({float(row["ridge"]) for row in rows if row["ridge"] is not None})
+    sizes = sorted({row["m"] for row in rows if row["m"] is not None})
+    ridges = sorted({row["ridge"] for row in rows if row["ridge"] is not None})
     lines = []
     for ridge in ridges:
         line = [f"{ridge:g}"]
@@ -230,14 +238,14 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
     with page.picture(describe, ncols=len(shown), squeeze=False) as axes:
         for panel, data in zip(axes[0], shown, strict=True):
             mine = [row for row in rows if row["data"] == data]
-            largest = max((int(row["m"]) for row in mine if row["m"] is not None), default=None)
+            largest = max((row["m"] for row in mine if row["m"] is not None), default=None)
             kept = [row for row in mine if row["ridge"] in (None, RIDGE)]
             kept = [row for row in kept if row["m"] in (None, largest)]
             for (metric, extension), runs in grouped(kept, "metric", "extension").items():
                 counts = grouped(runs, "neighbors")
-                at = sorted(int(count) for (count,) in counts if count is not None)
+                at = sorted(count for (count,) in counts)
                 means = [100 * column(counts[(count,)], "accuracy").mean() for count in at]
-                colour, marker = styles[str(metric)]
+                colour, marker = styles[metric]
                 label = f"{metric}, {'all' if extension == 'all' else f'{extension} nearest'}"
                 line = "-" if extension == "all" else "--"
                 panel.plot(at, means, line, color=colour, marker=marker, label=label)

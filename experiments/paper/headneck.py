@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
 from experiments.paper import classification
 from experiments.paper.classification import REFERENCE, Reading, Task
-from experiments.paper.experiment import Experiment, Row, Settings
-from experiments.paper.page import Page
 from experiments.paper.patches import (
     ORGAN_SHARE,
     TRAIN_SHARE,
@@ -75,11 +75,11 @@ def _reading(variant: Variant, settings: Settings) -> Reading:
 def run(case: Row, settings: Settings) -> Row:
     """Split, embed and classify once."""
     task = patch_task(
-        settings.folder("ct"),
-        str(case["source_data"]),
-        str(case["split"]),
-        int(case["n_patches"] or 0),
-        int(case["seed"] or 0),
+        settings.find("ct"),
+        case["source_data"],
+        case["split"],
+        case["n_patches"],
+        case["seed"],
     )
     n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
     return classification.run_scheme(task, case, n_components)
@@ -96,7 +96,7 @@ def patch_task(folder: Path, source: str, split: str, n_patches: int, seed: int)
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Accuracies and the paper's claims for every variant, bars."""
     low, high = WINDOW_HU
-    n_patches = int(_patches(VARIANTS[0], settings)["n_patches"] or 0)
+    n_patches = _patches(VARIANTS[0], settings)["n_patches"]
     m = classification.paper_neighbors(round(TRAIN_SHARE * n_patches))
     page.text(
         f"""The paper: on some 150,000 patches of 7 x 7 x 3 voxels of three scans, k-means++ seeding

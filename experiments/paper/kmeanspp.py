@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.paper.experiment import Experiment, Row, Settings
-from experiments.paper.page import Page
-from experiments.paper.summary import column, grouped
-from trigpoint._landmarks import KDPP, EfficientDPP, KMeansPlusPlus
-from trigpoint._numerics.kernels import gaussian_kernel, welsch
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import column, grouped
+from trigpoint import KDPP, EfficientDPP, KMeansPlusPlus
 
 # The landmarks chosen before (the blue and the black cross), and the candidates (the discs): both
 # are 1 from the blue landmark, which is the nearest to either, and one is nearer to the black one.
@@ -39,8 +38,9 @@ def _weight(method: str, bandwidth: float | None, candidate: int) -> float:
         return float(distances.min() ** 2)
     assert bandwidth is not None
     if method == EFFICIENT:
-        return float(welsch(distances, bandwidth).prod())
-    return float(np.linalg.det(gaussian_kernel(POINTS[[BLUE, BLACK, candidate]], bandwidth)))
+        return float(np.prod(1 - np.exp(-(distances**2) / (2 * bandwidth**2))))
+    chosen = POINTS[[BLUE, BLACK, candidate]]
+    return float(np.linalg.det(np.exp(-cdist(chosen, chosen, "sqeuclidean") / (2 * bandwidth**2))))
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -58,13 +58,13 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Draw sets of three of the four points; count those with both landmarks, and the third."""
-    values: dict[str, Any] = {**case}
-    sampler = _sampler(values["method"], values["bandwidth"])
-    sampler.set_params(random_state=np.random.default_rng(values["seed"]))
+    method = case["method"]
+    sampler = _sampler(method, case["bandwidth"])
+    sampler.set_params(random_state=np.random.default_rng(case["seed"]))
     thirds = [
         third
-        for _ in range(values["sets"])
-        if (third := third_landmark(sampler.fit(POINTS).indices_, values["method"])) is not None
+        for _ in range(case["sets"])
+        if (third := third_landmark(sampler.fit(POINTS).indices_, method)) is not None
     ]
     return {"held_both": len(thirds), "green": thirds.count(GREEN)}
 
@@ -99,7 +99,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         likely, Algorithm 2 more likely the green one."""
     )
     found = [
-        (str(method), None if bandwidth is None else float(str(bandwidth)), _counts(runs))
+        (method, bandwidth, _counts(runs))
         for (method, bandwidth), runs in grouped(rows, "method", "bandwidth").items()
     ]
     _draw(found, page)

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
 from experiments.paper import classification
 from experiments.paper.classification import REFERENCE, Reading, Task
-from experiments.paper.experiment import Experiment, Row, Settings
-from experiments.paper.page import Page
 from trigpoint.datasets import load_mnist
 
 RUNS, COUNTS, N_COMPONENTS = 20, (250, 500, 1000, 2000), 100
@@ -29,7 +29,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Embed and classify once."""
-    task = _task(settings.folder("mnist"), case["n_train"], case["n_test"])
+    task = _task(settings.find("mnist"), case["n_train"], case["n_test"])
     n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
     return classification.run_scheme(task, case, n_components)
 

@@ -8,17 +8,24 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.paper.experiment import Experiment, Row, Settings, Value
-from experiments.paper.page import Page
-from experiments.paper.summary import column, grouped, standard_error
-from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._geometry import bhattacharyya_matrix, regularize
-from trigpoint._graph import KNNGraph, weighted_graph
-from trigpoint._landmarks import EfficientDPP
-from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint._numerics.threads import thread_count
-from trigpoint._spectrum import RedundantEigenvectorsWarning, laplacian_eigenmaps
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import column, grouped, standard_error
+from experiments.internals import (
+    LandmarkGraph,
+    Landmarks,
+    bhattacharyya_matrix,
+    laplacian_eigenmaps,
+    regularize,
+    thread_count,
+    weighted_graph,
+)
+from trigpoint import (
+    DisconnectedGraphWarning,
+    EfficientDPP,
+    KNNGraph,
+    RedundantEigenvectorsWarning,
+)
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import (
     coordinate_recovery,
@@ -51,11 +58,7 @@ def cases(settings: Settings) -> Iterator[Row]:
         else (N_POINTS, N_LANDMARKS, NEIGHBORS)
     )
     for seed in settings.seeds(RUNS):
-        for m, linking in (
-            (resolve_n_neighbors(None, n, k), PLAIN),
-            (resolve_n_neighbors(None, n, k), AGREED),
-            (SMALL_M, PLAIN),
-        ):
+        for m, linking in ((_default_m(n, k), PLAIN), (_default_m(n, k), AGREED), (SMALL_M, PLAIN)):
             for metric in METRICS:
                 for count in counts:
                     yield {
@@ -69,11 +72,16 @@ def cases(settings: Settings) -> Iterator[Row]:
                     }
 
 
+def _default_m(n: int, k: int) -> int:
+    """The default of `EfficientDPP`: four times the points per landmark."""
+    return 4 * n // k
+
+
 def run(case: Row, settings: Settings) -> Row:
     """Build one graph, embed it, and compare both with the truth."""
     landmarks, intrinsic = _landmarks_of(case)
     graph = _graph_of(case, landmarks)
-    count = int(case["n_neighbors"] or 0)
+    count = case["n_neighbors"]
     leading = laplacian_eigenmaps(graph.weights, 2).coordinates
     with warnings.catch_warnings():
         # The recovery of the height tells.
@@ -99,7 +107,7 @@ def run(case: Row, settings: Settings) -> Row:
 
 def _landmarks_of(case: Row) -> tuple[Landmarks, np.ndarray]:
     names = "n_points", "n_landmarks", "m", "seed"
-    return draw_landmarks(*(int(case[name] or 0) for name in names))
+    return draw_landmarks(*(case[name] for name in names))
 
 
 @cache
@@ -115,7 +123,7 @@ def draw_landmarks(n_points: int, n_landmarks: int, m: int, seed: int) -> tuple[
 
 
 def _graph_of(case: Row, landmarks: Landmarks) -> LandmarkGraph:
-    metric, count = str(case["metric"]), int(case["n_neighbors"] or 0)
+    metric, count = case["metric"], case["n_neighbors"]
     with warnings.catch_warnings():
         # Bridges are counted.
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
@@ -142,8 +150,8 @@ def plain_graph(landmarks: Landmarks, metric: str, n_neighbors: int) -> Landmark
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """The claim, graphs and embeddings in numbers, and the eight pictures."""
-    n, k = int(rows[0]["n_points"] or 0), int(rows[0]["n_landmarks"] or 0)
-    m = resolve_n_neighbors(None, n, k)
+    n, k = rows[0]["n_points"], rows[0]["n_landmarks"]
+    m = _default_m(n, k)
     page.text(
         f"""The paper takes {N_LANDMARKS:,} landmarks out of ten million points of the Swiss roll,
         embeds them by Laplacian eigenmaps and varies the neighbours of the graph from
@@ -203,7 +211,7 @@ _COLUMNS = {
 def _show_numbers(rows: Sequence[Row], page: Page) -> None:
     """Means over the runs, Euclidean beside Bhattacharyya, and how far each metric goes."""
     cells = grouped(rows, "n_neighbors", "metric")
-    counts = sorted({int(row["n_neighbors"] or 0) for row in rows})
+    counts = sorted({row["n_neighbors"] for row in rows})
     means: dict[str, list[str]] = {str(count): [] for count in counts}
     errors = []
     for name, (_, scale, digits) in _COLUMNS.items():
@@ -226,7 +234,7 @@ def _show_numbers(rows: Sequence[Row], page: Page) -> None:
     page.text(_verdict(cells, counts))
 
 
-def _verdict(cells: dict[tuple[Value, ...], list[Row]], counts: Sequence[int]) -> str:
+def _verdict(cells: dict[tuple[Any, ...], list[Row]], counts: Sequence[int]) -> str:
     """How far each metric goes."""
     kept = {
         metric: [
@@ -247,7 +255,7 @@ def _verdict(cells: dict[tuple[Value, ...], list[Row]], counts: Sequence[int]) -
 def _show_pictures(rows: Sequence[Row], page: Page) -> None:
     """Embeddings of the first run, from landmarks drawn again with its seed."""
     seed = rows[0]["seed"]
-    counts = sorted({int(row["n_neighbors"] or 0) for row in rows})
+    counts = sorted({row["n_neighbors"] for row in rows})
     by_panel = {(row["metric"], row["n_neighbors"]): row for row in rows if row["seed"] == seed}
     with page.picture(
         "Embeddings of the landmarks, Euclidean above and Bhattacharyya below, by neighbours",
@@ -263,7 +271,7 @@ def _show_pictures(rows: Sequence[Row], page: Page) -> None:
                 row = by_panel.get((metric, count))
                 if row is not None:
                     drawn = _show_embedding(panel, row)
-                    panel.set_xlabel(f"{100 * float(row['shortcuts'] or 0):.1f} % shortcuts")
+                    panel.set_xlabel(f"{100 * row['shortcuts']:.1f} % shortcuts")
             panels[0].set_ylabel(metric.title())
         for panel, count in zip(axes[0], counts, strict=True):
             panel.set_title(f"{count} neighbours")

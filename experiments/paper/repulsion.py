@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.experiment import Experiment, Row, Settings
-from experiments.paper.page import Page
-from experiments.paper.summary import (
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import (
     PAIRED_TEST,
     Comparison,
     column,
@@ -23,10 +23,10 @@ from experiments.paper.table1 import (
     error_columns,
     trace_errors,
 )
-from trigpoint._landmarks import EfficientDPP
-from trigpoint._numerics.kernels import REPULSIONS, sin2, welsch
+from trigpoint import EfficientDPP
 
 SURFACES_SHOWN = ("roll", "bowl")
+REPULSIONS = ("welsch", "sin2")
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -41,18 +41,17 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Trace errors of one draw of the points, for each number of landmarks."""
-    values: dict[str, Any] = {**case}
-    surface = SURFACES[values["data"]]
-    X = surface.make(values["n"], surface.scale, values["seed"])
+    surface = SURFACES[case["data"]]
+    X = surface.make(case["n"], surface.scale, case["seed"])
     return error_columns(
         trace_errors(
             X,
             lambda k: EfficientDPP(
                 k,
-                n_neighbors=values["m"],
+                n_neighbors=case["m"],
                 bandwidth=BANDWIDTH,
-                repulsion=values["repulsion"],
-                random_state=values["seed"],
+                repulsion=case["repulsion"],
+                random_state=case["seed"],
             ),
         )
     )
@@ -79,10 +78,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         period the sine is held at 1. They agree to second order at 0 and differ most at
         x = {place:.3f}, where sin² is {gap:.3f} larger. The paper shows no errors for sin²."""
     )
-    groups = {
-        (str(data), int(str(m)), str(repulsion)): runs
-        for (data, m, repulsion), runs in grouped(rows, "data", "m", "repulsion").items()
-    }
+    groups = grouped(rows, "data", "m", "repulsion")
     _draw(groups, page)
     page.text(
         f"""Trace errors on the data of table 1, with the same points and the same stream of random
@@ -93,7 +89,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     compared: list[Comparison] = []
     for data in SURFACES_SHOWN:
         for m in sorted({m for name, m, _ in groups if name == data}):
-            pair = [groups.get((data, m, repulsion), []) for repulsion in ("welsch", "sin2")]
+            pair = [groups.get((data, m, repulsion), []) for repulsion in REPULSIONS]
             if all(pair):
                 compared += _show_table(data, m, pair[0], pair[1], page)
     compared = [comparison for comparison in compared if comparison.n_pairs > 1]
@@ -109,7 +105,7 @@ def _show_table(
     data: str, m: int, first: Sequence[Row], second: Sequence[Row], page: Page
 ) -> list[Comparison]:
     """Write a table of all k, and return the comparisons in it."""
-    n = int(str(first[0]["n"]))
+    n = first[0]["n"]
     page.heading(
         f"{SURFACES[data].title}, m = {m:,} ({'all points' if m == n else 'as in table 1'})"
     )
@@ -146,10 +142,8 @@ def _draw(groups: dict[tuple[str, int, str], list[Row]], page: Page) -> None:
     describe = "The two functions, and the ratio of the errors that they lead to"
     with page.picture(describe, ncols=2, figsize=(9, 3.6)) as (curves, ratios):
         x = np.linspace(-np.pi / 2, np.pi / 2, 401)
-        # In units of sqrt(2) sigma.
-        distances, sigma = np.abs(x), 1 / np.sqrt(2)
-        curves.plot(x, sin2(distances, sigma), color=_BLUE, label="sin²(x)")
-        curves.plot(x, welsch(distances, sigma), "--", color=_ORANGE, label="1 - exp(-x²)")
+        curves.plot(x, np.sin(x) ** 2, color=_BLUE, label="sin²(x)")
+        curves.plot(x, 1 - np.exp(-(x**2)), "--", color=_ORANGE, label="1 - exp(-x²)")
         curves.set_xticks(
             [-np.pi / 2, -np.pi / 4, 0, np.pi / 4, np.pi / 2], ["-π/2", "-π/4", "0", "π/4", "π/2"]
         )
@@ -157,7 +151,7 @@ def _draw(groups: dict[tuple[str, int, str], list[Row]], page: Page) -> None:
         curves.legend(loc="lower right")
         lines = sorted({(data, m) for data, m, _ in groups})
         for shift, (data, m) in enumerate(lines):
-            pair = [groups.get((data, m, repulsion), []) for repulsion in ("welsch", "sin2")]
+            pair = [groups.get((data, m, repulsion), []) for repulsion in REPULSIONS]
             if all(pair):
                 _draw_ratio(ratios, data, m, pair, 1.2 * (shift - (len(lines) - 1) / 2))
         ratios.axhline(1, color="#000000", linewidth=0.6)

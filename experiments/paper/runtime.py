@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import column, grouped, with_error
 from experiments.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from experiments.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
-from experiments.paper.experiment import Experiment, Row, Settings, Value
-from experiments.paper.page import Page
 from experiments.paper.patches import TRAIN_SHARE, load_patches, split_rows
-from experiments.paper.summary import column, grouped, with_error
-from trigpoint._landmarks import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
+from trigpoint import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
 from trigpoint.datasets import load_mnist
 
-Cells = dict[tuple[Value, ...], list[Row]]
+Cells = dict[tuple[Any, ...], list[Row]]
 
 RUNS, RUNS_SLOW = 3, 1
 COUNTS, QUICK_COUNTS = (500, 1000, 2000), (50, 100, 200)
@@ -160,13 +160,13 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Seconds of the choice alone."""
-    name, method = str(case["data"]), str(case["method"])
-    n, k, m, seed = (int(case[column] or 0) for column in ("n_points", "k", "m", "seed"))
-    folder = settings.folder(name)
+    name, method = case["data"], case["method"]
+    n, k, m, seed = (case[column] for column in ("n_points", "k", "m", "seed"))
+    folder = settings.find(name)
     _warm_up(method, name, folder, n)
     X = load_points(name, folder, n)
     start = time.perf_counter()
-    iterations = METHODS[method].select(X, k, m, float(case["sigma"] or 0), seed)
+    iterations = METHODS[method].select(X, k, m, case["sigma"], seed)
     return {"seconds": round(time.perf_counter() - start, 4), "iterations": iterations}
 
 
@@ -211,7 +211,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 def _show_tables(rows: Sequence[Row], page: Page) -> None:
     cells = grouped(rows, "method", "k")
-    counts = sorted({int(row["k"] or 0) for row in rows})
+    counts = sorted({row["k"] for row in rows})
     shown = [name for name in METHODS if any((name, k) in cells for k in counts)]
     head = [f"k = {k:,}" for k in counts]
 
@@ -273,7 +273,7 @@ def _show_picture(rows: Sequence[Row], page: Page) -> None:
         sharey=True,
     ) as axes:
         for panel, data in zip(axes[0], shown, strict=True):
-            counts = sorted({int(row["k"] or 0) for row in rows if row["data"] == data})
+            counts = sorted({row["k"] for row in rows if row["data"] == data})
             for name, method in METHODS.items():
                 points = [
                     (k, column(cells[data, name, k], "seconds").mean())

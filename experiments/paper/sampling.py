@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from experiments.paper.experiment import Experiment, Row, Settings
-from experiments.paper.page import Page
-from experiments.paper.summary import (
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import (
     PAIRED_TEST,
     Comparison,
     column,
@@ -18,7 +18,7 @@ from experiments.paper.summary import (
     with_error,
 )
 from experiments.paper.table1 import SURFACES
-from trigpoint._landmarks import KDPP, EfficientDPP, ExactDPP, Uniform
+from trigpoint import KDPP, EfficientDPP, ExactDPP, Uniform
 from trigpoint.datasets import make_swiss_roll
 
 # The roll of table 1, whose bandwidth is 1.
@@ -82,10 +82,9 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """How well the landmarks of one draw cover the roll and its inner part."""
-    values: dict[str, Any] = {**case}
-    X, plane, inner = points(values["n"], values["seed"])
-    bandwidth = values["bandwidth"]
-    sampler = make_sampler(values["method"], bandwidth, values["n_landmarks"], values["seed"])
+    X, plane, inner = points(case["n"], case["seed"])
+    bandwidth = case["bandwidth"]
+    sampler = make_sampler(case["method"], bandwidth, case["n_landmarks"], case["seed"])
     rows = sampler.fit(X).indices_
     return {
         "drawn": len(rows),
@@ -130,12 +129,12 @@ Groups = Mapping[tuple[float, str, bool], list[Row]]
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Write what each method reaches of the roll, and draw the first run."""
     groups: Groups = {
-        (float(str(bandwidth)), str(method), count is not None): runs
+        (bandwidth, method, count is not None): runs
         for (bandwidth, method, count), runs in grouped(
             rows, "bandwidth", "method", "n_landmarks"
         ).items()
     }
-    n = int(str(rows[0]["n"]))
+    n = rows[0]["n"]
     page.text(
         f"""{n:,} points on the Swiss roll of table 1 (scale {SCALE:g}), drawn anew for every run,
         and landmarks from a DPP with Euclidean distances ("standard"), from one with geodesic

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.experiment import Experiment, Row, Settings
-from experiments.paper.page import Page
-from experiments.paper.summary import PAIRED_TEST, column, compare, grouped, with_error
-from trigpoint._landmarks import KDPP, EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import PAIRED_TEST, column, compare, grouped, with_error
+from trigpoint import KDPP, EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 from trigpoint.metrics import nystrom_error, optimal_error
 
@@ -141,12 +141,11 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Trace errors of one method on one draw of the points, for each number of landmarks."""
-    values: dict[str, Any] = {**case}
-    surface, seed = SURFACES[values["data"]], values["seed"]
-    X = surface.make(values["n"], values["scale"], seed)
-    if values["method"] == OPTIMUM:
+    surface, seed = SURFACES[case["data"]], case["seed"]
+    X = surface.make(case["n"], case["scale"], seed)
+    if case["method"] == OPTIMUM:
         return error_columns(optimal_error(X, BANDWIDTH, COUNTS))
-    make = SAMPLERS[values["method"]]
+    make = SAMPLERS[case["method"]]
     return error_columns(
         trace_errors(X, lambda k: make(k, surface.n_neighbors).set_params(random_state=seed))
     )
@@ -194,7 +193,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 def _by_method(rows: Sequence[Row], data: str, scale: float) -> dict[str, list[Row]]:
     found = [row for row in rows if row["data"] == data and row["scale"] == scale]
-    return {str(method): runs for (method,), runs in grouped(found, "method").items()}
+    return {method: runs for (method,), runs in grouped(found, "method").items()}
 
 
 def _show_table(data: str, methods: Mapping[str, list[Row]], page: Page) -> None:
@@ -288,7 +287,7 @@ def _show_calibration(rows: Sequence[Row], page: Page) -> None:
     for data, surface in SURFACES.items():
         printed = PRINTED[surface.printed][UNIFORM]
         scales = {
-            float(str(scale)): runs
+            scale: runs
             for (scale,), runs in grouped(
                 [row for row in uniform if row["data"] == data], "scale"
             ).items()

@@ -1,11 +1,12 @@
 """Classification in the embedding: digits, CT patches, and the graphs behind them."""
 
-import json
+import importlib
 
 import numpy as np
 import pytest
+from reproducing import reproduce
 
-from experiments.paper import Settings, reproduce
+from experiments.framework.experiment import Settings
 from experiments.paper.classification import (
     COMPARISONS,
     REFERENCE,
@@ -15,7 +16,6 @@ from experiments.paper.classification import (
     ordered_schemes,
 )
 from experiments.paper.patches import Patches, load_patches, split_rows
-from experiments.paper.rows import RowFile
 
 
 def test_scores():
@@ -71,33 +71,30 @@ def test_patches_have_organs_in_their_share(data_dir):
 
 
 @pytest.mark.parametrize("name", ["mnist", "headneck"])
-def test_quick_form(name, data_dir, tmp_path):
-    result = reproduce(name, tmp_path, Settings(quick=True, runs=1, data=data_dir))
-    rows = RowFile(result.rows).rows
+def test_quick_form(name, data_dir, tmp_path, monkeypatch):
+    module = importlib.import_module(f"experiments.paper.{name}")
+    monkeypatch.setattr(module, "QUICK_COUNTS", (150,))
+    settings = Settings(quick=True, runs=1, data=data_dir)
+    result = reproduce(name, tmp_path, settings)
+    rows = result.rows
     assert {row["scheme"] for row in rows} == {REFERENCE, *SCHEMES}
     accuracies = np.array([row["accuracy"] for row in rows])
     low, high = (0.75, 0.95) if name == "mnist" else (0.65, 0.85)
     assert ((accuracies > low) & (accuracies < high)).all()
-    page = result.page.read_text()
+    page = result.text
     assert all(scheme in page for scheme in SCHEMES)
-    assert (tmp_path / f"{name}.png").stat().st_size > 10_000
-    record = json.loads(result.record.read_text())
+    assert len(result.picture) > 10_000
+    record = result.record
     assert record["complete"]
     assert record["parameters"]["bandwidth"] == 5.0
-
-
-def test_runs_that_are_there_are_not_repeated(data_dir, tmp_path, monkeypatch):
-    settings = Settings(quick=True, runs=1, data=data_dir)
-    first = reproduce("mnist", tmp_path, settings)
+    # Runs that are there are not repeated.
     monkeypatch.setattr("experiments.paper.classification.classify", None)
-    again = reproduce("mnist", tmp_path, settings)
-    assert (again.n_runs, again.n_new) == (first.n_runs, 0)
-    assert first.n_new == first.n_runs
+    assert reproduce(name, tmp_path, settings).n_new == 0
 
 
 def test_graphs_quick_form(data_dir, tmp_path):
     result = reproduce("graphs", tmp_path, Settings(quick=True, runs=1, data=data_dir))
-    rows = RowFile(result.rows).rows
+    rows = result.rows
     mnist = [row for row in rows if row["data"] == "mnist"]
     euclidean = [row for row in mnist if row["metric"] == "euclidean"]
     assert all(row["ridge"] is None and row["m"] is None for row in euclidean)
@@ -105,4 +102,4 @@ def test_graphs_quick_form(data_dir, tmp_path):
         len({row["accuracy"] for row in mnist}) > len(mnist) / 2
     )  # Settings do make a difference.
     assert all(0.8 < row["accuracy"] < 0.96 for row in mnist)
-    assert "Bhattacharyya" in result.page.read_text()
+    assert "Bhattacharyya" in result.text

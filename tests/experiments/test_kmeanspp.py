@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from reproducing import render_first, reproduce
 from scipy.stats import binomtest
 
-from experiments.paper import Settings, reproduce
+from experiments.framework.experiment import Settings
 from experiments.paper.kmeanspp import (
     BANDWIDTHS,
     BLACK,
@@ -19,8 +20,6 @@ from experiments.paper.kmeanspp import (
     probability_of_green,
     third_landmark,
 )
-from experiments.paper.reproduction import render
-from experiments.paper.rows import RowFile
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def result(tmp_path_factory):
 
 def drawn(result, method, bandwidth):
     """Green thirds, and sets that held both landmarks, of a method."""
-    rows = RowFile(result.rows).rows
+    rows = result.rows
     rows = [row for row in rows if (row["method"], row["bandwidth"]) == (method, bandwidth)]
     return sum(row["green"] for row in rows), sum(row["held_both"] for row in rows)
 
@@ -104,14 +103,14 @@ def test_draws_of_algorithm_2_are_not_indifferent(result):
 
 
 def test_page_shows_definitions_and_draws(result):
-    text = result.page.read_text(encoding="utf-8")
+    text = result.text
     assert "| k-means++ |  | 0.5000 |" in text
     assert "| Algorithm 2 | 1 | 0.6632 |" in text
-    assert (result.page.parent / "kmeanspp.png").stat().st_size > 10_000
+    assert len(result.picture) > 10_000
 
 
 @pytest.mark.parametrize("kept", [1, 5])
 def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    lines = result.rows.read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "kmeanspp.csv").write_text("".join(lines[: 1 + kept]), encoding="utf-8")
-    assert render("kmeanspp", tmp_path, Settings(quick=True)).n_runs == kept
+    shown = render_first(kept, result, tmp_path, Settings(quick=True))
+    assert shown.record["runs"] == kept
+    assert not shown.record["complete"]

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from reproducing import render_first, reproduce
 
-from experiments.paper import Settings, reproduce
-from experiments.paper.reproduction import render
+from experiments.framework.experiment import Settings
 from experiments.paper.repulsion import largest_gap
-from experiments.paper.rows import RowFile
 from experiments.paper.table1 import COUNTS, SURFACES, UNIFORM, errors_of
 from experiments.paper.table1 import run as run_table1
 
@@ -21,7 +20,7 @@ def errors(result, data, repulsion):
     """Errors with the paper's m."""
     m = SURFACES[data].n_neighbors
     wanted = (data, m, repulsion)
-    rows = RowFile(result.rows).rows
+    rows = result.rows
     return errors_of([row for row in rows if (row["data"], row["m"], row["repulsion"]) == wanted])
 
 
@@ -53,15 +52,15 @@ def test_both_functions_repel(result, data, repulsion):
 
 
 def test_page_shows_both_and_compares_them(result):
-    text = result.page.read_text(encoding="utf-8")
+    text = result.text
     assert "## Swiss roll, m = 30 (as in table 1)" in text
     assert "## Fish bowl, m = 400 (all points)" in text
     assert "Of 28 comparisons" in text
-    assert (result.page.parent / "repulsion.png").stat().st_size > 10_000
+    assert len(result.picture) > 10_000
 
 
 @pytest.mark.parametrize("kept", [1, 9])
 def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    lines = result.rows.read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "repulsion.csv").write_text("".join(lines[: 1 + kept]), encoding="utf-8")
-    assert render("repulsion", tmp_path, Settings(quick=True)).n_runs == kept
+    shown = render_first(kept, result, tmp_path, Settings(quick=True))
+    assert shown.record["runs"] == kept
+    assert not shown.record["complete"]

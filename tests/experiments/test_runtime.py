@@ -5,13 +5,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from reproducing import render_first, reproduce
 from scipy.stats import chisquare
 
-from experiments.paper import Settings, reproduce, runtime
-from experiments.paper.reproduction import render
-from experiments.paper.rows import RowFile
+from experiments.framework.experiment import Settings
+from experiments.paper import runtime
 from experiments.paper.runtime import literal_algorithm_2
-from trigpoint._landmarks import EfficientDPP
+from trigpoint import EfficientDPP
 
 # Seeds are fixed; a right sampler fails with this probability at most.
 SIGNIFICANCE = 1e-4
@@ -108,24 +108,24 @@ def test_full_cases():
 def test_quick_form(data_dir, tmp_path):
     settings = Settings(quick=True, runs=1, data=data_dir)
     result = reproduce("runtime", tmp_path, settings)
-    rows = RowFile(result.rows).rows
+    rows = result.rows
     assert len(rows) == result.n_new == 2 * 3 * 6
     assert all(0 < row["seconds"] < 60 for row in rows)
     for row in rows:
         assert (row["iterations"] is not None) == row["method"].startswith("k-means")
-    text = result.page.read_text()
+    text = result.text
     assert text.count("![") == 1
     assert "runs approximately 15% faster" in " ".join(text.split())
     for method in runtime.METHODS.values():
         assert f"| {method.title} |" in text
-    assert (tmp_path / "runtime.png").stat().st_size > 20_000
+    assert len(result.picture) > 20_000
 
-    lines = result.rows.read_text().splitlines(keepends=True)
     for kept in (1, 20):
-        result.rows.write_text("".join(lines[: 1 + kept]))
-        shown = render("runtime", tmp_path, settings)
-        assert shown.n_runs == kept
-        assert "nan" not in shown.page.read_text()
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        shown = render_first(kept, result, folder, settings)
+        assert shown.record["runs"] == kept
+        assert "nan" not in shown.text
 
 
 def test_points_are_what_the_classification_learns_from(data_dir):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from reproducing import render_first, reproduce
 
-from experiments.paper import Settings, reproduce
-from experiments.paper.reproduction import render
-from experiments.paper.rows import RowFile
+from experiments.framework.experiment import Settings
+from experiments.framework.summary import column
+from experiments.internals import gaussian_kernel
 from experiments.paper.sampling import (
     COUNTS,
     EFFICIENT,
@@ -18,8 +19,6 @@ from experiments.paper.sampling import (
     points,
     share_radius,
 )
-from experiments.paper.summary import column
-from trigpoint._numerics.kernels import gaussian_kernel
 
 WIDE = (1.0, 2.0, 4.0)
 
@@ -33,7 +32,7 @@ def result(tmp_path_factory):
 def runs(result, method, bandwidth, *, own=False):
     """Runs of a method, with its own number of landmarks or the common one."""
     wanted = (method, bandwidth, None if own else COUNTS[bandwidth])
-    rows = RowFile(result.rows).rows
+    rows = result.rows
     return [row for row in rows if (row["method"], row["bandwidth"], row["n_landmarks"]) == wanted]
 
 
@@ -113,16 +112,16 @@ def test_with_wide_bandwidths_the_inner_part_is_reached_better(result, method):
 
 
 def test_page_shows_every_block(result):
-    text = result.page.read_text(encoding="utf-8")
+    text = result.text
     for bandwidth in WIDE:
         assert f"## sigma = {bandwidth:g}, {COUNTS[bandwidth]} landmarks" in text
     assert text.count("\n| standard, own number |") == len(WIDE)
     assert text.count("\n## Landmarks in the inner part") == 1
-    assert (result.page.parent / "sampling.png").stat().st_size > 10_000
+    assert len(result.picture) > 10_000
 
 
 @pytest.mark.parametrize("kept", [1, 11])
 def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    lines = result.rows.read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "sampling.csv").write_text("".join(lines[: 1 + kept]), encoding="utf-8")
-    assert render("sampling", tmp_path, Settings(quick=True)).n_runs == kept
+    shown = render_first(kept, result, tmp_path, Settings(quick=True))
+    assert shown.record["runs"] == kept
+    assert not shown.record["complete"]

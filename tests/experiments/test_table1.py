@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from reproducing import render_first, reproduce
 
-from experiments.paper import Settings, reproduce
-from experiments.paper.reproduction import render
-from experiments.paper.rows import RowFile
+from experiments.framework.experiment import Settings
 from experiments.paper.table1 import (
     AUTOMATIC,
     COUNTS,
@@ -38,7 +37,7 @@ def result(tmp_path_factory):
 def errors(result, data, method, scale=None):
     """Errors of the runs of a method."""
     wanted = (data, method, scale or SURFACES[data].scale)
-    rows = RowFile(result.rows).rows
+    rows = result.rows
     return errors_of([row for row in rows if (row["data"], row["method"], row["scale"]) == wanted])
 
 
@@ -109,17 +108,17 @@ def test_errors_grow_with_the_scale(result, data):
 
 
 def test_page_shows_tables_claims_and_scales(result):
-    text = result.page.read_text(encoding="utf-8")
+    text = result.text
     for surface in SURFACES.values():
         assert f"## {surface.title}, n = 400" in text
         assert f"| {surface.title}, {surface.scale:g} (used) |" in text
     assert "(70.384)" in text
     assert "Fish bowl: the efficient DPP is the best of the five | all |" in text
-    assert (result.page.parent / "table1.png").stat().st_size > 10_000
+    assert len(result.picture) > 10_000
 
 
 @pytest.mark.parametrize("kept", [1, 7, 40])
 def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    lines = result.rows.read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "table1.csv").write_text("".join(lines[: 1 + kept]), encoding="utf-8")
-    assert render("table1", tmp_path, Settings(quick=True)).n_runs == kept
+    shown = render_first(kept, result, tmp_path, Settings(quick=True))
+    assert shown.record["runs"] == kept
+    assert not shown.record["complete"]

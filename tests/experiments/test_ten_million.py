@@ -1,18 +1,15 @@
 """The figure of ten million points, at a hundredth of its size."""
 
-import json
-
 import numpy as np
 import pytest
+from reproducing import render, render_first, reproduce
 from sklearn.neighbors import kneighbors_graph
 
-from experiments.paper import Settings, neighbors, reproduce
-from experiments.paper.reproduction import render
-from experiments.paper.rows import RowFile
-from experiments.paper.summary import column
-from trigpoint._geometry import bhattacharyya_matrix, regularize
-from trigpoint._graph import KNNGraph
-from trigpoint._landmarks import EfficientDPP
+from experiments.framework.experiment import Settings
+from experiments.framework.summary import column
+from experiments.internals import bhattacharyya_matrix, regularize
+from experiments.paper import neighbors
+from trigpoint import EfficientDPP, KNNGraph
 
 QUICK = Settings(quick=True, runs=1)
 
@@ -20,7 +17,7 @@ QUICK = Settings(quick=True, runs=1)
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """The quick form, run once for all tests."""
-    return reproduce("neighbors", tmp_path_factory.mktemp("paper"), QUICK)
+    return reproduce("neighbors", tmp_path_factory.mktemp("neighbors"), QUICK)
 
 
 @pytest.fixture
@@ -30,7 +27,7 @@ def landmarks(roll):
 
 def rows_of(result, **chosen):
     """Rows of a reproduction that have some values, by number of neighbours."""
-    rows = [row for row in RowFile(result.rows).rows if chosen.items() <= row.items()]
+    rows = [row for row in result.rows if chosen.items() <= row.items()]
     assert [row["n_neighbors"] for row in rows] == list(neighbors.QUICK_NEIGHBORS)
     return rows
 
@@ -47,14 +44,14 @@ def test_full_cases_are_those_of_the_paper():
 
 
 def test_files_of_the_quick_form(quick):
-    rows = RowFile(quick.rows).rows
-    assert (quick.n_runs, quick.n_new) == (24, 24)
+    rows = quick.rows
+    assert quick.n_new == 24
     assert len(rows) == 24
-    text = quick.page.read_text()
+    text = quick.text
     assert text.count("![") == 1
-    assert (quick.page.parent / "neighbors.png").stat().st_size > 20_000
+    assert len(quick.picture) > 20_000
     assert text.count("| largest standard error |") == 3
-    record = json.loads(quick.record.read_text())
+    record = quick.record
     assert record["complete"]
     assert record["quick"]
 
@@ -62,7 +59,7 @@ def test_files_of_the_quick_form(quick):
 def test_landmarks_are_drawn_once_for_all_graphs(quick):
     drawn = neighbors.draw_landmarks.cache_info()
     assert drawn.misses == 2
-    render("neighbors", quick.page.parent, QUICK)
+    render("neighbors", quick.folder, QUICK)
     assert neighbors.draw_landmarks.cache_info().misses == 2
 
 
@@ -95,11 +92,9 @@ def test_agreement_leaves_out_shortcuts(quick):
 
 @pytest.mark.parametrize("kept", [1, 6, 13, 20])
 def test_an_unfinished_run_can_be_shown(quick, tmp_path, kept):
-    lines = quick.rows.read_text().splitlines(keepends=True)
-    (tmp_path / "neighbors.csv").write_text("".join(lines[: 1 + kept]))
-    result = render("neighbors", tmp_path, QUICK)
-    assert result.n_runs == kept
-    text = result.page.read_text()
+    result = render_first(kept, quick, tmp_path, QUICK)
+    assert result.record["runs"] == kept
+    text = result.text
     assert "of 24 that it takes to be complete" in " ".join(text.split())
     assert "nan" not in text
 

@@ -1,128 +1,32 @@
-"""The frame of the experiments: rows that survive, pages, summaries, and runs that go on."""
+"""What experiments share: pages, statistics, and runs that go on."""
 
 import json
-import sys
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from reproducing import render, reproduce
 from scipy import stats
 
-from experiments.paper import EXPERIMENTS, Experiment, MissingDataError, Settings, load_experiment
-from experiments.paper import reproduction as reproduction_module
-from experiments.paper.page import Page
-from experiments.paper.reproduction import render, reproduce, source_digest
-from experiments.paper.rows import RowFile, alone
-from experiments.paper.summary import column, compare, grouped, standard_error, with_error
+from experiments import paper
+from experiments.framework import runner
+from experiments.framework.cells import duration, number, percent, score, size, target
+from experiments.framework.environment import source_digest
+from experiments.framework.experiment import (
+    Experiment,
+    MissingDataError,
+    Settings,
+    load_experiment,
+)
+from experiments.framework.page import Page
+from experiments.framework.rows import CsvTable, alone
+from experiments.framework.runner import found_rows
+from experiments.framework.summary import column, compare, grouped, standard_error, with_error
+from experiments.paper import pages
 
-ROW = {"method": "k-means, ++", "k": 25, "sigma": 0.1, "m": None, "seed": 0, "error": 1 / 3}
-
-
-# Rows -----------------------------------------------------------------------------------------
-
-
-def test_rows_come_back_as_they_were(tmp_path):
-    path = tmp_path / "rows.csv"
-    rows = [ROW, ROW | {"seed": 1, "error": 1e-300}, ROW | {"method": 'a "b"\nc', "error": np.inf}]
-    file = RowFile(path)
-    for row in rows:
-        file.add(row)
-    again = RowFile(path)
-    assert again.rows == rows
-    assert [type(value) for value in again.rows[0].values()] == [
-        str,
-        int,
-        float,
-        type(None),
-        int,
-        float,
-    ]
-    again.add(ROW | {"seed": 2})
-    assert [row["seed"] for row in RowFile(path).rows] == [0, 1, 0, 2]
-
-
-def test_what_numpy_returns_is_written_as_numbers(tmp_path):
-    path = tmp_path / "rows.csv"
-    RowFile(path).add({"seed": np.int64(3), "error": np.float64(0.1)})
-    assert path.read_text() == "seed,error\n3,0.1\n"
-
-
-@pytest.mark.parametrize("half", ["k-m", "k-means,25,0.1,,1", '"k-means, ++",25,0.1,,1,0.333'])
-def test_a_half_written_last_line_is_dropped(tmp_path, half):
-    path = tmp_path / "rows.csv"
-    RowFile(path).add(ROW)
-    whole = path.read_text()
-    path.write_text(whole + half)
-    file = RowFile(path)
-    assert file.rows == [ROW]
-    # Only a run that adds rows may touch the file: another may be writing that line.
-    assert path.read_text() == whole + half
-    file.add(ROW | {"seed": 1})
-    assert [row["seed"] for row in RowFile(path).rows] == [0, 1]
-
-
-def test_a_half_written_header_is_dropped(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("method,k,si")
-    RowFile(path).add(ROW)
-    assert RowFile(path).rows == [ROW]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks there")
-def test_two_runs_at_once_are_refused(tmp_path):
-    path = tmp_path / "rows.csv"
-    with alone(path):
-        with pytest.raises(ValueError, match="is being written by another run"), alone(path):
-            pass
-        RowFile(path).add(ROW)
-    with alone(path):
-        assert RowFile(path).rows == [ROW]
-
-
-def test_a_run_that_adds_nothing_leaves_no_empty_table(tmp_path):
-    with pytest.raises(KeyError), alone(tmp_path / "rows.csv"):
-        raise KeyError
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_other_columns_are_refused(tmp_path):
-    path = tmp_path / "rows.csv"
-    RowFile(path).add(ROW)
-    whole = path.read_text()
-    file = RowFile(path)
-    for wrong in (ROW | {"new": 1}, {"method": "uniform"}, dict(reversed(ROW.items()))):
-        with pytest.raises(ValueError, match=r"rows\.csv has the columns method, k.*move it away"):
-            file.add(wrong)
-    assert path.read_text() == whole
-    assert file.rows == [ROW]
-
-
-@pytest.mark.parametrize("value", [25, -3, 0.1, 1e-5, 2.0, None, "uniform", "007", "1_000", "1e5"])
-@pytest.mark.parametrize("from_disk", [True, False])
-def test_a_case_is_found_again(tmp_path, value, from_disk):
-    path = tmp_path / "rows.csv"
-    file = RowFile(path)
-    file.add({"value": value, "seed": 0, "error": 0.5})
-    file = RowFile(path) if from_disk else file
-    assert file.find({"value": value, "seed": 0}) == {"value": value, "seed": 0, "error": 0.5}
-    assert file.find({"value": value, "seed": 1}) is None
-    for other in (26, 0.2, "k-means", None if value is not None else 0):
-        assert file.find({"value": other, "seed": 0}) is None
-
-
-def test_whole_numbers_and_floats_are_told_apart(tmp_path):
-    file = RowFile(tmp_path / "rows.csv")
-    file.add({"sigma": 5, "seed": 0})
-    assert file.find({"sigma": 5.0, "seed": 0}) is None
-
-
-def test_the_latest_of_equal_cases_counts(tmp_path):
-    path = tmp_path / "rows.csv"
-    file = RowFile(path)
-    file.add({"seed": 0, "error": 1.0})
-    file.add({"seed": 0, "error": 2.0})
-    assert file.find({"seed": 0})["error"] == 2.0
-    assert RowFile(path).find({"seed": 0})["error"] == 2.0
+ROOT = Path(__file__).parents[2]
 
 
 # Pages ----------------------------------------------------------------------------------------
@@ -149,9 +53,54 @@ def test_a_page_has_text_tables_and_a_picture(tmp_path):
     assert (tmp_path / "table1.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_ragged_table_is_refused(tmp_path):
+def test_a_ragged_table_is_refused_unless_it_says_what_fills_it(tmp_path):
+    page = Page(tmp_path, "x", "X")
     with pytest.raises(ValueError, match="every row needs 2 cells"):
-        Page(tmp_path, "x", "X").table(["a", "b"], [["1", "2"], ["3"]])
+        page.table(["a", "b"], [["1", "2"], ["3"]])
+    with pytest.raises(ValueError, match="every row needs 2 cells"):
+        page.table(["a", "b"], [["1", "2", "3"]], fill="-")
+    page.table(["a", "b"], [["1", "2"], ["3"]], fill="-")
+    assert "| 1 | 2 |\n| 3 | - |" in page.write().read_text()
+
+
+def test_the_best_of_a_column_is_bold(tmp_path):
+    page = Page(tmp_path, "x", "X")
+    lines = [["a", number(2.0), number(0.5)], ["b", number(1.0), number(0.50001)], ["c", "failed"]]
+    page.table({"name": None, "least": min, "most": max}, lines, fill="-")
+    text = page.write().read_text()
+    assert "| a | 2.00 | **0.500** |\n| b | **1.00** | **0.500** |\n| c | failed | - |" in text
+
+
+def test_lists_are_wrapped_and_indented(tmp_path):
+    page = Page(tmp_path, "x", "X")
+    page.items(["short", "long " * 30])
+    assert "- short\n- long long" in page.write().read_text()
+    assert "\n  long" in page.write().read_text()
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (number(0), "0.000"),
+        (number(1234.5), "1,234"),
+        (number(12.34), "12.3"),
+        (number(1e-5), "1.0e-05"),
+        (number(123456.7), "123,457"),
+        (duration(1e-4), "< 0.001"),
+        (percent(0.1234), "12.3 %"),
+        (score(0.12345), "0.123"),
+        (size(2.5e6), "2 MB"),
+        (size(1.234e9), "1.23 GB"),
+        (size(-5), "< 1 MB"),
+    ],
+)
+def test_numbers_in_cells(cell, text):
+    assert cell.text == text
+
+
+def test_targets_are_met_or_not():
+    assert target("a / b", number(1.5), 1.5) == ["a / b", "1.50", "≤ 1.5", "yes"]
+    assert target("a / b", number(1.5), 2, at_least=True, unit=" x")[2:] == ["≥ 2 x", "**no**"]
 
 
 def test_a_picture_leaves_the_users_figures_alone(tmp_path):
@@ -264,12 +213,14 @@ def test_seeds_are_as_many_as_asked_for():
 
 
 def test_missing_data_says_what_to_do(tmp_path):
-    with pytest.raises(MissingDataError, match="--data, or in TRIGPOINT_DATA"):
-        Settings().folder("mnist")
-    with pytest.raises(MissingDataError, match="mnist does not exist"):
-        Settings(data=tmp_path).folder("mnist")
+    with pytest.raises(MissingDataError, match="DATA= or --data, or in TRIGPOINT_DATA"):
+        Settings().find("mnist")
+    with pytest.raises(MissingDataError, match="there is no mnist in"):
+        Settings(data=tmp_path).find("mnist")
+    assert not Settings().has("mnist")
+    assert not Settings(data=tmp_path).has("mnist")
     (tmp_path / "mnist").mkdir()
-    assert Settings(data=tmp_path).folder("mnist") == tmp_path / "mnist"
+    assert Settings(data=tmp_path).find("mnist") == tmp_path / "mnist"
 
 
 # Runs -----------------------------------------------------------------------------------------
@@ -310,7 +261,7 @@ class Counting:
 @pytest.fixture
 def counting(monkeypatch):
     counting = Counting()
-    monkeypatch.setattr(reproduction_module, "load_experiment", lambda name: counting.experiment)
+    monkeypatch.setattr(pages, "load_experiment", lambda package, name: counting.experiment)
     return counting
 
 
@@ -318,47 +269,50 @@ ALL = [(k, seed) for seed in range(3) for k in (25, 50)]
 
 
 def test_every_case_is_run_in_order_and_kept(counting, tmp_path):
-    told = []
-    result = reproduce("table1", tmp_path / "new" / "out", None, lambda *told_: told.append(told_))
+    result = reproduce("table1", tmp_path / "new" / "out", Settings())
     assert counting.ran == ALL
-    assert told == [("table1", done, 6) for done in range(7)]
-    assert (result.n_runs, result.n_new) == (6, 6)
-    rows = RowFile(result.rows).rows
-    assert [(row["k"], row["seed"], row["square"]) for row in rows] == [
+    assert result.n_new == 6
+    assert [(row["k"], row["seed"], row["square"]) for row in result.rows] == [
         (k, seed, k**2) for k, seed in ALL
     ]
-    assert {row["source"] for row in rows} == {source_digest()}
-    assert result.page.read_text().startswith("# Squares\n")
+    assert {row["source"] for row in result.rows} == {source_digest()}
+    assert result.text.startswith("# Squares\n")
+
+
+def test_progress_is_told(counting, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runner, "_BETWEEN_LINES", -1.0)
+    pages.run("table1", tmp_path, Settings(runs=1))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[1] == "table1 2/2: k 50, quick 0, seed 0: square 2500"
+    pages.run("table1", tmp_path, Settings(runs=2))
+    assert capsys.readouterr().err.startswith("table1 3/4: ")
+    pages.run("table1", tmp_path, Settings(runs=3), quiet=True)
+    assert capsys.readouterr().err == ""
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(counting, tmp_path):
     counting.interrupt_at = 2
     with pytest.raises(KeyboardInterrupt):
-        reproduce("table1", tmp_path)
+        reproduce("table1", tmp_path, Settings())
     assert counting.ran == ALL[:2]
     assert not (tmp_path / "table1.md").exists()
-    assert len(RowFile(tmp_path / "table1.csv").rows) == 2
+    assert len(CsvTable(tmp_path / "table1.csv").rows) == 2
 
     counting.interrupt_at = None
-    told = []
-    result = reproduce("table1", tmp_path, None, lambda *told_: told.append(told_))
+    assert reproduce("table1", tmp_path, Settings()).n_new == 4
     assert counting.ran == ALL
-    assert (result.n_runs, result.n_new) == (6, 4)
-    assert [done for _, done, _ in told] == [2, 3, 4, 5, 6]
     assert [(row["k"], row["seed"]) for row in counting.shown] == ALL
 
-    result = reproduce("table1", tmp_path)
+    assert reproduce("table1", tmp_path, Settings()).n_new == 0
     assert counting.ran == ALL
-    assert (result.n_runs, result.n_new) == (6, 0)
 
 
 def test_a_killed_run_loses_no_more_than_its_last_case(counting, tmp_path):
-    reproduce("table1", tmp_path)
-    path = tmp_path / "table1.csv"
-    path.write_text(path.read_text()[:-7])
-    result = reproduce("table1", tmp_path)
+    table = reproduce("table1", tmp_path, Settings()).table
+    table.write_text(table.read_text()[:-7])
+    assert reproduce("table1", tmp_path, Settings()).n_new == 1
     assert counting.ran == [*ALL, ALL[-1]]
-    assert result.n_new == 1
 
 
 def test_more_runs_add_to_those_that_are_there(counting, tmp_path):
@@ -370,23 +324,39 @@ def test_more_runs_add_to_those_that_are_there(counting, tmp_path):
     assert {row["quick"] for row in counting.shown} == {1}
 
 
+def test_rows_of_other_parameters_are_other_rows(counting, tmp_path):
+    reproduce("table1", tmp_path, Settings())
+    counting.experiment = replace(counting.experiment, parameters={"power": 3})
+    assert reproduce("table1", tmp_path, Settings()).n_new == 6
+    counting.experiment = replace(counting.experiment, parameters={"power": 2})
+    assert reproduce("table1", tmp_path, Settings()).n_new == 0
+
+
+def test_two_runs_into_one_table_are_refused(counting, tmp_path):
+    with (
+        alone(tmp_path / "table1.csv"),
+        pytest.raises(ValueError, match="is being written by another run"),
+    ):
+        reproduce("table1", tmp_path, Settings())
+    assert counting.ran == []
+
+
 def test_rendering_runs_nothing(counting, tmp_path):
     with pytest.raises(ValueError, match="has no run of this experiment with these settings"):
-        render("table1", tmp_path)
+        render("table1", tmp_path, Settings())
     counting.interrupt_at = 3
     with pytest.raises(KeyboardInterrupt):
-        reproduce("table1", tmp_path)
-    result = render("table1", tmp_path)
+        reproduce("table1", tmp_path, Settings())
+    result = render("table1", tmp_path, Settings())
     assert counting.ran == ALL[:3]
-    assert (result.n_runs, result.n_new) == (3, 0)
-    text = " ".join(result.page.read_text().split())
+    text = " ".join(result.text.split())
     assert "3 runs in [table1.csv](table1.csv), **of 6 that it takes to be complete**" in text
-    assert json.loads(result.record.read_text())["complete"] is False
+    assert result.record["complete"] is False
 
 
 def test_the_record_tells_what_the_page_rests_on(counting, tmp_path):
     result = reproduce("table1", tmp_path, Settings(runs=12, seed=1))
-    record = json.loads(result.record.read_text())
+    record = result.record
     assert record["name"] == "table1"
     assert record["title"] == "Squares"
     assert record["complete"] is True
@@ -398,29 +368,40 @@ def test_the_record_tells_what_the_page_rests_on(counting, tmp_path):
     assert record["versions"]["numpy"] == np.__version__
     assert record["first_run"] <= record["last_run"]
     assert record["cores"] >= 1
-    assert "`python -m experiments.paper table1 --runs 12 --seed 1`" in result.page.read_text()
+    assert "`python -m experiments paper table1 --runs 12 --seed 1`" in result.text
+    assert "`make reproduce ONLY=table1`" in reproduce("table1", tmp_path, Settings()).text
+    quick = reproduce("table1", tmp_path, Settings(quick=True)).text
+    assert "`make reproduce ONLY=table1 QUICK=1`" in quick
+    assert "not to be compared with the paper's" in " ".join(quick.split())
 
 
 def test_rows_of_several_states_of_the_library_are_told(counting, tmp_path, monkeypatch):
     states = ", ".join(sorted([source_digest(), "0ther5ta"]))
     reproduce("table1", tmp_path, Settings(runs=1))
-    monkeypatch.setattr(reproduction_module, "source_digest", lambda: "0ther5ta")
-    result = reproduce("table1", tmp_path)
-    assert f"from 2 states of the library ({states})" in " ".join(result.page.read_text().split())
+    monkeypatch.setattr(runner, "source_digest", lambda: "0ther5ta")
+    result = reproduce("table1", tmp_path, Settings())
+    assert f"from 2 states of the library ({states})" in " ".join(result.text.split())
+
+
+def test_the_digest_is_of_what_decides_results(tmp_path, monkeypatch):
+    for folder in ("_graph", "plot"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.py").write_text("x = 1")
+    monkeypatch.setattr("trigpoint.__file__", str(tmp_path / "__init__.py"))
+    before = source_digest()
+    (tmp_path / "plot" / "a.py").write_text("x = 2")
+    assert source_digest() == before
+    (tmp_path / "_graph" / "a.py").write_text("x = 2")
+    assert source_digest() != before
 
 
 # All experiments ------------------------------------------------------------------------------
 
 
-def test_an_unknown_experiment_is_refused():
-    with pytest.raises(ValueError, match=r"name='table9' is not known: choose one of 'sampling'"):
-        load_experiment("table9")
-
-
 @pytest.mark.parametrize("quick", [True, False])
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", paper.NAMES)
 def test_cases_of_every_experiment_are_flat_and_distinct(name, quick):
-    experiment = load_experiment(name)
+    experiment = load_experiment("experiments.paper", name)
     assert experiment.name == name
     cases = list(experiment.cases(Settings(quick=quick)))
     assert cases
@@ -431,8 +412,28 @@ def test_cases_of_every_experiment_are_flat_and_distinct(name, quick):
     assert len({tuple(case.values()) for case in cases}) == len(cases)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", paper.NAMES)
 def test_quick_cases_are_no_full_ones(name):
-    cases = load_experiment(name).cases
+    cases = load_experiment("experiments.paper", name).cases
     full = {tuple(case.values()) for case in cases(Settings())}
     assert not full & {tuple(case.values()) for case in cases(Settings(quick=True))}
+
+
+@pytest.mark.parametrize("name", paper.NAMES)
+def test_committed_runs_are_found_again(name):
+    """Whoever goes on from them repeats none: neither cases nor parameters have changed."""
+    experiment = load_experiment("experiments.paper", name)
+    table = CsvTable(ROOT / "docs" / "paper" / f"{name}.csv")
+    found = found_rows(experiment, Settings(), table)
+    record = json.loads((ROOT / "docs" / "paper" / f"{name}.json").read_text())
+    assert len(found) == record["runs"] > 0
+    assert record["parameters"] == json.loads(json.dumps(dict(experiment.parameters)))
+
+
+def test_private_parts_of_the_library_are_imported_in_one_place():
+    importing = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "experiments").rglob("*.py")
+        if re.search(r"^\s*(from|import) trigpoint\._", path.read_text(), re.MULTILINE)
+    ]
+    assert importing == ["experiments/internals.py"]

@@ -1,11 +1,13 @@
 """Means, their errors, and whether two methods differ."""
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from experiments.paper.experiment import Row, Value
+from experiments.framework.experiment import Row
 
 # As in the paper's figures.
 _LEVELS = {"***": 0.001, "**": 0.01, "*": 0.05}
@@ -14,9 +16,9 @@ PAIRED_TEST = "paired t-test, two-sided"
 RESAMPLED_TEST = f"{PAIRED_TEST}, with the variance that Nadeau and Bengio give for repeated splits"
 
 
-def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Value, ...], list[Row]]:
+def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], list[Row]]:
     """Rows by what they have in some columns, in the order they come."""
-    groups: dict[tuple[Value, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in columns), []).append(row)
     return groups
@@ -25,6 +27,16 @@ def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Value, ...], list[
 def column(rows: Sequence[Row], name: str) -> np.ndarray:
     """One column as floats; NaN where it is empty."""
     return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
+
+
+def median(rows: Sequence[Row], name: str) -> float:
+    """Median of one column."""
+    return float(np.median(column(rows, name)))
+
+
+def mean(rows: Sequence[Row], name: str) -> float:
+    """Mean of one column."""
+    return statistics.fmean(column(rows, name))
 
 
 def standard_error(values: np.ndarray) -> float:
