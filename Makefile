@@ -4,8 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# The benchmarks' peers live apart from the tests. QUICK=1 takes small sizes, ONLY="import mnist"
-# some groups.
+# The benchmarks' peers live apart from the tests.
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
@@ -26,9 +25,15 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/trigpoint demo
 
-# The experiments of the paper: QUICK=1 for small sizes, OUT= for the folder, DATA= for real data.
+# The paper's experiments and the benchmarks: QUICK=1 takes small sizes, ONLY="table1 mnist" some of
+# them, DATA= the folder of real data (or TRIGPOINT_DATA), OUT= the folder to write to.
+EXPERIMENT_OPTIONS = $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ONLY)
+
 reproduce: $(READY)
-	$(BIN)/trigpoint reproduce all $(if $(QUICK),--quick) --out $(or $(OUT),reproduction) $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m experiments paper $(EXPERIMENT_OPTIONS)
+
+bench: $(BENCH_READY)
+	$(BENCH)/bin/python -m experiments bench $(EXPERIMENT_OPTIONS)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
@@ -58,15 +63,12 @@ docs: $(READY)
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 
 figures: $(READY)
-	$(BIN)/python benchmarks/figures.py
+	$(BIN)/python -m experiments.benchmarks.figures
 
-bench: $(BENCH_READY)
-	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(ONLY)
-
-$(BENCH_READY): pyproject.toml benchmarks/requirements.txt
+$(BENCH_READY): pyproject.toml experiments/benchmarks/requirements.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --upgrade pip
-	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement benchmarks/requirements.txt
+	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement experiments/benchmarks/requirements.txt
 	@touch $@
 
 lint: $(READY)

@@ -15,7 +15,7 @@ SOURCE = Path(trigpoint.__file__).parent
 LAYERS = [
     {"__main__"},
     {"_command"},
-    {"_forecast", "_report", "paper"},
+    {"_forecast", "_report"},
     {"_estimators", "metrics", "datasets", "plot"},
     {"_landmarks", "_graph", "_spectrum", "_extension"},
     {"_geometry"},

@@ -120,7 +120,7 @@ def test_an_interrupt_names_the_files_that_are_complete(folder, capsys, monkeypa
 
 
 def test_help_shows_examples(capsys):
-    for command in ("embed", "select", "transform", "evaluate", "info", "demo", "reproduce"):
+    for command in ("embed", "select", "transform", "evaluate", "info", "demo"):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0

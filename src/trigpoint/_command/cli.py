@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import trigpoint
-from trigpoint._command import demo, embed, evaluate, info, reproduce, select, transform
+from trigpoint._command import demo, embed, evaluate, info, select, transform
 from trigpoint._command.common import (
     FAILED,
     INTERRUPTED,
@@ -22,7 +22,7 @@ from trigpoint._command.common import (
 )
 from trigpoint._command.wording import in_options, said
 
-COMMANDS = (embed, select, transform, evaluate, info, demo, reproduce)
+COMMANDS = (embed, select, transform, evaluate, info, demo)
 
 # What wrong input, a full disk or a missing library raise; anything else is a mistake of ours.
 _EXPECTED = (CommandError, ValueError, TypeError, OSError, EOFError, ImportError, MemoryError)

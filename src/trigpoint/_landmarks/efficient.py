@@ -110,7 +110,7 @@ class EfficientDPP(ProgressMixin, Sampler):
     The rule for `n_neighbors` and `bandwidth` is that every point is repelled by four landmarks on
     average, and that repulsion reaches as far as a typical neighbourhood. The median makes it a
     fixed length: where points are sparse, landmarks stand as far apart as elsewhere, not further.
-    ``benchmarks/RESULTS.md`` compares it with other choices on data of many shapes.
+    ``experiments/benchmarks/RESULTS.md`` compares it with other choices on data of many shapes.
 
     Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
     of them: the landmarks are always distinct.

@@ -1,0 +1,20 @@
+"""Benchmarks against what people use now, one file per group: ``make bench`` writes RESULTS.md.
+
+Beside the groups: `data` has the points, `peers` the methods, `pipeline` the whole pipeline,
+`plots` what the pictures share, and `report` runs the groups and writes the page.
+"""
+
+# In the order of RESULTS.md, with what each is about.
+NAMES = {
+    "headline": "ten million points against SciPy's bare minimum",
+    "selection": "landmarks: seconds, memory and coverage beside peers",
+    "quality": "trace errors of every sampler on made and on real data",
+    "rule": "the rule for m and sigma beside other choices",
+    "neighbors": "how many neighbors the landmark graph should have",
+    "embedding": "embeddings into the plane beside peers",
+    "mnist": "selection and pipeline on digits",
+    "growth": "how time grows with points and landmarks",
+    "memory_map": "a hundred million points from file to file",
+    "import_time": "what `import trigpoint` costs",
+    "forecast": "trigpoint.forecast against what was measured",
+}

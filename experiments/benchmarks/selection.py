@@ -1,0 +1,128 @@
+"""Landmarks: how long they take, and how well they cover the points."""
+
+from collections.abc import Iterator, Sequence
+
+from experiments.benchmarks import data
+from experiments.benchmarks.peers import SELECTORS, setups, warm_up
+from experiments.benchmarks.plots import growth_lines, logarithmic, panels
+from experiments.benchmarks.report import ONE_SEED_FROM
+from experiments.framework.cells import duration, number, percent, size
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.measuring import measure
+from experiments.framework.page import Page
+from experiments.framework.summary import grouped, mean, median
+from trigpoint.metrics import coverage_radius, nystrom_error
+
+ERROR_SAMPLE = 20_000
+SEEDS_UP_TO = 100_000
+COLUMNS = {"method": None, "seconds": min, "memory": min}
+COLUMNS |= {"covering radius": min, "trace error": min}
+
+FULL = [("roll", 2_000, 50), ("roll", 10_000, 1000), ("roll", 100_000, 1000)]
+FULL += [("roll", 1_000_000, 1000), ("mnist", 60_000, 1000)]
+QUICK = [("roll", 1_000, 50), ("mnist", 2_000, 100)]
+
+
+def cases(settings: Settings) -> Iterator[Row]:
+    """Every method on every data set, smaller ones first."""
+    for kind, n, k in QUICK if settings.quick else FULL:
+        if data.missing(kind, settings):
+            continue
+        bandwidth = 6.0 if kind == "mnist" else round(1.5 * (1000 / k) ** 0.5, 2)
+        for name in SELECTORS:
+            options = {}
+            if name == "DPPy exact k-DPP":
+                options["bandwidth"] = bandwidth
+            for seed in range(1 if settings.quick or n > SEEDS_UP_TO else 3):
+                shared = {"data": kind, "n": n, "k": k, "bandwidth": bandwidth, "seed": seed}
+                yield {**shared, "method": name, "options": options, "family": f"{kind} {name}"}
+
+
+def run(case: Row, settings: Settings) -> Row:
+    """Choose landmarks, and look at how good they are."""
+    method, k, options = SELECTORS[case["method"]], case["k"], case["options"]
+    if case["data"] == "roll":
+        X = data.swiss_roll(case["n"])[0]
+    else:
+        X = data.mnist(settings, "train", case["n"])[0]
+    warm_up(method, X, k, **options)
+    landmarks, cost = measure(lambda: method.run(X, k, case["seed"], **options))
+    sample = X[data.sample_rows(len(X), ERROR_SAMPLE)]
+    return {
+        **cost,
+        "radius": coverage_radius(X, landmarks),
+        "trace": nystrom_error(sample, landmarks, case["bandwidth"], relative=True),
+    }
+
+
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """One table for each data set, and time and quality side by side."""
+    page.text(
+        f"""Covering radius: largest distance from any point to its nearest landmark. Trace error:
+        error of the Nystrom approximation of the Gaussian kernel (equation 1 of the paper), as a
+        share of the trace, with one bandwidth for all methods of a table; of more than
+        {ERROR_SAMPLE:,} points it is estimated on {ERROR_SAMPLE:,} drawn at random, the same for
+        all. {_seeds(rows)} Smaller is better everywhere, the best of a column is bold. A star
+        marks methods whose landmarks are means of points and not points."""
+    )
+    for (kind, n, k), same in grouped(rows, "data", "n", "k").items():
+        title = "MNIST" if kind == "mnist" else "Swiss roll"
+        page.heading(f"{title}, n = {n:,}, k = {k:,}", level=3)
+        page.table(
+            COLUMNS,
+            [[_label(name), *_cells(runs)] for (name,), runs in grouped(same, "method").items()],
+            fill="-",
+        )
+        page.text(f"Bandwidth of the trace error {same[0]['bandwidth']:g}.")
+    if not any(row["data"] == "mnist" for row in rows):
+        page.text(f"*{data.NO_MNIST}*")
+    page.text("Settings:")
+    page.items(setups(SELECTORS))
+    _plot(rows, page)
+
+
+def _seeds(rows: Sequence[Row]) -> str:
+    seeds = 1 + max(row["seed"] for row in rows)
+    if seeds == 1:
+        return "One seed each."
+    return (
+        f"Up to {SEEDS_UP_TO:,} points, time and memory are the median and quality the mean of "
+        f"{seeds} seeds; beyond, and where a run takes over {ONE_SEED_FROM:.0f} s, it is one seed."
+    )
+
+
+def _label(name: str) -> str:
+    return name + ("\\*" if SELECTORS[name].centres else "")
+
+
+def _cells(runs: Sequence[Row]) -> list:
+    if reason := runs[0].get("error"):
+        return [reason]
+    return [
+        duration(median(runs, "seconds")),
+        size(median(runs, "peak")),
+        number(mean(runs, "radius")),
+        percent(mean(runs, "trace")),
+    ]
+
+
+def _plot(rows: Sequence[Row], page: Page) -> None:
+    """Time over n, and quality over time on the largest data with several seeds."""
+    colours = {name: method.colour for name, method in SELECTORS.items()}
+    on_roll = [row for row in rows if row["data"] == "roll"]
+    k = max(row["k"] for row in on_roll)
+    grown = [row for row in on_roll if row["k"] == k]
+    n = max(row["n"] for row in grown if row["n"] <= SEEDS_UP_TO)
+    describe = f"Seconds over the number of points, and covering radius over seconds at n = {n:,}"
+    with panels(page, "selection", describe) as (left, right):
+        growth_lines(left, grown, colours, "seconds")
+        left.set(ylabel="seconds", title=f"Swiss roll, k = {k:,}")
+        same = [row for row in grown if row["n"] == n and "trace" in row]
+        for (name,), runs in grouped(same, "method").items():
+            place = median(runs, "seconds"), mean(runs, "radius")
+            right.plot(*place, "o", color=colours[name])
+        right.set(xlabel="seconds", ylabel="covering radius", title=f"n = {n:,}, best: lower left")
+        logarithmic(right, "x")
+
+
+EXPERIMENT = Experiment("selection", "Choosing landmarks", cases, run, show)

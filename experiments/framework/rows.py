@@ -1,0 +1,207 @@
+"""Tables of runs: files that grow by a line as each run ends.
+
+A table is read back as a list of flat rows, case and result together. `CsvTable` is for rows with
+the same columns throughout, `JsonTable` for any others.
+"""
+
+import csv
+import io
+import json
+import logging
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from experiments.framework.experiment import Row
+
+logger = logging.getLogger(__name__)
+
+
+class Table(ABC):
+    """Rows of an experiment on the disk; rows that are already there are kept.
+
+    A half-written last line, of a run that was killed, is dropped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        self._by_case: dict[tuple[str, ...], dict[tuple[str, ...], Row]] = {}
+        self._half_line = False
+        if path.exists():
+            try:
+                text = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{path} is damaged ({error}): move it away, or name another folder"
+                ) from error
+            whole = text[: text.rfind("\n") + 1]
+            # Left as it is until a row is added: another run may just be writing it.
+            self._half_line = whole != text
+            self._read(whole)
+
+    @abstractmethod
+    def _read(self, text: str) -> None:
+        """Take the rows of a file."""
+
+    @abstractmethod
+    def _lines(self, case: Row, result: Row) -> str:
+        """What is written for a new row."""
+
+    @staticmethod
+    @abstractmethod
+    def _written(value: Any) -> str:
+        """One value as it stands in the file."""
+
+    def find(self, case: Row) -> Row | None:
+        """Return the latest row of a case, if it was run."""
+        names = tuple(case)
+        if names not in self._by_case:
+            self._by_case[names] = {self._key(row, names): row for row in self.rows}
+        return self._by_case[names].get(self._key(case, names))
+
+    def _key(self, row: Row, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self._written(row.get(name)) for name in names)
+
+    def add(self, case: Row, result: Row) -> Row:
+        """Append a row, make sure that it stays on the disk, and return it."""
+        lines = self._lines(case, result)
+        if self._half_line:
+            os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
+            self._half_line = False
+        self._append(lines)
+        row = {**case, **result}
+        self.rows.append(row)
+        for names, found in self._by_case.items():
+            found[self._key(row, names)] = row
+        return row
+
+    def _append(self, text: str) -> None:
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+class CsvTable(Table):
+    """Rows with the same columns, whose cells are text, numbers or empty."""
+
+    def __init__(self, path: Path) -> None:
+        self._columns: list[str] = []
+        super().__init__(path)
+
+    def _read(self, text: str) -> None:
+        reader = csv.DictReader(io.StringIO(text))
+        self._columns = list(reader.fieldnames or [])
+        self.rows = [{name: _parsed(cell) for name, cell in row.items()} for row in reader]
+
+    def _lines(self, case: Row, result: Row) -> str:
+        row = {**case, **result}
+        if self._columns and list(row) != self._columns:
+            raise ValueError(
+                f"{self.path} has the columns {', '.join(self._columns)} and the new row has "
+                f"{', '.join(row)}: it is from another version; move it away, or name another "
+                "folder"
+            )
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if not self._columns:
+            self._columns = list(row)
+            writer.writerow(self._columns)
+        writer.writerow(map(self._written, row.values()))
+        return text.getvalue()
+
+    @staticmethod
+    def _written(value: Any) -> str:
+        if value is None:
+            return ""
+        return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _parsed(cell: str | None) -> str | int | float | None:
+    if not cell:
+        return None
+    for kind in (int, float):
+        try:
+            number = kind(cell)
+        except ValueError:
+            continue
+        # Text such as 007 or 1_000 only looks like a number, and would not be found again.
+        if CsvTable._written(number) == cell:
+            return number
+    return cell
+
+
+class JsonTable(Table):
+    """Rows of any shape, of one run: first the machine it is on, last when it was finished."""
+
+    def __init__(self, path: Path) -> None:
+        self.header: Row = {}
+        self.finished: Row | None = None
+        super().__init__(path)
+
+    def _read(self, text: str) -> None:
+        for line in map(json.loads, text.splitlines()):
+            if "header" in line:
+                self.header = line["header"]
+            elif "finished" in line:
+                self.finished = line["finished"]
+            else:
+                self.rows.append({**line["spec"], **line["result"]})
+
+    def _lines(self, case: Row, result: Row) -> str:
+        return json.dumps({"spec": case, "result": result}) + "\n"
+
+    @staticmethod
+    def _written(value: Any) -> str:
+        return json.dumps(value)
+
+    def start(self, when: str, environment: Row) -> None:
+        """Go on with an interrupted run in the same environment, or start anew."""
+        if self.rows and not self.finished and self.header["environment"] == environment:
+            return
+        self.header = {"started": when, "environment": environment}
+        self.rows, self.finished = [], None
+        self._by_case.clear()
+        self.path.write_text("")
+        self._half_line = False
+        self._append(json.dumps({"header": self.header}) + "\n")
+
+    def finish(self, when: str, source: str) -> None:
+        """Note that nothing is missing, and which state of the library was measured last."""
+        self.finished = {"when": when, "source": source}
+        self._append(json.dumps({"finished": self.finished}) + "\n")
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep other processes from writing to a table, where the system has locks that end with one.
+
+    Two that run the same experiment would otherwise do all of it twice, side by side.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{path} is being written by another run: wait for it, or name another folder"
+            ) from None
+        except OSError:
+            # Some file systems have no locks.
+            logger.info("%s cannot be kept from other runs", path)
+        try:
+            yield
+        finally:
+            # Opening created the file, and nothing was written to it; or it was moved away.
+            with suppress(FileNotFoundError):
+                if path.stat().st_size == 0:
+                    path.unlink()

@@ -1,0 +1,26 @@
+"""The private parts of trigpoint that experiments look into, all imported here and nowhere else."""
+
+from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._geometry import RIDGE, bhattacharyya_matrix, neighborhood_covariances, regularize
+from trigpoint._graph import weighted_graph
+from trigpoint._landmarks.efficient import neighborhood_radius
+from trigpoint._numerics.kernels import gaussian_kernel, landmark_spacing
+from trigpoint._numerics.threads import thread_count
+from trigpoint._points.memory import MemoryStore
+from trigpoint._spectrum import laplacian_eigenmaps
+
+__all__ = [
+    "RIDGE",
+    "LandmarkGraph",
+    "Landmarks",
+    "MemoryStore",
+    "bhattacharyya_matrix",
+    "gaussian_kernel",
+    "landmark_spacing",
+    "laplacian_eigenmaps",
+    "neighborhood_covariances",
+    "neighborhood_radius",
+    "regularize",
+    "thread_count",
+    "weighted_graph",
+]

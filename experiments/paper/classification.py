@@ -1,0 +1,324 @@
+"""Nearest-neighbour classification in the embedding, for every way to choose landmarks.
+
+What `mnist`, `headneck` and `graphs` share.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from experiments.framework.experiment import Row
+from experiments.framework.page import Page
+from experiments.framework.summary import PAIRED_TEST, RESAMPLED_TEST, column, compare, grouped
+from trigpoint import (
+    EfficientDPP,
+    KMeansLandmarks,
+    KMeansPlusPlus,
+    KNNGraph,
+    LaplacianEigenmaps,
+    Uniform,
+)
+from trigpoint.metrics import knn_labels
+
+# The paper's neighbourhood and bandwidth for both data sets.
+N_NEIGHBORS_PAPER = 5000
+BANDWIDTH_PAPER = 5.0
+
+# What the paper leaves open, chosen on validation points for Euclidean graphs (`graphs`), and the
+# same for all schemes.
+GRAPH_NEIGHBORS = 100
+EXTENSION: Any = "all"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Points with labels, to learn from and to be asked about."""
+
+    train: np.ndarray
+    train_labels: np.ndarray
+    test: np.ndarray
+    test_labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A way to choose landmarks, and the metric of their graph.
+
+    `sampler` takes the number of landmarks, the number of points and the seed. `own` leaves all
+    that the paper does not ask for to the library's defaults.
+    """
+
+    sampler: Callable[[int, int, int], Any]
+    metric: str
+    colour: str
+    own: bool = False
+
+
+def paper_neighbors(n: int) -> int:
+    """The paper's m; of few points the same share of them that it is of 60,000."""
+    return min(N_NEIGHBORS_PAPER, n // 12)
+
+
+def paper_dpp(k: int, n: int, seed: int) -> EfficientDPP:
+    """Algorithm 2 with the paper's m and sigma."""
+    m = paper_neighbors(n)
+    return EfficientDPP(k, n_neighbors=m, bandwidth=BANDWIDTH_PAPER, random_state=seed)
+
+
+UNIFORM, KMEANS_UNIFORM, SEEDING = "uniform", "k-means uniform", "k-means++ seeding"
+KMEANS, DPP, BHATTACHARYYA = "k-means++", "efficient DPP", "efficient DPP, Bhattacharyya"
+DEFAULTS = "library defaults"
+
+# No embedding at all: the nearest neighbour among the points themselves.
+REFERENCE = "the points themselves"
+
+SCHEMES = {
+    UNIFORM: Scheme(lambda k, n, seed: Uniform(k, random_state=seed), "euclidean", "#999999"),
+    KMEANS_UNIFORM: Scheme(
+        lambda k, n, seed: KMeansLandmarks(k, snap=False, random_state=seed),
+        "euclidean",
+        "#e69f00",
+    ),
+    SEEDING: Scheme(
+        lambda k, n, seed: KMeansPlusPlus(k, random_state=seed), "euclidean", "#56b4e9"
+    ),
+    KMEANS: Scheme(
+        lambda k, n, seed: KMeansLandmarks(k, init="k-means++", snap=False, random_state=seed),
+        "euclidean",
+        "#009e73",
+    ),
+    DPP: Scheme(paper_dpp, "euclidean", "#0072b2"),
+    BHATTACHARYYA: Scheme(paper_dpp, "bhattacharyya", "#d55e00"),
+    DEFAULTS: Scheme(
+        lambda k, n, seed: EfficientDPP(k, random_state=seed), "bhattacharyya", "#cc79a7", own=True
+    ),
+}
+
+# Minutes where the others take seconds: they come last, and may be run fewer times.
+SLOW = (KMEANS_UNIFORM, KMEANS)
+
+# Comparisons of two schemes: those that the paper speaks of, and two of our own.
+COMPARISONS = (
+    (SEEDING, UNIFORM),
+    (KMEANS_UNIFORM, UNIFORM),
+    (KMEANS, SEEDING),
+    (DPP, SEEDING),
+    (DPP, KMEANS),
+    (BHATTACHARYYA, DPP),
+    (DEFAULTS, DPP),
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the runs of a task are read.
+
+    Attributes
+    ----------
+    counts : sequence of int
+        Numbers of landmarks.
+    claims : sequence of str
+        What the paper says of `COMPARISONS`.
+    overlap : float
+        Points for testing over points for training, where every run splits the same points anew.
+    """
+
+    counts: Sequence[int]
+    claims: Sequence[str]
+    overlap: float = 0.0
+
+    @property
+    def test(self) -> str:
+        """Name of the test, and what it says nothing of."""
+        if self.overlap:
+            return f"{RESAMPLED_TEST}; it speaks for these patches, not for other patients"
+        return (
+            f"{PAIRED_TEST}; it speaks for the draw of the landmarks, with these points for "
+            "training and testing"
+        )
+
+
+COMMON_SETTING = f"""What the paper leaves open is the same for all schemes and was chosen on
+validation points, for Euclidean graphs (`graphs`): {GRAPH_NEIGHBORS} graph
+neighbours, a bandwidth for each landmark, and an extension over
+{"all landmarks" if EXTENSION == "all" else f"the {EXTENSION} nearest landmarks"}. Landmarks of
+k-means are its centres. Library defaults leave m, sigma and all the rest to trigpoint."""
+
+PARAMETERS = {
+    "n_neighbors": N_NEIGHBORS_PAPER,
+    "bandwidth": BANDWIDTH_PAPER,
+    "graph_neighbors": GRAPH_NEIGHBORS,
+    "extension": EXTENSION,
+}
+
+
+def run_scheme(task: Task, case: Row, n_components: int) -> Row:
+    """Measure one case: a scheme and a number of landmarks, or the points themselves."""
+    if case["scheme"] == REFERENCE:
+        start = time.perf_counter()
+        scores = nearest_neighbour_scores(
+            task.train, task.train_labels, task.test, task.test_labels
+        )
+        return _measured(*scores, 0.0, 0.0, time.perf_counter() - start)
+    scheme, k, seed = case["scheme"], case["k"], case["seed"]
+    return classify(task, scheme_estimator(scheme, k, len(task.train), n_components, seed))
+
+
+def scheme_estimator(name: str, k: int, n: int, n_components: int, seed: int) -> LaplacianEigenmaps:
+    """Laplacian eigenmaps with the landmarks and the graph of a scheme."""
+    scheme = SCHEMES[name]
+    sampler = scheme.sampler(k, n, seed)
+    if scheme.own:
+        return LaplacianEigenmaps(n_components, landmarks=sampler, random_state=seed)
+    graph = KNNGraph(GRAPH_NEIGHBORS, metric=scheme.metric)
+    return LaplacianEigenmaps(
+        n_components, landmarks=sampler, graph=graph, extension=EXTENSION, random_state=seed
+    )
+
+
+def classify(task: Task, estimator: LaplacianEigenmaps) -> Row:
+    """Accuracy of the nearest neighbour in the embedding, and what it cost."""
+    estimator.fit(task.train)
+    start = time.perf_counter()
+    train, test = estimator.transform(task.train), estimator.transform(task.test)
+    spent = time.perf_counter() - start
+    accuracy, recall = nearest_neighbour_scores(train, task.train_labels, test, task.test_labels)
+    seconds = estimator.stage_seconds_
+    embedding = seconds["graph"] + seconds["spectrum"]
+    return _measured(accuracy, recall, seconds["landmarks"], embedding, spent)
+
+
+def _measured(
+    accuracy: float, recall: float, selection: float, embedding: float, extension: float
+) -> Row:
+    return {
+        "accuracy": round(accuracy, 6),
+        "mean_recall": round(recall, 6),
+        "selection_seconds": round(selection, 3),
+        "embedding_seconds": round(embedding, 3),
+        "extension_seconds": round(extension, 3),
+    }
+
+
+def nearest_neighbour_scores(
+    train: np.ndarray, train_labels: np.ndarray, test: np.ndarray, test_labels: np.ndarray
+) -> tuple[float, float]:
+    """Share of all that are right, and the mean over the classes of that share."""
+    right = knn_labels(train, train_labels, test) == test_labels
+    recalls = [right[test_labels == label].mean() for label in np.unique(test_labels)]
+    return float(right.mean()), float(np.mean(recalls))
+
+
+def ordered_schemes(seeds: Sequence[int]) -> list[tuple[str, int]]:
+    """Scheme and seed, run by run; slow schemes wait until all others are done."""
+    quick = [name for name in SCHEMES if name not in SLOW]
+    return [(name, seed) for names in (quick, SLOW) for seed in seeds for name in names]
+
+
+def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
+    """Accuracies and the paper's comparisons, of one task."""
+    for row in rows:
+        if row["scheme"] == REFERENCE:
+            page.text(
+                f"""The nearest neighbour among {REFERENCE}, without any embedding:
+                {100 * row["accuracy"]:.2f} %."""
+            )
+    page.text(
+        "Accuracy in per cent, mean ± standard deviation over the runs, of which the number is in "
+        "brackets."
+    )
+    accuracy_table(rows, reading.counts, page)
+    comparison_table(rows, reading, page)
+
+
+def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> None:
+    """Mean and standard deviation of the accuracy in per cent, by scheme and k, with the runs."""
+    cells = grouped(rows, "scheme", "k")
+    lines = []
+    for name in SCHEMES:
+        line = [name]
+        for k in counts:
+            runs = cells.get((name, k), [])
+            if not runs:
+                line.append("-")
+                continue
+            values = 100 * column(runs, "accuracy")
+            spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
+            line.append(f"{values.mean():.2f}{spread} ({len(values)})")
+        if any(cell != "-" for cell in line[1:]):
+            lines.append(line)
+    page.table(["scheme", *(f"k = {k:,}" for k in counts)], lines)
+
+
+def comparison_table(rows: Sequence[Row], reading: Reading, page: Page) -> None:
+    """What the paper says of two schemes, and the difference in percentage points found here."""
+    cells = grouped(rows, "scheme", "k")
+    lines = []
+    for (one, other), claim in zip(COMPARISONS, reading.claims, strict=True):
+        line = [f"{one} - {other}", claim]
+        for k in reading.counts:
+            runs = cells.get((one, k), []), cells.get((other, k), [])
+            found = compare(*runs, "accuracy", reading.overlap)
+            text = f"{100 * found.difference:+.2f} {found.stars}".strip().replace("*", "\\*")
+            line.append(f"{text} ({found.n_pairs})" if found.n_pairs else "-")
+        lines.append(line)
+    page.text(
+        f"""Differences in percentage points over the runs with the same seed, in brackets the
+        number of pairs. Stars at .05, .01 and .001: {reading.test}."""
+    )
+    page.table(["difference", "the paper", *(f"k = {k:,}" for k in reading.counts)], lines)
+
+
+def accuracy_bars(axes: Any, rows: Sequence[Row], reading: Reading, title: str) -> None:
+    """Bars of the mean accuracy with standard deviations, and the paper's stars."""
+    cells, counts = grouped(rows, "scheme", "k"), reading.counts
+    shown = [name for name in SCHEMES if any((name, k) in cells for k in counts)]
+    if not shown:
+        return
+    width = 0.8 / len(shown)
+    lows, highs = [], []
+    for place, name in enumerate(shown):
+        at, means, spreads = [], [], []
+        for group, k in enumerate(counts):
+            if (name, k) not in cells:
+                continue
+            values = 100 * column(cells[name, k], "accuracy")
+            at.append(group + (place - (len(shown) - 1) / 2) * width)
+            means.append(values.mean())
+            spreads.append(values.std(ddof=1) if len(values) > 1 else 0.0)
+        axes.bar(at, means, width, yerr=spreads, label=name, color=SCHEMES[name].colour)
+        lows.append(min(means) - max(spreads))
+        highs.append(max(np.add(means, spreads)))
+    span = max(highs) - min(lows)
+    axes.set_ylim(min(lows) - 0.1 * span, max(highs) + 0.18 * span)
+    for group, k in enumerate(counts):
+        _stars(axes, cells, shown, group, k, width, span, reading.overlap)
+    axes.set_xticks(range(len(counts)), [f"{k:,}" for k in counts])
+    axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=title)
+
+
+def _stars(
+    axes: Any,
+    cells: dict[Any, list[Row]],
+    shown: Sequence[str],
+    group: int,
+    k: int,
+    width: float,
+    span: float,
+    overlap: float,
+) -> None:
+    """Stars over the bars of the two comparisons that the paper marks."""
+    for better, worse in ((DPP, SEEDING), (BHATTACHARYYA, DPP)):
+        runs = cells.get((better, k), []), cells.get((worse, k), [])
+        if not all(runs):
+            continue
+        found = compare(*runs, "accuracy", overlap)
+        if found.stars and found.difference > 0:
+            values = 100 * column(runs[0], "accuracy")
+            at = group + (shown.index(better) - (len(shown) - 1) / 2) * width
+            spread = values.std(ddof=1) if len(values) > 1 else 0.0
+            height = values.mean() + spread + 0.02 * span
+            axes.text(at, height, found.stars, ha="center", va="bottom", rotation=90, fontsize=7)

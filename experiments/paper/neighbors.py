@@ -1,0 +1,305 @@
+"""The figure of ten million points: Euclidean against Bhattacharyya graphs of the landmarks."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import column, grouped, standard_error
+from experiments.internals import (
+    LandmarkGraph,
+    Landmarks,
+    bhattacharyya_matrix,
+    laplacian_eigenmaps,
+    regularize,
+    thread_count,
+    weighted_graph,
+)
+from trigpoint import (
+    DisconnectedGraphWarning,
+    EfficientDPP,
+    KNNGraph,
+    RedundantEigenvectorsWarning,
+)
+from trigpoint.datasets import make_swiss_roll
+from trigpoint.metrics import (
+    coordinate_recovery,
+    neighbor_recall,
+    rank_correlation,
+    shortcut_rate,
+)
+
+RUNS = 3
+N_POINTS, N_LANDMARKS, NEIGHBORS = 10_000_000, 2500, (25, 60, 200, 500)
+QUICK_POINTS, QUICK_LANDMARKS, QUICK_NEIGHBORS = 100_000, 400, (10, 25, 60, 120)
+
+# The neighbourhoods of the paper's other experiment on the roll, of a thousand points.
+SMALL_M = 30
+
+METRICS = ("euclidean", "bhattacharyya")
+
+# Neighbours by either one's choice, as the paper has it, or only those that agree.
+PLAIN, AGREED = "plain", "agreed"
+
+# First coordinates that rank the landmarks by arc length at least so well count as unrolled.
+ORDERED = 0.99
+
+
+def cases(settings: Settings) -> Iterator[Row]:
+    """Both metrics and both ways to link with every number of neighbours, for every draw."""
+    n, k, counts = (
+        (QUICK_POINTS, QUICK_LANDMARKS, QUICK_NEIGHBORS)
+        if settings.quick
+        else (N_POINTS, N_LANDMARKS, NEIGHBORS)
+    )
+    for seed in settings.seeds(RUNS):
+        for m, linking in ((_default_m(n, k), PLAIN), (_default_m(n, k), AGREED), (SMALL_M, PLAIN)):
+            for metric in METRICS:
+                for count in counts:
+                    yield {
+                        "n_points": n,
+                        "n_landmarks": k,
+                        "m": m,
+                        "linking": linking,
+                        "metric": metric,
+                        "n_neighbors": count,
+                        "seed": seed,
+                    }
+
+
+def _default_m(n: int, k: int) -> int:
+    """The default of `EfficientDPP`: four times the points per landmark."""
+    return 4 * n // k
+
+
+def run(case: Row, settings: Settings) -> Row:
+    """Build one graph, embed it, and compare both with the truth."""
+    landmarks, intrinsic = _landmarks_of(case)
+    graph = _graph_of(case, landmarks)
+    count = case["n_neighbors"]
+    leading = laplacian_eigenmaps(graph.weights, 2).coordinates
+    with warnings.catch_warnings():
+        # The recovery of the height tells.
+        warnings.simplefilter("ignore", RedundantEigenvectorsWarning)
+        independent = laplacian_eigenmaps(graph.weights, 2, "independent").coordinates
+    arc, height = coordinate_recovery(leading, intrinsic)
+    independent_arc, independent_height = coordinate_recovery(independent, intrinsic)
+    shares = {
+        "shortcuts": shortcut_rate(graph.weights, intrinsic, count),
+        "recall": neighbor_recall(graph.weights, intrinsic, count),
+        "order": rank_correlation(leading[:, 0], intrinsic[:, 0]),
+        "leading_arc": arc,
+        "leading_height": height,
+        "independent_arc": independent_arc,
+        "independent_height": independent_height,
+    }
+    return {
+        **{name: round(float(share), 6) for name, share in shares.items()},
+        "degree": round(graph.lengths.nnz / len(intrinsic), 3),
+        "bridges": len(graph.bridges),
+    }
+
+
+def _landmarks_of(case: Row) -> tuple[Landmarks, np.ndarray]:
+    names = "n_points", "n_landmarks", "m", "seed"
+    return draw_landmarks(*(case[name] for name in names))
+
+
+@cache
+def draw_landmarks(n_points: int, n_landmarks: int, m: int, seed: int) -> tuple[Landmarks, Any]:
+    """Landmarks of a new roll with their covariances, and their arc lengths and heights.
+
+    Drawn once for all graphs; the points themselves are not kept.
+    """
+    X, intrinsic = make_swiss_roll(n_points, dtype=np.float32, random_state=seed)
+    sampler = EfficientDPP(n_landmarks, n_neighbors=m, covariance="full", random_state=seed)
+    landmarks = sampler.select(X)
+    return landmarks, intrinsic[landmarks.indices]
+
+
+def _graph_of(case: Row, landmarks: Landmarks) -> LandmarkGraph:
+    metric, count = case["metric"], case["n_neighbors"]
+    with warnings.catch_warnings():
+        # Bridges are counted.
+        warnings.simplefilter("ignore", DisconnectedGraphWarning)
+        if case["linking"] == PLAIN:
+            return plain_graph(landmarks, metric, count)
+        return KNNGraph(count, metric=metric).build(landmarks, thread_count(-1))
+
+
+def plain_graph(landmarks: Landmarks, metric: str, n_neighbors: int) -> LandmarkGraph:
+    """Link every landmark with its nearest ones, whether they agree or not, as the paper does."""
+    points = landmarks.points.astype(np.float64)
+    if metric == "euclidean":
+        distances = cdist(points, points)
+    else:
+        assert landmarks.covariances is not None
+        distances = bhattacharyya_matrix(
+            points, regularize(landmarks.covariances), thread_count(-1)
+        )
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
+    left = np.repeat(np.arange(len(points)), n_neighbors)
+    return weighted_graph(points, left, nearest.ravel(), None)
+
+
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """The claim, graphs and embeddings in numbers, and the eight pictures."""
+    n, k = rows[0]["n_points"], rows[0]["n_landmarks"]
+    m = _default_m(n, k)
+    page.text(
+        f"""The paper takes {N_LANDMARKS:,} landmarks out of ten million points of the Swiss roll,
+        embeds them by Laplacian eigenmaps and varies the neighbours of the graph from
+        {NEIGHBORS[0]} to {NEIGHBORS[-1]}. It shows eight pictures and no numbers, and says that
+        Bhattacharyya neighbours are "much more robust with respect to the number of neighbors",
+        and that Euclidean embeddings cluster along stripes, the others much less."""
+    )
+    page.text(
+        f"""Here: {k:,} landmarks of {n:,} points in float32, drawn by Algorithm 2. The paper does
+        not say how large the neighbourhoods were that repel and that covariances come from. Here
+        they have m = {m:,} points, the default of `EfficientDPP`: four times the points per
+        landmark, so that a covariance describes the roll as far as the next landmarks. The last
+        table has m = {SMALL_M}, the paper's value for a roll of a thousand points. Weights are
+        Gaussian with the library's bandwidths."""
+    )
+    page.text(
+        """Tables have Euclidean / Bhattacharyya, means over the runs: the share of edges that are
+        shortcuts (`shortcut_rate`); the share of the true neighbours that are linked
+        (`neighbor_recall`); the rank correlation of the first coordinate with arc length; R² of arc
+        length read off the two leading coordinates; and R² of height read off the first two
+        coordinates that are no functions of one another (`eigenvectors="independent"`). The two
+        leading ones, which the paper shows, lose the height where all goes well: the roll is four
+        times as long as it is high, and the first four eigenvectors are functions of its length
+        alone."""
+    )
+    parts = {
+        "Plain nearest neighbours, as in the paper": (m, PLAIN),
+        "Neighbours that agree, as in the library": (m, AGREED),
+        f"Plain nearest neighbours and m = {SMALL_M}": (SMALL_M, PLAIN),
+    }
+    for title, part in parts.items():
+        mine = [row for row in rows if (row["m"], row["linking"]) == part]
+        if not mine:
+            continue
+        page.heading(title)
+        if part[1] == AGREED:
+            page.text(
+                """`KNNGraph` links two landmarks when each is among the other's nearest, or when
+                one is in the nearer half of the other's. That leaves out much of what landmarks at
+                a border choose for want of anything nearer."""
+            )
+        _show_numbers(mine, page)
+        if part == (m, PLAIN):
+            _show_pictures(mine, page)
+
+
+# Columns of the tables, with what they are multiplied by and their decimals.
+_COLUMNS = {
+    "shortcuts": ("shortcuts, %", 100.0, 2),
+    "recall": ("true neighbours, %", 100.0, 1),
+    "order": ("order", 1.0, 3),
+    "leading_arc": ("arc length", 1.0, 3),
+    "independent_height": ("height", 1.0, 3),
+}
+
+
+def _show_numbers(rows: Sequence[Row], page: Page) -> None:
+    """Means over the runs, Euclidean beside Bhattacharyya, and how far each metric goes."""
+    cells = grouped(rows, "n_neighbors", "metric")
+    counts = sorted({row["n_neighbors"] for row in rows})
+    means: dict[str, list[str]] = {str(count): [] for count in counts}
+    errors = []
+    for name, (_, scale, digits) in _COLUMNS.items():
+        largest = []
+        for metric in METRICS:
+            values = [scale * column(cells.get((c, metric), []), name) for c in counts]
+            for count, some in zip(counts, values, strict=True):
+                means[str(count)].append(f"{some.mean():.{digits}f}" if len(some) else "-")
+            known = [e for e in map(standard_error, values) if np.isfinite(e)]
+            largest.append(f"{max(known):.{digits}f}" if known else "-")
+        errors.append(" / ".join(largest))
+    lines = [
+        [count, *(f"{a} / {b}" for a, b in zip(line[::2], line[1::2], strict=True))]
+        for count, line in means.items()
+    ]
+    page.table(
+        ["neighbours", *(title for title, _, _ in _COLUMNS.values())],
+        [*lines, ["largest standard error", *errors]],
+    )
+    page.text(_verdict(cells, counts))
+
+
+def _verdict(cells: dict[tuple[Any, ...], list[Row]], counts: Sequence[int]) -> str:
+    """How far each metric goes."""
+    kept = {
+        metric: [
+            f"{count}"
+            for count in counts
+            if (count, metric) in cells and column(cells[count, metric], "order").min() >= ORDERED
+        ]
+        for metric in METRICS
+    }
+    euclidean, bhattacharyya = (", ".join(kept[metric]) or "none" for metric in METRICS)
+    return (
+        f"Numbers of neighbours with which the first coordinate follows arc length in every run "
+        f"(rank correlation of {ORDERED} and more): Euclidean {euclidean}; Bhattacharyya "
+        f"{bhattacharyya}."
+    )
+
+
+def _show_pictures(rows: Sequence[Row], page: Page) -> None:
+    """Embeddings of the first run, from landmarks drawn again with its seed."""
+    seed = rows[0]["seed"]
+    counts = sorted({row["n_neighbors"] for row in rows})
+    by_panel = {(row["metric"], row["n_neighbors"]): row for row in rows if row["seed"] == seed}
+    with page.picture(
+        "Embeddings of the landmarks, Euclidean above and Bhattacharyya below, by neighbours",
+        figsize=(10, 5),
+        nrows=len(METRICS),
+        ncols=len(counts),
+        squeeze=False,
+    ) as axes:
+        drawn = None
+        for panels, metric in zip(axes, METRICS, strict=True):
+            for panel, count in zip(panels, counts, strict=True):
+                panel.set(xticks=[], yticks=[])
+                row = by_panel.get((metric, count))
+                if row is not None:
+                    drawn = _show_embedding(panel, row)
+                    panel.set_xlabel(f"{100 * row['shortcuts']:.1f} % shortcuts")
+            panels[0].set_ylabel(metric.title())
+        for panel, count in zip(axes[0], counts, strict=True):
+            panel.set_title(f"{count} neighbours")
+        if drawn is not None:
+            axes[0][0].figure.colorbar(drawn, ax=axes, label="arc length", aspect=40, pad=0.01)
+
+
+def _show_embedding(panel: Any, row: Row) -> Any:
+    landmarks, intrinsic = _landmarks_of(row)
+    embedding = laplacian_eigenmaps(_graph_of(row, landmarks).weights, 2).coordinates
+    arc = intrinsic[:, 0]
+    # Signs of eigenvectors mean nothing: all pictures run from left to right, and open upwards.
+    middle = np.abs(arc - np.median(arc)) < np.ptp(arc) / 4
+    x = embedding[:, 0] * np.sign(np.corrcoef(embedding[:, 0], arc)[0, 1])
+    y = embedding[:, 1] * np.sign(embedding[~middle, 1].mean() - embedding[middle, 1].mean())
+    return panel.scatter(x, y, c=arc, s=3, linewidths=0, cmap="viridis", rasterized=True)
+
+
+EXPERIMENT = Experiment(
+    name="neighbors",
+    title="Ten million points: Euclidean against Bhattacharyya graphs",
+    cases=cases,
+    run=run,
+    show=show,
+    parameters={
+        "data": "make_swiss_roll, float32, defaults",
+        "n_components": 2,
+        "sigma": "EfficientDPP's default",
+        "bandwidth": "KNNGraph's default",
+    },
+)

@@ -1,0 +1,171 @@
+"""``python -m experiments``: what it runs, what it says, and with which exit code."""
+
+import pytest
+
+from experiments import benchmarks, paper
+from experiments.__main__ import FAILED, INTERRUPTED, main
+from experiments.benchmarks import report
+from experiments.framework.experiment import MissingDataError
+from experiments.paper import pages
+
+KINDS = {"paper": (pages, paper.NAMES), "bench": (report, benchmarks.NAMES)}
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch):
+    """The environment names no data unless a test does."""
+    monkeypatch.delenv("TRIGPOINT_DATA", raising=False)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What the command would have run and shown."""
+    calls = []
+
+    def run(name, out, settings, *, quiet=False):
+        calls.append(("run", name, out, settings))
+        return 3
+
+    def show(name, out, settings):
+        calls.append(("show", name, out, settings))
+        return out / f"{name}.md"
+
+    for module, _ in KINDS.values():
+        monkeypatch.setattr(module, "run", run)
+        monkeypatch.setattr(module, "show", show)
+    return calls
+
+
+def failing(monkeypatch, error, on=None):
+    def fail(name, *_, **__):
+        if on in (None, name):
+            raise error
+        return 0
+
+    for module, _ in KINDS.values():
+        monkeypatch.setattr(module, "run", fail)
+
+
+def test_without_names_everything_is_run_in_order(kind, calls, tmp_path):
+    assert main([kind, "--quick", "--out", str(tmp_path)]) == 0
+    names = KINDS[kind][1]
+    assert [(what, name) for what, name, _, _ in calls] == [
+        (what, name) for name in names for what in ("run", "show")
+    ]
+
+
+def test_options_reach_the_experiment(kind, calls, tmp_path, capsys):
+    first, second = list(KINDS[kind][1])[3:1:-1]
+    options = ["--quick", "--data", "~/data", "--out", str(tmp_path)]
+    assert main([kind, first, second, *options]) == 0
+    assert [name for what, name, _, _ in calls if what == "run"] == [first, second]
+    _, _, out, settings = calls[0]
+    assert out == tmp_path
+    assert (settings.quick, settings.runs, settings.seed) == (True, None, 0)
+    assert settings.data.is_absolute()
+    assert "~" not in str(settings.data)
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"{first}: {tmp_path / first}.md (3 new runs)"
+    )
+
+
+def test_repetitions_and_seed_of_the_paper(calls, tmp_path):
+    assert main(["paper", "table1", "--runs", "5", "--seed", "7"]) == 0
+    assert (calls[0][3].runs, calls[0][3].seed) == (5, 7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["paper", "table9"], "'table9' is not one of sampling, repulsion, kmeanspp, table1"),
+        (["bench", "table1"], "'table1' is not one of headline, selection"),
+        (["paper", "table1", "--runs", "0"], "'0' is not a whole number, 1 or more"),
+        (["paper", "table1", "--seed", "x"], "'x' is not a whole number, 0 or more"),
+        (["bench", "--runs=3"], "unrecognized arguments: --runs=3"),
+        (["survey"], "invalid choice: 'survey'"),
+        ([], "paper|bench"),
+    ],
+)
+def test_wrong_arguments(arguments, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_help_lists_every_name(kind, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([kind, "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    for name, about in KINDS[kind][1].items():
+        assert f"  {name:<12} {about}\n" in text
+
+
+def test_data_may_come_from_the_environment(calls, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRIGPOINT_DATA", str(tmp_path))
+    assert main(["paper", "mnist"]) == 0
+    assert calls[0][3].data == tmp_path
+    assert main(["paper", "mnist", "--data", "elsewhere"]) == 0
+    assert calls[2][3].data.name == "elsewhere"
+
+
+def test_rendering_runs_nothing(kind, calls, tmp_path):
+    assert main([kind, "--render", "--out", str(tmp_path)]) == 0
+    shown = [(what, name) for what, name, _, _ in calls]
+    # The benchmarks have one page.
+    expected = [("show", name) for name in KINDS[kind][1]]
+    assert shown == (expected if kind == "paper" else expected[:1])
+
+
+def test_missing_data_fails_what_was_asked_for_by_name_alone(calls, monkeypatch, capsys):
+    failing(monkeypatch, MissingDataError("no digits"), on="mnist")
+    assert main(["paper", "--quick"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "mnist: left out: no digits\n"
+    assert [line.partition(":")[0] for line in out.splitlines()] == [
+        name for name in paper.NAMES if name != "mnist"
+    ]
+    assert main(["paper", "table1", "mnist"]) == FAILED
+
+
+def test_missing_data_says_what_to_do(tmp_path, capsys):
+    assert main(["paper", "mnist", "--quick", "--out", str(tmp_path / "out")]) == FAILED
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("mnist: left out: this experiment reads mnist")
+    assert "DATA= or --data, or in TRIGPOINT_DATA" in err
+
+
+def test_one_failure_does_not_stop_the_others(kind, calls, monkeypatch, capsys):
+    failing(monkeypatch, ValueError("is being written"), on="mnist")
+    assert main([kind]) == FAILED
+    out, err = capsys.readouterr()
+    assert err == "mnist: is being written\n"
+    assert len(out.splitlines()) == len(KINDS[kind][1]) - 1
+
+
+def test_a_file_in_place_of_the_folder_is_refused(kind, calls, tmp_path, capsys):
+    (tmp_path / "out").write_text("a file")
+    assert main([kind, "--out", str(tmp_path / "out")]) == FAILED
+    assert capsys.readouterr().err == f"--out {tmp_path / 'out'} is a file: name a folder\n"
+    assert calls == []
+
+
+def test_an_interrupt_says_how_to_go_on_and_stops_all(kind, calls, monkeypatch, tmp_path, capsys):
+    failing(monkeypatch, KeyboardInterrupt())
+    assert main([kind, "--out", str(tmp_path)]) == INTERRUPTED == 130
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("interrupted: the runs so far are kept in") == 1
+
+
+def test_mistakes_in_the_code_are_not_hidden(calls, monkeypatch):
+    failing(monkeypatch, AssertionError("a mistake"))
+    with pytest.raises(AssertionError, match="a mistake"):
+        main(["paper", "table1"])

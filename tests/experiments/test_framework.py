@@ -1,0 +1,439 @@
+"""What experiments share: pages, statistics, and runs that go on."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reproducing import render, reproduce
+from scipy import stats
+
+from experiments import paper
+from experiments.framework import runner
+from experiments.framework.cells import duration, number, percent, score, size, target
+from experiments.framework.environment import source_digest
+from experiments.framework.experiment import (
+    Experiment,
+    MissingDataError,
+    Settings,
+    load_experiment,
+)
+from experiments.framework.page import Page
+from experiments.framework.rows import CsvTable, alone
+from experiments.framework.runner import found_rows
+from experiments.framework.summary import column, compare, grouped, standard_error, with_error
+from experiments.paper import pages
+
+ROOT = Path(__file__).parents[2]
+
+
+# Pages ----------------------------------------------------------------------------------------
+
+
+def test_a_page_has_text_tables_and_a_picture(tmp_path):
+    page = Page(tmp_path, "table1", "Errors")
+    page.heading("Roll")
+    page.text(
+        """Words that
+        are wrapped """
+        + "anew " * 30
+    )
+    page.table(["sampler", "error"], [["uniform", "7.2"], ["DPP", "4.0"]])
+    with page.picture("Errors by k", ncols=2) as axes:
+        axes[0].plot([1, 2], [3, 4])
+    path = page.write()
+    text = path.read_text()
+    assert path == tmp_path / "table1.md"
+    assert text.startswith("# Errors\n\n## Roll\n\nWords that are wrapped anew")
+    assert max(map(len, text.splitlines())) <= 100
+    assert "| sampler | error |\n| --- | ---: |\n| uniform | 7.2 |\n| DPP | 4.0 |" in text
+    assert text.endswith("![Errors by k](table1.png)\n")
+    assert (tmp_path / "table1.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_ragged_table_is_refused_unless_it_says_what_fills_it(tmp_path):
+    page = Page(tmp_path, "x", "X")
+    with pytest.raises(ValueError, match="every row needs 2 cells"):
+        page.table(["a", "b"], [["1", "2"], ["3"]])
+    with pytest.raises(ValueError, match="every row needs 2 cells"):
+        page.table(["a", "b"], [["1", "2", "3"]], fill="-")
+    page.table(["a", "b"], [["1", "2"], ["3"]], fill="-")
+    assert "| 1 | 2 |\n| 3 | - |" in page.write().read_text()
+
+
+def test_the_best_of_a_column_is_bold(tmp_path):
+    page = Page(tmp_path, "x", "X")
+    lines = [["a", number(2.0), number(0.5)], ["b", number(1.0), number(0.50001)], ["c", "failed"]]
+    page.table({"name": None, "least": min, "most": max}, lines, fill="-")
+    text = page.write().read_text()
+    assert "| a | 2.00 | **0.500** |\n| b | **1.00** | **0.500** |\n| c | failed | - |" in text
+
+
+def test_lists_are_wrapped_and_indented(tmp_path):
+    page = Page(tmp_path, "x", "X")
+    page.items(["short", "long " * 30])
+    assert "- short\n- long long" in page.write().read_text()
+    assert "\n  long" in page.write().read_text()
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (number(0), "0.000"),
+        (number(1234.5), "1,234"),
+        (number(12.34), "12.3"),
+        (number(1e-5), "1.0e-05"),
+        (number(123456.7), "123,457"),
+        (duration(1e-4), "< 0.001"),
+        (percent(0.1234), "12.3 %"),
+        (score(0.12345), "0.123"),
+        (size(2.5e6), "2 MB"),
+        (size(1.234e9), "1.23 GB"),
+        (size(-5), "< 1 MB"),
+    ],
+)
+def test_numbers_in_cells(cell, text):
+    assert cell.text == text
+
+
+def test_targets_are_met_or_not():
+    assert target("a / b", number(1.5), 1.5) == ["a / b", "1.50", "≤ 1.5", "yes"]
+    assert target("a / b", number(1.5), 2, at_least=True, unit=" x")[2:] == ["≥ 2 x", "**no**"]
+
+
+def test_a_picture_leaves_the_users_figures_alone(tmp_path):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums(), mpl.rcParams["font.size"]
+    with Page(tmp_path, "x", "X").picture("a picture") as axes:
+        axes.plot([1, 2])
+    assert (plt.get_fignums(), mpl.rcParams["font.size"]) == before
+
+
+# Summaries ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def methods(rng):
+    """Two methods with errors that go together, run by run."""
+    shared = rng.normal(size=12)
+    return tuple(
+        [{"seed": seed, "error": float(value)} for seed, value in enumerate(values)]
+        for values in (shared + rng.normal(0.5, 0.3, 12), shared + rng.normal(0, 0.3, 12))
+    )
+
+
+def test_comparison_is_the_paired_t_test(methods):
+    first, second = methods
+    found = compare(first, second, "error")
+    expected = stats.ttest_rel(column(first, "error"), column(second, "error"))
+    assert found.n_pairs == 12
+    assert found.p_value == expected.pvalue
+    assert found.difference == pytest.approx(
+        column(first, "error").mean() - column(second, "error").mean()
+    )
+
+
+def test_splits_that_overlap_say_less():
+    """By Nadeau and Bengio's formula, worked out by hand for four differences."""
+    one = [{"seed": seed, "x": x} for seed, x in enumerate([1.0, 2.0, 3.0, 4.0])]
+    other = [{"seed": seed, "x": 0.0} for seed in range(4)]
+    statistic = 2.5 / np.sqrt((5 / 3) * (1 / 4 + 0.5))
+    expected = 2 * stats.t.sf(statistic, 3)
+    assert compare(one, other, "x", 0.5).p_value == pytest.approx(expected)
+    assert compare(one, other, "x").p_value < expected
+
+
+def test_only_runs_with_the_same_seed_are_compared(methods):
+    first, second = methods
+    found = compare(first[3:], second[:-2][::-1], "error")
+    expected = stats.ttest_rel(column(first[3:10], "error"), column(second[3:10], "error"))
+    assert found.n_pairs == 7
+    assert found.p_value == pytest.approx(expected.pvalue)
+
+
+def test_too_little_to_compare():
+    row = {"seed": 0, "error": 1.0}
+    assert np.isnan(compare([row], [row], "error").p_value)
+    nothing = compare([row], [row | {"seed": 1}], "error")
+    assert nothing.n_pairs == 0
+    assert np.isnan(nothing.difference)
+    assert nothing.stars == ""
+    same = [row, row | {"seed": 1}]
+    assert compare(same, same, "error").stars == ""
+
+
+@pytest.mark.parametrize(
+    ("p_value", "stars"),
+    [(0.0009, "***"), (0.001, "**"), (0.009, "**"), (0.049, "*"), (0.05, ""), (np.nan, "")],
+)
+def test_stars_are_the_levels_of_the_paper(methods, p_value, stars):
+    assert replace(compare(*methods, "error"), p_value=p_value).stars == stars
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "text"),
+    [
+        ([1.0, 2.0, 3.0], 1, "2.00 ± 0.58"),
+        ([0.95, 0.96, 0.98], 100, "96.33 ± 0.88"),
+        ([100.0, 150.0, 260.0], 1, "170 ± 47"),
+        ([1e-6, 2e-6, 3e-6], 1, "0.00000200 ± 0.00000058"),
+        ([1000.0, 3000.0], 1, "2000 ± 1000"),
+        ([0.1234567], 1, "0.123"),
+        ([0.5, 0.5], 1, "0.5"),
+    ],
+)
+def test_as_many_digits_as_the_error_leaves(values, scale, text):
+    assert with_error(np.array(values), scale) == text
+
+
+def test_standard_error_is_scipys(rng):
+    values = rng.normal(size=9)
+    assert standard_error(values) == pytest.approx(stats.sem(values))
+    assert np.isnan(standard_error(values[:1]))
+
+
+def test_groups_keep_the_order_and_empty_cells_are_missing():
+    rows = [{"k": k, "seed": s, "error": None if s else 2.0} for s in (0, 1) for k in (50, 25)]
+    groups = grouped(rows, "k")
+    assert list(groups) == [(50,), (25,)]
+    np.testing.assert_array_equal(column(groups[50,], "error"), [2.0, np.nan])
+
+
+# Settings -------------------------------------------------------------------------------------
+
+
+def test_seeds_are_as_many_as_asked_for():
+    assert list(Settings().seeds(3)) == [0, 1, 2]
+    assert list(Settings(quick=True).seeds(50)) == [0, 1]
+    assert list(Settings(quick=True, runs=4, seed=7).seeds(50)) == [7, 8, 9, 10]
+
+
+def test_missing_data_says_what_to_do(tmp_path):
+    with pytest.raises(MissingDataError, match="DATA= or --data, or in TRIGPOINT_DATA"):
+        Settings().find("mnist")
+    with pytest.raises(MissingDataError, match="there is no mnist in"):
+        Settings(data=tmp_path).find("mnist")
+    assert not Settings().has("mnist")
+    assert not Settings(data=tmp_path).has("mnist")
+    (tmp_path / "mnist").mkdir()
+    assert Settings(data=tmp_path).find("mnist") == tmp_path / "mnist"
+
+
+# Runs -----------------------------------------------------------------------------------------
+
+
+class Counting:
+    """An experiment of six cases that notes what was run, and may be interrupted."""
+
+    def __init__(self):
+        self.ran = []
+        self.shown = []
+        self.interrupt_at = None
+        self.experiment = Experiment(
+            name="table1",
+            title="Squares",
+            cases=self._cases,
+            run=self._run,
+            show=self._show,
+            parameters={"power": 2},
+        )
+
+    def _cases(self, settings):
+        for seed in settings.seeds(3):
+            for k in (25, 50):
+                yield {"k": k, "quick": int(settings.quick), "seed": seed}
+
+    def _run(self, case, settings):
+        if len(self.ran) == self.interrupt_at:
+            raise KeyboardInterrupt
+        self.ran.append((case["k"], case["seed"]))
+        return {"square": case["k"] ** 2}
+
+    def _show(self, rows, settings, page):
+        self.shown = list(rows)
+        page.table(["k", "square"], [[str(row["k"]), str(row["square"])] for row in rows])
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    counting = Counting()
+    monkeypatch.setattr(pages, "load_experiment", lambda package, name: counting.experiment)
+    return counting
+
+
+ALL = [(k, seed) for seed in range(3) for k in (25, 50)]
+
+
+def test_every_case_is_run_in_order_and_kept(counting, tmp_path):
+    result = reproduce("table1", tmp_path / "new" / "out", Settings())
+    assert counting.ran == ALL
+    assert result.n_new == 6
+    assert [(row["k"], row["seed"], row["square"]) for row in result.rows] == [
+        (k, seed, k**2) for k, seed in ALL
+    ]
+    assert {row["source"] for row in result.rows} == {source_digest()}
+    assert result.text.startswith("# Squares\n")
+
+
+def test_progress_is_told(counting, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runner, "_BETWEEN_LINES", -1.0)
+    pages.run("table1", tmp_path, Settings(runs=1))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[1] == "table1 2/2: k 50, quick 0, seed 0: square 2500"
+    pages.run("table1", tmp_path, Settings(runs=2))
+    assert capsys.readouterr().err.startswith("table1 3/4: ")
+    pages.run("table1", tmp_path, Settings(runs=3), quiet=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(counting, tmp_path):
+    counting.interrupt_at = 2
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("table1", tmp_path, Settings())
+    assert counting.ran == ALL[:2]
+    assert not (tmp_path / "table1.md").exists()
+    assert len(CsvTable(tmp_path / "table1.csv").rows) == 2
+
+    counting.interrupt_at = None
+    assert reproduce("table1", tmp_path, Settings()).n_new == 4
+    assert counting.ran == ALL
+    assert [(row["k"], row["seed"]) for row in counting.shown] == ALL
+
+    assert reproduce("table1", tmp_path, Settings()).n_new == 0
+    assert counting.ran == ALL
+
+
+def test_a_killed_run_loses_no_more_than_its_last_case(counting, tmp_path):
+    table = reproduce("table1", tmp_path, Settings()).table
+    table.write_text(table.read_text()[:-7])
+    assert reproduce("table1", tmp_path, Settings()).n_new == 1
+    assert counting.ran == [*ALL, ALL[-1]]
+
+
+def test_more_runs_add_to_those_that_are_there(counting, tmp_path):
+    reproduce("table1", tmp_path, Settings(runs=1))
+    reproduce("table1", tmp_path, Settings(runs=2))
+    assert counting.ran == ALL[:4]
+    reproduce("table1", tmp_path, Settings(quick=True, runs=1))
+    assert len(counting.ran) == 6
+    assert {row["quick"] for row in counting.shown} == {1}
+
+
+def test_rows_of_other_parameters_are_other_rows(counting, tmp_path):
+    reproduce("table1", tmp_path, Settings())
+    counting.experiment = replace(counting.experiment, parameters={"power": 3})
+    assert reproduce("table1", tmp_path, Settings()).n_new == 6
+    counting.experiment = replace(counting.experiment, parameters={"power": 2})
+    assert reproduce("table1", tmp_path, Settings()).n_new == 0
+
+
+def test_two_runs_into_one_table_are_refused(counting, tmp_path):
+    with (
+        alone(tmp_path / "table1.csv"),
+        pytest.raises(ValueError, match="is being written by another run"),
+    ):
+        reproduce("table1", tmp_path, Settings())
+    assert counting.ran == []
+
+
+def test_rendering_runs_nothing(counting, tmp_path):
+    with pytest.raises(ValueError, match="has no run of this experiment with these settings"):
+        render("table1", tmp_path, Settings())
+    counting.interrupt_at = 3
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("table1", tmp_path, Settings())
+    result = render("table1", tmp_path, Settings())
+    assert counting.ran == ALL[:3]
+    text = " ".join(result.text.split())
+    assert "3 runs in [table1.csv](table1.csv), **of 6 that it takes to be complete**" in text
+    assert result.record["complete"] is False
+
+
+def test_the_record_tells_what_the_page_rests_on(counting, tmp_path):
+    result = reproduce("table1", tmp_path, Settings(runs=12, seed=1))
+    record = result.record
+    assert record["name"] == "table1"
+    assert record["title"] == "Squares"
+    assert record["complete"] is True
+    assert record["quick"] is False
+    assert record["runs"] == 24
+    assert record["seeds"] == list(range(1, 13))
+    assert record["parameters"] == {"power": 2}
+    assert record["sources"] == [source_digest()]
+    assert record["versions"]["numpy"] == np.__version__
+    assert record["first_run"] <= record["last_run"]
+    assert record["cores"] >= 1
+    assert "`python -m experiments paper table1 --runs 12 --seed 1`" in result.text
+    assert "`make reproduce ONLY=table1`" in reproduce("table1", tmp_path, Settings()).text
+    quick = reproduce("table1", tmp_path, Settings(quick=True)).text
+    assert "`make reproduce ONLY=table1 QUICK=1`" in quick
+    assert "not to be compared with the paper's" in " ".join(quick.split())
+
+
+def test_rows_of_several_states_of_the_library_are_told(counting, tmp_path, monkeypatch):
+    states = ", ".join(sorted([source_digest(), "0ther5ta"]))
+    reproduce("table1", tmp_path, Settings(runs=1))
+    monkeypatch.setattr(runner, "source_digest", lambda: "0ther5ta")
+    result = reproduce("table1", tmp_path, Settings())
+    assert f"from 2 states of the library ({states})" in " ".join(result.text.split())
+
+
+def test_the_digest_is_of_what_decides_results(tmp_path, monkeypatch):
+    for folder in ("_graph", "plot"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.py").write_text("x = 1")
+    monkeypatch.setattr("trigpoint.__file__", str(tmp_path / "__init__.py"))
+    before = source_digest()
+    (tmp_path / "plot" / "a.py").write_text("x = 2")
+    assert source_digest() == before
+    (tmp_path / "_graph" / "a.py").write_text("x = 2")
+    assert source_digest() != before
+
+
+# All experiments ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("name", paper.NAMES)
+def test_cases_of_every_experiment_are_flat_and_distinct(name, quick):
+    experiment = load_experiment("experiments.paper", name)
+    assert experiment.name == name
+    cases = list(experiment.cases(Settings(quick=quick)))
+    assert cases
+    assert len({tuple(case) for case in cases}) == 1
+    assert all(isinstance(case["seed"], int) for case in cases)
+    values = [value for case in cases for value in case.values()]
+    assert all(value is None or isinstance(value, (str, int, float)) for value in values)
+    assert len({tuple(case.values()) for case in cases}) == len(cases)
+
+
+@pytest.mark.parametrize("name", paper.NAMES)
+def test_quick_cases_are_no_full_ones(name):
+    cases = load_experiment("experiments.paper", name).cases
+    full = {tuple(case.values()) for case in cases(Settings())}
+    assert not full & {tuple(case.values()) for case in cases(Settings(quick=True))}
+
+
+@pytest.mark.parametrize("name", paper.NAMES)
+def test_committed_runs_are_found_again(name):
+    """Whoever goes on from them repeats none: neither cases nor parameters have changed."""
+    experiment = load_experiment("experiments.paper", name)
+    table = CsvTable(ROOT / "docs" / "paper" / f"{name}.csv")
+    found = found_rows(experiment, Settings(), table)
+    record = json.loads((ROOT / "docs" / "paper" / f"{name}.json").read_text())
+    assert len(found) == record["runs"] > 0
+    assert record["parameters"] == json.loads(json.dumps(dict(experiment.parameters)))
+
+
+def test_private_parts_of_the_library_are_imported_in_one_place():
+    importing = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "experiments").rglob("*.py")
+        if re.search(r"^\s*(from|import) trigpoint\._", path.read_text(), re.MULTILINE)
+    ]
+    assert importing == ["experiments/internals.py"]

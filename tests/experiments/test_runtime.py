@@ -1,0 +1,138 @@
+"""Runtimes: the paper's loop draws what it should, and the quick form says what it measured."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from reproducing import render_first, reproduce
+from scipy.stats import chisquare
+
+from experiments.framework.experiment import Settings
+from experiments.paper import runtime
+from experiments.paper.runtime import literal_algorithm_2
+from trigpoint import EfficientDPP
+
+# Seeds are fixed; a right sampler fails with this probability at most.
+SIGNIFICANCE = 1e-4
+
+
+def exact_probabilities(X, k, m, bandwidth):
+    """Probability of every ordered outcome, from the algorithm's definition."""
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    probabilities = {}
+    for outcome in permutations(range(len(X)), k):
+        D, probability = np.ones(len(X)), 1.0
+        for i in outcome:
+            probability *= D[i] / D.sum()
+            nearest = np.argsort(distances[i])[:m]
+            D[nearest] *= 1 - np.exp(-(distances[i][nearest] ** 2) / (2 * bandwidth**2))
+        probabilities[outcome] = probability
+    return probabilities
+
+
+def p_value(X, expected, k, m, bandwidth, runs=5000):
+    rng = np.random.default_rng(0)
+    drawn = Counter(
+        tuple(literal_algorithm_2(X, k, m, bandwidth, rng).tolist()) for _ in range(runs)
+    )
+    assert set(drawn) <= set(expected)
+    counts = [drawn[outcome] for outcome in expected]
+    return chisquare(counts, runs * np.array(list(expected.values()))).pvalue
+
+
+def test_the_loop_has_the_probabilities_of_the_definition(rng):
+    X = rng.normal(size=(5, 2))
+    expected = exact_probabilities(X, 3, 4, 0.8)
+    assert sum(expected.values()) == pytest.approx(1)
+    assert p_value(X, expected, 3, 4, 0.8) > SIGNIFICANCE
+    # The test would notice a wrong neighbourhood or bandwidth.
+    assert p_value(X, expected, 3, 2, 0.8) < SIGNIFICANCE
+    assert p_value(X, expected, 3, 4, 1.6) < SIGNIFICANCE
+
+
+def test_the_loop_spreads_landmarks_as_the_library_does():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(1500, 20)).astype(np.float32)
+
+    def spreads(draw):
+        rows = (draw(seed) for seed in range(30))
+        return np.array([_closest(X[chosen]) for chosen in rows])
+
+    ours = spreads(
+        lambda seed: (
+            EfficientDPP(40, n_neighbors=150, bandwidth=0.8, random_state=seed).select(X).indices
+        )
+    )
+    literal = spreads(
+        lambda seed: literal_algorithm_2(X, 40, 150, 0.8, np.random.default_rng(seed))
+    )
+    error = np.hypot(ours.std(), literal.std()) / np.sqrt(30)
+    assert abs(ours.mean() - literal.mean()) < 4 * error
+    uniform = spreads(lambda seed: np.random.default_rng(seed).choice(1500, 40, replace=False))
+    assert literal.mean() - uniform.mean() > 4 * error
+
+
+def _closest(landmarks):
+    """Mean distance to the nearest other landmark."""
+    distances = np.linalg.norm(landmarks[:, None] - landmarks, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    return distances.min(axis=1).mean()
+
+
+def test_no_landmark_is_drawn_twice_however_small_the_weights(rng):
+    """Each of 150 landmarks repels all points by a factor of 1e-8 or so."""
+    X = rng.normal(size=(200, 3)).astype(np.float32)
+    rows = literal_algorithm_2(X, 150, 200, 1e4, rng)
+    assert len(set(rows.tolist())) == 150
+
+
+def test_full_cases():
+    cases = list(runtime.cases(Settings()))
+    runs = Counter((case["data"], case["method"], case["k"]) for case in cases)
+    for data in ("mnist", "ct"):
+        for k in (500, 1000, 2000):
+            for method in ("literal", "dpp", "dpp-default"):
+                assert runs[data, method, k] == 3
+            for method in ("seeding", "k-means", "k-means++"):
+                assert runs[data, method, k] == (3 if k == 500 else 1)
+    assert {(case["m"], case["sigma"]) for case in cases} == {(5000, 5.0)}
+    assert {(case["data"], case["n_points"]) for case in cases} == {
+        ("mnist", 60_000),
+        ("ct", 80_000),
+    }
+    asked = Counter(case["method"] for case in runtime.cases(Settings(runs=2)))
+    assert set(asked.values()) == {2 * 3 * 2}
+
+
+def test_quick_form(data_dir, tmp_path):
+    settings = Settings(quick=True, runs=1, data=data_dir)
+    result = reproduce("runtime", tmp_path, settings)
+    rows = result.rows
+    assert len(rows) == result.n_new == 2 * 3 * 6
+    assert all(0 < row["seconds"] < 60 for row in rows)
+    for row in rows:
+        assert (row["iterations"] is not None) == row["method"].startswith("k-means")
+    text = result.text
+    assert text.count("![") == 1
+    assert "runs approximately 15% faster" in " ".join(text.split())
+    for method in runtime.METHODS.values():
+        assert f"| {method.title} |" in text
+    assert len(result.picture) > 20_000
+
+    for kept in (1, 20):
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        shown = render_first(kept, result, folder, settings)
+        assert shown.record["runs"] == kept
+        assert "nan" not in shown.text
+
+
+def test_points_are_what_the_classification_learns_from(data_dir):
+    digits = runtime.load_points("mnist", data_dir / "mnist", 500)
+    assert digits.shape == (500, 784)
+    patches = runtime.load_points("ct", data_dir / "ct", 800)
+    assert patches.shape == (800, 147)
+    for points in (digits, patches):
+        assert points.dtype == np.float32
+        assert points.flags["C_CONTIGUOUS"]
