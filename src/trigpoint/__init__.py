@@ -1,6 +1,7 @@
 """Embed millions of points from a few diverse landmarks."""
 
 from trigpoint import datasets, metrics, plot
+from trigpoint._common.errors import ParameterError
 from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import DamagedFileError, read_points
@@ -51,6 +52,7 @@ __all__ = [
     "LandmarkCurve",
     "LaplacianEigenmaps",
     "LeverageScores",
+    "ParameterError",
     "RPCholesky",
     "RadiusGraph",
     "RedundantEigenvectorsWarning",

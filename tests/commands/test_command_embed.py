@@ -10,11 +10,11 @@ import time
 import numpy as np
 import pytest
 from terminal import embed, run
-from trigpoint._command.common import FAILED, INTERRUPTED
 
 import trigpoint as tp
 from trigpoint._command import common
 from trigpoint._command.cli import main
+from trigpoint._command.common import FAILED, INTERRUPTED
 
 
 def test_embed_is_what_the_library_does(folder, capsys):
@@ -134,7 +134,7 @@ def test_warnings_are_lines(folder, capsys):
     assert run("embed", "two.npy", "-o", "Y.npy", "-k", "100") == 0
     err = capsys.readouterr().err
     assert "trigpoint: warning: the landmark graph falls into 2 components" in err
-    assert "(a larger --neighbors) or take more landmarks" in err
+    assert "choose a larger --neighbors or take more landmarks" in err
     assert ".py:" not in err
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from terminal import embed, run, said
-from trigpoint._command.common import FAILED
 
 from trigpoint._command import info
 from trigpoint._command.cli import main
+from trigpoint._command.common import FAILED
 
 
 def test_info_of_a_gap_in_the_first_row(folder, capsys):

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 from terminal import embed, run, said
-from trigpoint._command.common import FAILED
 
 import trigpoint as tp
+from trigpoint._command.common import FAILED
 
 
 def test_transform_and_evaluate_with_a_saved_model(folder, capsys):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from terminal import embed, run, said, save_obs
+
 from trigpoint._command.common import FAILED
 
 

@@ -282,7 +282,7 @@ def test_no_arrays(tmp_path):
         read_points(tmp_path / "a.h5")
     with h5py.File(tmp_path / "a.h5ad", "w") as file:
         file.create_group("obs")
-    with pytest.raises(ValueError, match=r"a\.h5ad has no 'X': choose key= from"):
+    with pytest.raises(ValueError, match=r"a\.h5ad has neither X nor an entry of obsm"):
         read_points(tmp_path / "a.h5ad")
 
 

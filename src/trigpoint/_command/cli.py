@@ -20,7 +20,7 @@ from trigpoint._command.common import (
     UsageError,
     add_diagnostics,
 )
-from trigpoint._command.wording import in_options, said
+from trigpoint._command.messages import explain
 
 COMMANDS = (embed, select, transform, evaluate, info, demo, reproduce)
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _EXPECTED as error:
         if options.debug:
             traceback.print_exc()
-        print(f"trigpoint: {said(error)}", file=sys.stderr)
+        print(f"trigpoint: {explain(error)}", file=sys.stderr)
         return FAILED
     return 0
 
@@ -95,7 +95,8 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"trigpoint: warning: {in_options(str(message))}", file=sys.stderr)
+    text = explain(message) if isinstance(message, Warning) else message
+    print(f"trigpoint: warning: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

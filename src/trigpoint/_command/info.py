@@ -8,7 +8,7 @@ from typing import Any
 from trigpoint._command import common
 from trigpoint._command.common import Result
 from trigpoint._command.inspection import Inspection, inspect
-from trigpoint._command.wording import columns_option, in_options
+from trigpoint._command.messages import OPTIONS, explain
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted
 from trigpoint._estimators import load
@@ -80,7 +80,7 @@ def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
         # A table may have a gap where it is opened, in its first row.
         if not whole_table:
             raise
-        problem = in_options(str(error))
+        problem = explain(error)
         return {"name": options.input, "problem": problem}, {"problem": problem}
     return _points(points, options.check)
 
@@ -104,11 +104,11 @@ def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) ->
     except DamagedFileError:
         raise
     except ValueError as error:
-        values["problem"] = shown["problem"] = in_options(str(error))
+        values["problem"] = shown["problem"] = explain(error)
         return values, shown
     suggested = found.get("suggested", {}) | {"columns": [labels[j] for j in numbers]}
     # A comma separates names, so a column with one in its name goes by its number.
-    choice = columns_option([j if "," in labels[j] else labels[j] for j in numbers])
+    choice = OPTIONS.setting("columns", [j if "," in labels[j] else labels[j] for j in numbers])
     if len(numbers) > _NAMES_PASTED:
         choice = f"--columns with the {len(numbers):,} that hold numbers"
     of_numbers["suggested"] = " ".join([choice, *of_numbers.get("suggested", "").split()])
@@ -165,7 +165,7 @@ def _inspected(points: PointSource, most: int) -> Inspection:
     except DamagedFileError:
         raise
     except ValueError as error:
-        return Inspection(problem=in_options(str(error)).removeprefix(f"{points.name} "))
+        return Inspection(problem=explain(error).removeprefix(f"{points.name} "))
 
 
 def _forecast(points: PointSource, k: int, values: dict[str, Any], shown: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trigpoint._command import common
 from trigpoint._command.common import FAILED, INTERRUPTED, Commands
-from trigpoint._command.wording import said
+from trigpoint._command.messages import explain
 from trigpoint.paper.catalogue import EXPERIMENTS
 from trigpoint.paper.experiment import Settings
 
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         except (OSError, ModuleNotFoundError, ValueError) as error:
             if options.debug:
                 traceback.print_exc()
-            print(f"trigpoint: {name}: {said(error)}", file=sys.stderr)
+            print(f"trigpoint: {name}: {explain(error)}", file=sys.stderr)
             failures += 1
             continue
         except KeyboardInterrupt:

@@ -12,6 +12,8 @@ from typing import Any, Self, TextIO
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from trigpoint._common.errors import ParameterTypeError
+
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
 
@@ -26,14 +28,18 @@ _SHORTEST_BAR, _LONGEST_BAR = 8, 40
 def reporter(verbose: Any, callback: Any = None) -> Report:
     """Return what is asked for: bars on the terminal, calls of a function, both, or silence."""
     if not isinstance(verbose, (Integral, np.bool_)):
-        raise TypeError(
-            f"verbose={verbose!r} is not understood: pass True or False; a function that is to be "
-            "told the progress is passed as callback"
+        raise ParameterTypeError(
+            "verbose",
+            verbose,
+            "{parameter=} is not understood",
+            "pass True or False; a function that is told the progress is passed as {callback}",
         )
     if callback is not None and not callable(callback):
-        raise TypeError(
-            f"callback={callback!r} cannot be called: pass a function that takes the stage, what "
-            "is done and the total"
+        raise ParameterTypeError(
+            "callback",
+            callback,
+            "{parameter=} cannot be called",
+            "pass a function that takes the stage, what is done and the total",
         )
     listeners: list[Report] = [TerminalReport(sys.stderr)] if verbose else []
     if callback is not None:

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.warn import warn_user
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -172,9 +173,13 @@ def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
     if len(numbers) == len(fields):
         if len(fields) > 1 and fields == [str(number) for number in range(len(fields))]:
             warn_user(
-                f"the first line of {name} counts its columns ({', '.join(fields[:3])}...) and is "
-                "read as a point: if it is a header, as pandas writes it, give the columns names",
-                UserWarning,
+                ParameterWarning(
+                    "the first line of {name} counts its columns ({first}...) and is read as a "
+                    "point",
+                    "if it is a header, as pandas writes it, give the columns names",
+                    name=name,
+                    first=", ".join(fields[:3]),
+                )
             )
         return None
     if not numbers or _names_numbers(fields, below):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.choices import (
     check_shape,
     choose_columns,
@@ -61,7 +62,8 @@ class TextSource(PointSource):
         super().__init__(name, (n_rows, len(self._numbers)), np.dtype(np.float64), labels)
         fields = table.fields(first)
         numbers = [number for number in self._numbers if is_number(fields[number])]
-        self._refuse_text(fields, "in its first row", leave_out(table.names, numbers))
+        remedy, values = leave_out(table.names, numbers)
+        self._refuse_text(fields, "in its first row", remedy, **values)
 
     def _pieces(self, rows: int) -> Iterator[np.ndarray]:
         done = 0
@@ -107,10 +109,12 @@ class TextSource(PointSource):
                 self._refuse_text(
                     fields,
                     f"in row {row}",
-                    "fill it in, remove the row, or leave the column out with columns=",
+                    ("fill it in", "remove the row", "choose other {columns}"),
                 )
 
-    def _refuse_text(self, fields: Sequence[str], where: str, remedy: str) -> None:
+    def _refuse_text(
+        self, fields: Sequence[str], where: str, remedy: str | Sequence[str], **values: Any
+    ) -> None:
         """Refuse a row with a field that is no number among the columns to read."""
         for number in self._numbers:
             field = fields[number]
@@ -120,6 +124,14 @@ class TextSource(PointSource):
                 what, remedy = f"has a decimal comma, {field!r},", "write numbers with a point"
             else:
                 what = f"holds text, {field!r}," if field else "is empty"
-            raise ValueError(
-                f"column {self.table.label(number)} of {self.name} {what} {where}: {remedy}"
+            raise ParameterValueError(
+                "X",
+                field,
+                "column {column} of {source} {what} {where}",
+                remedy,
+                column=self.table.label(number),
+                source=self.name,
+                what=what,
+                where=where,
+                **values,
             )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._numerics.kernels import resolve_repulsion, squared_distances
@@ -329,10 +330,14 @@ class _WeightedProposals:
     def __init__(self, log_weights: np.ndarray, n_chosen: int, k: int) -> None:
         top = log_weights.max()
         if top == -np.inf:
-            raise ValueError(
-                f"n_landmarks={k} is too large: after {n_chosen} landmarks every one of the "
-                f"{len(log_weights)} points coincides with one or is repelled for good; choose "
-                f"n_landmarks <= {n_chosen}, or remove duplicated points"
+            raise ParameterValueError(
+                "n_landmarks",
+                k,
+                "{parameter=} is too large: after {n_chosen} landmarks every one of the {n} points "
+                "coincides with one or is repelled for good",
+                ("choose {parameter} <= {n_chosen}", "remove duplicated points"),
+                n_chosen=n_chosen,
+                n=len(log_weights),
             )
         self._snapshot = log_weights.copy()
         weights = np.exp(log_weights - top)

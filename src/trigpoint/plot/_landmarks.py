@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
@@ -93,9 +94,13 @@ def landmarks(
 
 def _background(X: Any, source: Any, plane: Any) -> np.ndarray:
     if np.ndim(X) == 2 and np.shape(X)[1] != source.landmarks_.shape[1]:
-        raise ValueError(
-            f"X has {np.shape(X)[1]} columns and the landmarks have {source.landmarks_.shape[1]}: "
-            "pass the points that were fitted"
+        raise ParameterValueError(
+            "X",
+            X,
+            "{parameter} has {here} columns and the landmarks have {there}",
+            "pass the points that were fitted",
+            here=np.shape(X)[1],
+            there=source.landmarks_.shape[1],
         )
     return check_points("X", X, plane)
 
@@ -111,10 +116,17 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
     """Covariances (k, 2, 2) of two columns."""
     covariances = getattr(source, "covariances_", None)
     if covariances is None:
-        raise ValueError(
-            f"{type(source).__name__} has no covariances: fit EfficientDPP(covariance='full'), or "
-            "an estimator with graph='bhattacharyya' (files of saved ones leave them out); or pass "
-            "covariances=False"
+        raise ParameterValueError(
+            "covariances",
+            True,
+            "{type} has no covariances",
+            (
+                "fit EfficientDPP(covariance='full')",
+                "fit an estimator with graph='bhattacharyya' (files of saved ones leave them out)",
+                "pass {covariances=}",
+            ),
+            type=type(source).__name__,
+            covariances=False,
         )
     columns = check_plane(plane, covariances.shape[1])
     if covariances.ndim == 3:
