@@ -200,3 +200,7 @@ class ParameterWarning(Worded, UserWarning):
     **values
         What the texts stand for.
     """
+
+
+class DamagedFileError(ValueError):
+    """A file is not what it should be: cut off, altered, or of another kind."""

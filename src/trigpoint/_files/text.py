@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._files.choices import (
     check_shape,
     choose_columns,
@@ -17,7 +17,6 @@ from trigpoint._files.choices import (
 )
 from trigpoint._files.lines import has_decimal_comma, is_number, open_text, refuse_unreadable
 from trigpoint._files.source import PointSource
-from trigpoint._files.tensors import DamagedFileError
 
 
 def read_text(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
