@@ -192,7 +192,7 @@ def test_other_programs_can_read_it(roll, tmp_path):
 
 
 def test_files_of_earlier_releases_are_read():
-    """This one was written by 0.1.0."""
+    """The file was written by 0.1.0."""
     X, _ = tp.datasets.make_swiss_roll(60, random_state=0)
     emb = tp.load(Path(__file__).parent / "saved" / "laplacian_1.trig")
     assert (type(emb), emb.landmarks, emb.n_neighbors) == (tp.LaplacianEigenmaps, 12, 4)
