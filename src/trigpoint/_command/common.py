@@ -12,8 +12,8 @@ from typing import Any
 from trigpoint._common.checks import check_count
 from trigpoint._common.progress import Report, TerminalReport, reporter
 from trigpoint._files import PointSource, read_points, refuse_same_file
-from trigpoint._files.choices import listed
-from trigpoint._files.whole import check_place
+from trigpoint._files.atomic import check_place
+from trigpoint._files.selection import listed
 
 # Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130

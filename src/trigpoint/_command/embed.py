@@ -14,7 +14,7 @@ from trigpoint._common.words import counted
 from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
-from trigpoint._files.choices import split_place
+from trigpoint._files.selection import split_place
 from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._graph import DEFAULT_NEIGHBORS

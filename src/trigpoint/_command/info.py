@@ -13,7 +13,7 @@ from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted
 from trigpoint._estimators import load
 from trigpoint._files import DamagedFileError, PointSource, read_points
-from trigpoint._files.kinds import DECIMAL_COMMA, TableColumn, is_table, table_columns
+from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint._files.tensors import is_tensor_file
 from trigpoint._forecast import forecast
 from trigpoint._graph import DEFAULT_NEIGHBORS

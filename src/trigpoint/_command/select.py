@@ -9,7 +9,7 @@ from trigpoint._command import common
 from trigpoint._command.common import Result
 from trigpoint._common.words import counted
 from trigpoint._files import PointSource, open_writer, read_points
-from trigpoint._files.kinds import is_table
+from trigpoint._files.column_types import is_table
 from trigpoint._files.rows import can_copy_rows, copy_rows
 from trigpoint._landmarks import EfficientDPP
 

@@ -10,10 +10,10 @@ from scipy import sparse
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import ArraySource, SlicedSource
-from trigpoint._files.choices import listed
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
+from trigpoint._files.selection import listed
 from trigpoint._files.source import PointSource
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from trigpoint._common.checks import refuse_masked
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._files.choices import check_shape, choose_columns, picked_names, point_dtype
+from trigpoint._files.selection import check_shape, choose_columns, picked_names, point_dtype
 from trigpoint._files.source import PointSource
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
 

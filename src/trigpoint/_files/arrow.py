@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._files.choices import (
+from trigpoint._files.optional import require
+from trigpoint._files.selection import (
     check_shape,
     choose_columns,
     leave_out,
@@ -17,7 +18,6 @@ from trigpoint._files.choices import (
     point_dtype,
     refuse_key,
 )
-from trigpoint._files.optional import require
 from trigpoint._files.source import PointSource
 
 PARQUET_SUFFIXES = (".parquet", ".pq")

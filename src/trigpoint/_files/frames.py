@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._files.choices import (
+from trigpoint._files.selection import (
     check_shape,
     choose_columns,
     leave_out,

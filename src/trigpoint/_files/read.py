@@ -13,14 +13,14 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._files.anndata import from_anndata, read_h5ad
 from trigpoint._files.arrays import ArraySource, SlicedSource
 from trigpoint._files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
-from trigpoint._files.choices import refuse_key, split_place
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import from_hdf5, read_hdf5
-from trigpoint._files.lines import TEXT_SUFFIXES
 from trigpoint._files.npy import from_npz_file, read_npy, read_npz
 from trigpoint._files.optional import is_from
+from trigpoint._files.selection import refuse_key, split_place
 from trigpoint._files.source import PointSource
 from trigpoint._files.text import read_text
+from trigpoint._files.text_layout import TEXT_SUFFIXES
 from trigpoint._files.zarrs import from_zarr, read_zarr
 
 _Reader = Callable[[Path, str, str | None, Any], PointSource]

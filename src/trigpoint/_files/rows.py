@@ -8,11 +8,11 @@ from typing import Any, TextIO
 import numpy as np
 
 from trigpoint._files.arrow import PARQUET_SUFFIXES, ArrowSource
-from trigpoint._files.lines import TextTable, open_to_write, text_suffix, usual_separator
+from trigpoint._files.atomic import atomic_write
 from trigpoint._files.optional import require
 from trigpoint._files.source import PointSource
 from trigpoint._files.text import TextSource
-from trigpoint._files.whole import written_whole
+from trigpoint._files.text_layout import TextTable, open_to_write, text_suffix, usual_separator
 
 
 def can_copy_rows(source: PointSource, path: Path) -> bool:
@@ -43,7 +43,7 @@ def copy_rows(source: PointSource, rows: Sequence[int], path: Path) -> int:
     n_columns : int
         Columns that were written.
     """
-    with written_whole(path) as partial:
+    with atomic_write(path) as partial:
         if isinstance(source, TextSource):
             return _copy_lines(source.table, rows, path, partial)
         assert isinstance(source, ArrowSource)

@@ -15,7 +15,7 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._files.whole import written_whole
+from trigpoint._files.atomic import atomic_write
 
 # A file begins with the length of its header, JSON that describes the arrays, which follow it.
 _LENGTH_BYTES = 8
@@ -40,7 +40,7 @@ def write_tensors(
     # By hand, since the library writes metadata in a different order every time.
     header = json.dumps({_METADATA: metadata, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
-    with written_whole(path) as partial, partial.open("wb") as file:
+    with atomic_write(path) as partial, partial.open("wb") as file:
         file.write(len(header).to_bytes(_LENGTH_BYTES, "little") + header)
         file.write(data)
         file.flush()

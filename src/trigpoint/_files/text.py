@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._files.choices import (
+from trigpoint._files.selection import (
     check_shape,
     choose_columns,
     leave_out,
     picked_names,
     refuse_key,
 )
-from trigpoint._files.lines import has_decimal_comma, is_number, open_text, refuse_unreadable
 from trigpoint._files.source import PointSource
+from trigpoint._files.text_layout import has_decimal_comma, is_number, open_text, refuse_unreadable
 
 
 def read_text(path: Path, name: str, key: str | None, columns: Any) -> PointSource:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint._files.arrow import PARQUET_SUFFIXES, parquet_column, parquet_files, parquet_schema
-from trigpoint._files.choices import choose_name, split_place
-from trigpoint._files.kinds import text_kind
-from trigpoint._files.lines import is_missing, open_text, refuse_unreadable, text_suffix
+from trigpoint._files.column_types import text_kind
 from trigpoint._files.obs import read_obs
 from trigpoint._files.optional import require
+from trigpoint._files.selection import choose_name, split_place
+from trigpoint._files.text_layout import is_missing, open_text, refuse_unreadable, text_suffix
 
 FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
 

@@ -13,9 +13,9 @@ from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
+from trigpoint._files.atomic import check_place, hidden_sibling, put_in_place, remove
 from trigpoint._files.sinks import SINKS, Sink, ZarrSink
 from trigpoint._files.source import PointSource
-from trigpoint._files.whole import beside, check_place, remove, take_place
 
 
 def open_writer(
@@ -114,7 +114,7 @@ class PointWriter:
         if self._sink is not None:
             raise RuntimeError(f"{self.path} is being written: open another writer")
         self.rows_written = 0
-        self._partial = beside(self.path, "partial")
+        self._partial = hidden_sibling(self.path, "partial")
         try:
             self._sink = self._sink_type(self._partial, self.shape, self.dtype, self.names)
         except BaseException:
@@ -160,7 +160,7 @@ class PointWriter:
                     f"{self.rows_written} rows were written to {self.path}, which was opened for "
                     f"{self.shape[0]}: nothing is kept"
                 )
-            take_place(self._partial, self.path)
+            put_in_place(self._partial, self.path)
         finally:
             remove(self._partial)
 

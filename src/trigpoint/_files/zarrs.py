@@ -7,8 +7,8 @@ from typing import Any
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import SlicedSource
-from trigpoint._files.choices import choose_member
 from trigpoint._files.optional import require
+from trigpoint._files.selection import choose_member
 from trigpoint._files.source import PointSource
 
 # Where `trigpoint._files.open_writer` keeps the names of the columns.

@@ -16,7 +16,8 @@ from trigpoint._files.arrow import (
     parquet_files,
     parquet_schema,
 )
-from trigpoint._files.lines import (
+from trigpoint._files.optional import require
+from trigpoint._files.text_layout import (
     has_decimal_comma,
     is_missing,
     is_number,
@@ -24,7 +25,6 @@ from trigpoint._files.lines import (
     refuse_unreadable,
     text_suffix,
 )
-from trigpoint._files.optional import require
 
 # Rows of a text file that are looked at; nothing else says what its columns hold.
 _ROWS_SEEN = 1000
