@@ -77,8 +77,8 @@ def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> Point
     Examples
     --------
     >>> import numpy as np
-    >>> from trigpoint._files import read_points
-    >>> source = read_points(np.arange(6).reshape(3, 2))
+    >>> import trigpoint as tp
+    >>> source = tp.read_points(np.arange(6).reshape(3, 2))
     >>> source.shape, source.dtype
     ((3, 2), dtype('float64'))
     >>> [len(block) for block in source.blocks(2)]
