@@ -57,7 +57,7 @@ REFUSED = {
     ),
     "no model": (
         ["transform", "roll.npy", "roll.npy", "-o", "Z.npy"],
-        "roll.npy is no file that trigpoint saved",
+        "roll.npy is not a file that trigpoint saved",
     ),
     "labels without a column": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "roll.csv"],

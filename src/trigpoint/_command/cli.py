@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             # A line instead of a place in the code, which is not the reader's.
             warnings.showwarning = _show_warning
-            result = options.run(options)
+            result = _run(options)
         if not isinstance(result, Result):
             return int(result)
         result.show(as_json=options.json)
@@ -70,6 +70,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"trigpoint: {explain(error)}", file=sys.stderr)
         return FAILED
     return 0
+
+
+def _run(options: argparse.Namespace) -> Result | int:
+    """Run the subcommand; whatever happens, no line of progress is left open."""
+    try:
+        return options.run(options)
+    finally:
+        display = getattr(options, "display", None)
+        if display is not None:
+            display.close()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,8 +105,11 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
+    # Also imported here, as it is slow; it writes around bars.
+    from tqdm import tqdm
+
     text = explain(message) if isinstance(message, Warning) else message
-    print(f"trigpoint: warning: {text}", file=sys.stderr)
+    tqdm.write(f"trigpoint: warning: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

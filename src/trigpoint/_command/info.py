@@ -10,7 +10,7 @@ from trigpoint._command.common import Result
 from trigpoint._command.inspection import Inspection, inspect
 from trigpoint._command.messages import OPTIONS, explain
 from trigpoint._common.memory import available_memory
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import load
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
@@ -52,7 +52,7 @@ def add(commands: common.Commands) -> None:
         "--check",
         action="store_true",
         help="look for missing values and constant columns also where that takes long (above "
-        f"{common.size(_LITTLE)})",
+        f"{size(_LITTLE)})",
     )
 
 
@@ -127,7 +127,7 @@ def _points(points: PointSource, check: bool) -> _Found:
     }
     shown = {
         "points": f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name} "
-        f"({common.size(values['bytes'])} in memory)"
+        f"({size(values['bytes'])} in memory)"
     }
     if points.feature_names is not None:
         shown["columns"] = _some(range(d), points.feature_names)
@@ -182,8 +182,8 @@ def _forecast(points: PointSource, k: int, values: dict[str, Any], shown: dict[s
     }
     shown["suggested"] = f"--landmarks {k} --neighbors {n_neighbors}"
     shown["forecast"] = (
-        f"about {common.duration(expected.seconds)} and {common.size(expected.bytes)} beside "
-        f"the points ({common.size(free)} free)"
+        f"about {duration(expected.seconds)} and {size(expected.bytes)} beside "
+        f"the points ({size(free)} free)"
     )
 
 
@@ -215,7 +215,7 @@ def _model(options: argparse.Namespace) -> Result:
         "model": f"{values['estimator']}, {counted(values['components'], 'coordinate')} from {k:,} "
         "landmarks",
         "takes": f"points of {d:,} columns",
-        "size": common.size(float(Path(options.input).stat().st_size)),
+        "size": size(float(Path(options.input).stat().st_size)),
     }
     if hasattr(model, "feature_names_in_"):
         values["feature_names"] = list(model.feature_names_in_)
