@@ -1,4 +1,4 @@
-"""Checks of parameters, one wording for all: the name, the value, the remedy."""
+"""Checks of parameters, one sentence for all: the name, the value, the remedy."""
 
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real

@@ -12,8 +12,8 @@ from trigpoint._files import read_points, refuse_same_file
 from trigpoint._files.atomic import atomic_write
 from trigpoint._points.inputs import is_file
 from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
+from trigpoint._report.name_suggestions import suggesting_names
 from trigpoint._report.page import page
-from trigpoint._report.wording import suggesting_names
 
 
 @suggesting_names

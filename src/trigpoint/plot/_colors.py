@@ -9,20 +9,7 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import is_missing, natural_order
-
-# In an order that keeps apart what is most alike.
-OKABE_ITO = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#F0E442",
-    "#000000",
-)
-BLUE, VERMILLION = OKABE_ITO[:2]
-MISSING = "#BBBBBB"
+from trigpoint._common.palette import GREY, OKABE_ITO
 
 # More than that, and a picture of classes says nothing.
 _MAX_CLASSES = 100
@@ -142,7 +129,7 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
                 most=_MAX_CLASSES,
                 categories=False,
             )
-        colors = [*palette(n_known), mpl.colors.to_rgb(MISSING)][: len(names)]
+        colors = [*palette(n_known), mpl.colors.to_rgb(GREY)][: len(names)]
         return Coloring(codes, mpl.colors.ListedColormap(colors), names)
     if values.dtype.kind not in "iufbO":
         raise _no_numbers(color, f"dtype {values.dtype}")
@@ -245,7 +232,7 @@ def palette(n: int) -> np.ndarray:
     low, high = _LIGHTNESS
     candidates = candidates[(lightness > low) & (lightness < high)]
     seen = _as_seen(candidates)
-    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(MISSING)]])
+    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(GREY)]])
     nearest = np.full(len(candidates), np.inf)
     for color in taken:
         nearest = np.minimum(nearest, _least_difference(seen, color))
@@ -299,7 +286,7 @@ def draw_key(
 def _explain_missing(bar: Any) -> None:
     """Say below the axes of a colour bar what is grey."""
     bar.legend(
-        handles=[_dot(MISSING, "missing")],
+        handles=[_dot(GREY, "missing")],
         frameon=False,
         handletextpad=0.2,
         # To the right, where the numbers of the bar have made room.

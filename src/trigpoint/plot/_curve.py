@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_positive
+from trigpoint._common.palette import OKABE_ITO
 from trigpoint._landmarks import LandmarkCurve
 from trigpoint.plot._axes import make_axes, not_understood
-from trigpoint.plot._colors import OKABE_ITO
 
 # Errors below this are rounding.
 _LEAST_ERROR = 1e-12

@@ -6,6 +6,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.palette import BLUE, GREY, VERMILLION
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
@@ -14,11 +15,9 @@ from trigpoint.plot._axes import (
     make_axes,
 )
 from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, marker_area
-from trigpoint.plot._colors import BLUE, VERMILLION
 
 # The darkest grey of the points, so that landmarks stand out on it.
-_GREYS = (0.12, 0.6)
-_GREY = "#BBBBBB"
+GREYS = (0.12, 0.6)
 
 # Opacity of ellipses, inside and around, that do not overlap.
 _FILLED, _OUTLINED = 0.15, 0.8
@@ -77,7 +76,7 @@ def landmarks(
     local = _plane_covariances(source, plane) if covariances else None
     ax = make_axes(ax)
     if behind is not None:
-        draw_cloud(ax, behind, None, _light_greys(), plain=_GREY)
+        draw_cloud(ax, behind, None, _light_greys(), plain=GREY)
     if local is not None:
         _draw_ellipses(ax, marks, local, n_std)
     ax.scatter(
@@ -109,7 +108,7 @@ def _light_greys() -> Any:
     import matplotlib as mpl
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(mpl.colormaps["Greys"](np.linspace(*_GREYS, 256)))
+    return ListedColormap(mpl.colormaps["Greys"](np.linspace(*GREYS, 256)))
 
 
 def _plane_covariances(source: Any, plane: Any) -> np.ndarray:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError
+from trigpoint._common.palette import BLUE, VERMILLION
 from trigpoint.plot._axes import check_estimator, make_axes
-from trigpoint.plot._colors import BLUE, VERMILLION
 from trigpoint.plot._eigenvalues import leading_eigenvalues
 
 _WANTED = "a fitted estimator such as LaplacianEigenmaps"
