@@ -2,13 +2,16 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-from trigpoint._files.tensors import DamagedFileError, read_tensors, write_tensors
+from trigpoint._common.errors import DamagedFileError
+from trigpoint._files.tensors import read_tensors, write_tensors
 
 
 def wide(n=400, d=40, seed=0):
@@ -181,12 +184,20 @@ def test_pickle_keeps_working(roll):
 
 
 def test_other_programs_can_read_it(roll, tmp_path):
-    safetensors = pytest.importorskip("safetensors")
     emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(roll[0][:400])
     emb.save(tmp_path / "model.trig")
-    with safetensors.safe_open(tmp_path / "model.trig", framework="numpy") as file:
+    with safe_open(tmp_path / "model.trig", framework="numpy") as file:
         np.testing.assert_array_equal(file.get_tensor("landmarks.points"), emb.landmarks_)
         assert json.loads(file.metadata()["model"])["estimator"] == "LaplacianEigenmaps"
+
+
+def test_files_of_earlier_releases_are_read():
+    """The file was written by 0.1.0."""
+    X, _ = tp.datasets.make_swiss_roll(60, random_state=0)
+    emb = tp.load(Path(__file__).parent / "saved" / "laplacian_1.trig")
+    assert (type(emb), emb.landmarks, emb.n_neighbors) == (tp.LaplacianEigenmaps, 12, 4)
+    expected = [[-0.23964981, 0.369562], [-0.22643475, 0.10717439]]
+    np.testing.assert_allclose(emb.transform(X[:2]), expected, atol=1e-8)
 
 
 # Files that are not what they should be -------------------------------------------------------

@@ -1,14 +1,16 @@
-"""Progress: a bar that fits its terminal, plain lines elsewhere, neither too often."""
+"""Progress: a bar for each stage on a terminal, plain lines elsewhere, neither too often."""
 
 import io
 import os
-import re
+import time
 from types import SimpleNamespace
 
 import pytest
+import tqdm.auto
+from tqdm.notebook import tqdm_notebook
 
 from trigpoint._common import progress
-from trigpoint._common.progress import TerminalReport
+from trigpoint._common.progress import ProgressBars, ProgressLines, progress_display, reporter
 
 
 class Terminal(io.StringIO):
@@ -21,12 +23,24 @@ class Terminal(io.StringIO):
         return True
 
     def drawn(self):
-        """Lines as they were drawn one over the other, without what clears the line before."""
-        return [line.rstrip("\n") for line in self.getvalue().split("\r\x1b[K")[1:]]
+        """Lines as they were drawn one over the other."""
+        return [line.rstrip("\n") for line in self.getvalue().split("\r")[1:]]
 
     def kept(self):
         """Lines that stay to be read."""
-        return [line.rpartition("\x1b[K")[2] for line in self.getvalue().split("\n")[:-1]]
+        return [line.rpartition("\r")[2] for line in self.getvalue().split("\n")[:-1]]
+
+
+@pytest.fixture(autouse=True)
+def width(monkeypatch):
+    """Width of a terminal that cannot be asked for it."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("LINES", "24")
+
+
+@pytest.fixture
+def terminal():
+    return Terminal()
 
 
 @pytest.fixture
@@ -37,173 +51,173 @@ def clock(monkeypatch):
     return clock
 
 
-@pytest.fixture(autouse=True)
-def width(monkeypatch):
-    """Width of the terminal, which tests may change."""
-
-    def set_width(columns):
-        monkeypatch.setenv("COLUMNS", str(columns))
-
-    set_width(100)
-    return set_width
-
-
-def bar_of(line):
-    """The bar alone: its length, and how much of it is filled."""
-    bar = re.search("[█░]+", line).group()
-    return len(bar), bar.count("█")
-
-
-def test_a_bar_tells_the_stage_the_share_and_the_times(clock):
-    terminal = Terminal()
-    report = TerminalReport(terminal)
-    report("landmarks", 0, 2500)
-    clock.now += 30
-    report("landmarks", 625, 2500)
-    clock.now += 90
-    report("landmarks", 2500, 2500)
-    first, middle, last = terminal.drawn()
-    assert bar_of(first) == (40, 0)
-    assert first.endswith("  0% 0 of 2,500, 0.0 s")
-    assert bar_of(middle) == (40, 10)
-    assert middle.startswith("landmarks ")
-    assert middle.endswith(" 25% 625 of 2,500, 30.0 s, 1 min 30 s left")
-    assert bar_of(last) == (40, 40)
-    assert last.endswith("100% 2,500 of 2,500, 2 min 00 s")
+def test_a_bar_tells_the_stage_the_share_and_the_counts(terminal):
+    display = progress_display(terminal)
+    assert isinstance(display, ProgressBars)
+    display("landmarks", 0, 2500)
+    time.sleep(0.15)
+    display("landmarks", 625, 2500)
+    first, last = terminal.drawn()[0], terminal.drawn()[-1]
+    assert first.startswith("landmarks:   0%|")
+    assert last.startswith("landmarks:  25%|")
+    assert "| 625 of 2,500 [00:00<00:0" in last
+    assert "\n" not in terminal.getvalue()
+    display("landmarks", 2500, 2500)
     assert terminal.getvalue().count("\n") == 1
-    assert terminal.getvalue().endswith("\n")
+    assert terminal.kept()[0].startswith("landmarks: 100%|")
 
 
-def test_a_bar_is_redrawn_at_most_ten_times_a_second(clock):
-    terminal = Terminal()
-    report = TerminalReport(terminal)
-    for done in range(1001):
-        report("points", done, 1000)
-        clock.now += 0.001
-    # One second: the first, one every tenth of it, and the last.
-    assert 10 <= len(terminal.drawn()) <= 12
-    assert bar_of(terminal.drawn()[-1]) == (40, 40)
+def test_a_bar_is_redrawn_a_few_times_a_second(terminal):
+    display = progress_display(terminal)
+    start = time.monotonic()
+    for done in range(5001):
+        display("points", done, 5000)
+    seconds = time.monotonic() - start
+    # The first, one every tenth of a second, and the last.
+    assert len(terminal.drawn()) <= 10 * seconds + 4
+    assert "5,000 of 5,000" in terminal.kept()[0]
 
 
-def test_what_was_done_before_the_first_report_does_not_count_for_the_speed(clock):
+def test_what_was_done_before_the_first_report_does_not_count_for_the_speed(terminal):
     """Work that goes on where it stopped begins at 90 of 100, not at 90 in no time."""
-    terminal = Terminal()
-    report = TerminalReport(terminal)
-    report("table1", 90, 100)
-    clock.now += 10
-    report("table1", 92, 100)
-    first, second = terminal.drawn()
-    assert "left" not in first
-    assert second.endswith("92 of 100, 10.0 s, 40.0 s left")
-
-
-@pytest.mark.parametrize("columns", [200, 80, 60, 40, 30, 20, 10, 5])
-def test_a_bar_fits_the_terminal(clock, width, columns):
-    width(columns)
-    terminal = Terminal()
-    report = TerminalReport(terminal)
-    report("landmarks", 0, 10_000_000)
-    clock.now += 5000
-    report("landmarks", 1_234_567, 10_000_000)
-    clock.now += 50_000
-    report("landmarks", 10_000_000, 10_000_000)
-    drawn = terminal.drawn()
-    assert len(drawn) == 3
-    for line in drawn:
-        assert 0 < len(line) < columns
-    assert ("12%" in drawn[1]) == (columns >= 20)
-    assert ("█" in drawn[1]) == (columns >= 30)
-    assert ("1,234,567 of 10,000,000" in drawn[1]) == (columns >= 80)
+    display = progress_display(terminal)
+    display("table1", 90, 100)
+    assert terminal.drawn()[-1].endswith("| 90 of 100 [00:00<?]")
+    time.sleep(0.5)
+    display("table1", 91, 100)
+    remaining = terminal.drawn()[-1].rpartition("<")[2]
+    assert remaining >= "00:04]"
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
-def test_the_width_is_that_of_the_terminal_written_to(clock, width):
+@pytest.mark.parametrize("columns", [120, 80, 61, 30, 0])
+def test_a_bar_fits_the_terminal_that_is_written_to(columns):
     import fcntl
     import struct
     import termios
 
-    width(33)
     controller, terminal = os.openpty()
     try:
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 61, 0, 0))
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with os.fdopen(terminal, "w", encoding="utf-8") as stream:
-            TerminalReport(stream)("points", 1, 2)
+            display = progress_display(stream)
+            display("points", 1_234_567, 10_000_000)
             written = os.read(controller, 4096).decode()
+            display.close()
     finally:
         os.close(controller)
-    assert len(written.removeprefix("\r\x1b[K")) == 60
+    # Some terminals do not know their width.
+    assert 0 < len(written.removeprefix("\r")) <= (columns or 80)
 
 
-def test_a_terminal_that_cannot_write_blocks_gets_ascii(clock):
+def test_a_terminal_that_cannot_write_blocks_gets_ascii():
     class Plain(Terminal):
-        encoding = "latin-1"
+        encoding = "ascii"
 
     terminal = Plain()
-    TerminalReport(terminal)("points", 1, 2)
-    assert terminal.drawn()[0].startswith("points " + "#" * 20 + "." * 20)
+    progress_display(terminal)("points", 1, 2)
+    assert terminal.getvalue().isascii()
+    assert "#####" in terminal.drawn()[-1]
 
 
-def test_every_stage_has_its_own_line_and_clock(clock):
-    terminal = Terminal()
-    report = TerminalReport(terminal)
-    for stage in ("landmarks", "points"):
-        report(stage, 0, 10)
-        clock.now += 7
-        report(stage, 10, 10)
+def test_every_stage_has_its_own_line(terminal):
+    display = progress_display(terminal)
+    for stage in ("landmarks", "points", "points"):
+        display(stage, 0, 10)
+        display(stage, 10, 10)
+    assert [line.partition("|")[0] for line in terminal.kept()] == [
+        "landmarks: 100%",
+        "points: 100%",
+        "points: 100%",
+    ]
+
+
+def test_a_stage_that_ends_early_leaves_a_whole_line(terminal):
+    """Whatever comes next, another stage or an error message, begins on a line of its own."""
+    display = progress_display(terminal)
+    display("landmarks", 3, 10)
+    display("points", 0, 10)
+    display.close()
+    display.close()
     landmarks, points = terminal.kept()
-    assert landmarks == f"landmarks {'█' * 40} 100% 10 of 10, 7.0 s"
-    assert points == f"points {'█' * 40} 100% 10 of 10, 7.0 s"
+    assert landmarks.startswith("landmarks:  30%|")
+    assert points.startswith("points:   0%|")
+    assert terminal.getvalue().endswith("\n")
 
 
-def test_the_same_stage_begins_again_once_it_is_finished(clock):
-    terminal = Terminal()
-    report = TerminalReport(terminal)
-    for _ in range(2):
-        report("points", 0, 10)
-        clock.now += 3
-        report("points", 10, 10)
-    assert [line[-5:] for line in terminal.kept()] == ["3.0 s", "3.0 s"]
+def test_notebooks_get_bars(monkeypatch):
+    drawn = []
+
+    class Notebook(tqdm_notebook):
+        """Takes note of what a widget would show."""
+
+        def __init__(self, **options):
+            self.n, self.desc = options["initial"], options["desc"]
+
+        def update(self, n=1):
+            self.n += n
+            drawn.append((self.desc, self.n))
+
+        def close(self):
+            drawn.append("closed")
+
+        def __del__(self):
+            pass
+
+    monkeypatch.setattr(tqdm.auto, "tqdm", Notebook)
+    display = progress_display(io.StringIO())
+    for done in (0, 4, 10):
+        display("points", done, 10)
+    assert drawn == [("points", 0), ("points", 4), ("points", 10), "closed"]
 
 
 def test_elsewhere_a_short_stage_is_one_line_at_its_end(clock):
     stream = io.StringIO()
-    report = TerminalReport(stream)
+    display = progress_display(stream)
+    assert isinstance(display, ProgressLines)
     for done in range(0, 101, 10):
-        report("landmarks", done, 100)
+        display("landmarks", done, 100)
         clock.now += 0.5
-    assert stream.getvalue() == "landmarks: 100 of 100 (100%), 5.0 s\n"
+    assert stream.getvalue() == "landmarks: 100 of 100 (100%), 5 s\n"
 
 
 def test_elsewhere_a_long_stage_is_a_line_every_ten_seconds(clock):
     stream = io.StringIO()
-    report = TerminalReport(stream)
+    display = progress_display(stream)
     for done in range(26):
-        report("table1", done, 25)
+        display("table1", done, 25)
         clock.now += 1
+    display.close()
     assert stream.getvalue().splitlines() == [
-        "table1: 10 of 25 (40%), 10.0 s, 15.0 s left",
-        "table1: 20 of 25 (80%), 20.0 s, 5.0 s left",
-        "table1: 25 of 25 (100%), 25.0 s",
+        "table1: 10 of 25 (40%), 10 s, 15 s left",
+        "table1: 20 of 25 (80%), 20 s, 5 s left",
+        "table1: 25 of 25 (100%), 25 s",
     ]
 
 
-def test_nothing_to_do_is_done(clock):
+def test_every_stage_has_its_own_clock(clock):
     stream = io.StringIO()
-    TerminalReport(stream)("points", 0, 0)
-    assert stream.getvalue() == "points: 0 of 0 (100%), 0.0 s\n"
+    display = progress_display(stream)
+    for stage in ("graph", "spectrum", "spectrum"):
+        display(stage, 0, 1)
+        clock.now += 7
+        display(stage, 1, 1)
+    assert stream.getvalue().splitlines() == ["graph: 7 s", "spectrum: 7 s", "spectrum: 7 s"]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.04, "0.0 s"),
-        (59.5, "59.5 s"),
-        (60, "1 min 00 s"),
-        (119.99, "1 min 59 s"),
-        (3599, "59 min 59 s"),
-        (3600, "1 h 00 min"),
-        (90_061, "25 h 01 min"),
-    ],
-)
-def test_durations(seconds, text):
-    assert progress._duration(seconds) == text
+def test_nothing_to_do_is_done(clock, terminal):
+    stream = io.StringIO()
+    progress_display(stream)("points", 0, 0)
+    assert stream.getvalue() == "points: 0 of 0 (100%), 0 s\n"
+    progress_display(terminal)("points", 0, 0)
+    assert len(terminal.kept()) == 1
+
+
+def test_silence_unless_asked_for(capsys):
+    calls = []
+    reporter(False)("points", 1, 1)
+    reporter(False, lambda *call: calls.append(call))("points", 1, 1)
+    assert calls == [("points", 1, 1)]
+    assert capsys.readouterr() == ("", "")
+    reporter(True)("points", 1, 1)
+    assert capsys.readouterr().err == "points: 0 s\n"

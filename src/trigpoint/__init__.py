@@ -1,9 +1,10 @@
 """Embed millions of points from a few diverse landmarks."""
 
 from trigpoint import datasets, metrics, plot
+from trigpoint._common.errors import ParameterError
 from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
 from trigpoint._extension.extensions import FarPointsWarning
-from trigpoint._files import DamagedFileError, read_points
+from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._forecast import Forecast, forecast
 from trigpoint._geometry import SingularCovarianceWarning
 from trigpoint._graph import KNNGraph, RadiusGraph
@@ -51,6 +52,8 @@ __all__ = [
     "LandmarkCurve",
     "LaplacianEigenmaps",
     "LeverageScores",
+    "ParameterError",
+    "PointSource",
     "RPCholesky",
     "RadiusGraph",
     "RedundantEigenvectorsWarning",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_choice
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import Neighborhoods
@@ -87,7 +88,7 @@ def neighborhood_covariances(
     return np.concatenate(radii), covariances.result()
 
 
-class SingularCovarianceWarning(UserWarning):
+class SingularCovarianceWarning(ParameterWarning):
     """A landmark's neighbours coincide, so its covariance had to be borrowed."""
 
 
@@ -118,10 +119,13 @@ def regularize(covariances: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     flat = mean_variance <= np.finfo(np.float64).eps ** 2 * mean_variance.max()
     if flat.any():
         warn_user(
-            f"{flat.sum()} of {len(flat)} landmarks have only coinciding neighbours, so their "
-            "covariance is zero and the smallest other one is used, equal in all directions; "
-            "remove duplicated points or raise n_neighbors of the sampler",
-            SingularCovarianceWarning,
+            SingularCovarianceWarning(
+                "{n_flat} of {n} landmarks have only coinciding neighbors, so their covariance is "
+                "zero and the smallest other one is used, equal in all directions",
+                ("remove duplicated points", "raise {n_neighbors of the sampler}"),
+                n_flat=int(flat.sum()),
+                n=len(flat),
+            )
         )
         mean_variance[flat] = mean_variance[~flat].min() if not flat.all() else 1.0
         variances[flat] = mean_variance[flat, None]

@@ -340,10 +340,12 @@ def _joined(weights: csr_array, points: np.ndarray) -> tuple[csr_array, np.ndarr
     if n_components == 1:
         return weights, np.empty((0, 2), dtype=np.int64)
     warn_user(
-        f"the landmark graph falls into {n_components} components, which were joined by the "
-        "shortest bridging edges; if the data is one piece, let the graph reach further (a larger "
-        "n_neighbors or radius) or take more landmarks",
-        DisconnectedGraphWarning,
+        DisconnectedGraphWarning(
+            "the landmark graph falls into {n_components} components, which were joined by the "
+            "shortest bridging edges: if the data is one piece, let the graph reach further",
+            ("choose a larger {n_neighbors}", "a larger {radius}", "take more landmarks"),
+            n_components=n_components,
+        )
     )
     bridges = bridge_components(weights, points)
     mean = np.full(len(bridges), weights.data.mean())

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits
 
+from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Spectrum
 from trigpoint._common.warn import warn_user
@@ -37,7 +38,7 @@ _REGRESSION_POINTS = 1500
 _REGRESSION_NEIGHBORS = 6
 
 
-class RedundantEigenvectorsWarning(UserWarning):
+class RedundantEigenvectorsWarning(ParameterWarning):
     """Fewer independent eigenvectors were found than asked for."""
 
 
@@ -246,10 +247,16 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
     missing = n_components - len(chosen)
     if missing > 0:
         warn_user(
-            f"only {len(chosen)} independent eigenvectors among the first {vectors.shape[1]} for "
-            f"n_components={n_components}: the least redundant others fill up; choose "
-            f'n_components={len(chosen)} or eigenvectors="leading"',
-            RedundantEigenvectorsWarning,
+            RedundantEigenvectorsWarning(
+                "only {n_found} of the first {n_tried} eigenvectors are independent, and "
+                "{n_asked} were asked for: the least redundant of the others fill up",
+                ("choose {n_components=}", "{eigenvectors=}"),
+                n_found=len(chosen),
+                n_tried=vectors.shape[1],
+                n_asked=n_components,
+                n_components=len(chosen),
+                eigenvectors="leading",
+            )
         )
         chosen += sorted(passed_over, key=lambda column: -passed_over[column])[:missing]
     return np.sort(np.array(chosen, dtype=np.int64))
@@ -320,8 +327,11 @@ def _principal_coordinates(similarity: np.ndarray, n_components: int) -> Spectru
     values, vectors = _dense_eigenpairs(centred, n_components)
     if values[-1] <= len(similarity) * np.finfo(np.float64).eps * values[0]:
         usable = int((values > len(similarity) * np.finfo(np.float64).eps * values[0]).sum())
-        raise ValueError(
-            f"n_components={n_components} is too large: only {usable} eigenvalues are above "
-            f"rounding error; choose n_components <= {usable}"
+        raise ParameterValueError(
+            "n_components",
+            n_components,
+            "{parameter=} is too large: only {usable} eigenvalues are above rounding error",
+            "choose {parameter} <= {usable}",
+            usable=usable,
         )
     return Spectrum(_fix_signs(vectors) * np.sqrt(values), values)

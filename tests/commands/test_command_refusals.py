@@ -8,7 +8,6 @@ from terminal import embed, run, said
 
 from trigpoint._command.cli import main
 from trigpoint._command.common import FAILED, USAGE
-from trigpoint._command.wording import in_options
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):
@@ -51,18 +50,18 @@ REFUSED = {
         ["evaluate", "m.trig", "roll.npy", "--labels", "empty.npy"],
         "empty.npy holds no array of numbers, text or dates",
     ),
-    "too many": (["select", "roll.npy", "-k", "9999"], "--landmarks=9999 is too large"),
+    "too many": (["select", "roll.npy", "-k", "9999"], "--landmarks 9999 is too large"),
     "same twice": (
         ["embed", "roll.npy", "-o", "Y.npy", "--save", "Y.npy"],
         "two of the files to write are the same",
     ),
     "no model": (
         ["transform", "roll.npy", "roll.npy", "-o", "Z.npy"],
-        "roll.npy is no file that trigpoint saved",
+        "roll.npy is not a file that trigpoint saved",
     ),
     "labels without a column": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "roll.csv"],
-        "roll.csv has 4 columns: name one of east, north, up, name, as in roll.csv::east",
+        "roll.csv has 4 columns: choose from east, north, up, name, as in roll.csv::east",
     ),
     "odd labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "m.trig"],
@@ -140,21 +139,3 @@ def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
     assert embed() == FAILED
     assert said(capsys) == "No space left on device"
     assert sorted(os.listdir()) == ["empty.npy", "few.npy", "labelled.npz", "roll.csv", "roll.npy"]
-
-
-@pytest.mark.parametrize(
-    ("library", "command"),
-    [
-        ("choose n_landmarks <= 4", "choose --landmarks <= 4"),
-        ("remove duplicates or raise n_neighbors of the sampler", "remove duplicates"),
-        (
-            'choose n_components=1 or eigenvectors="leading"',
-            "choose --components=1 or --eigenvectors leading",
-        ),
-        ("leave it out with columns=['a b', 2]", "leave it out with --columns 'a b,2'"),
-        ("columns=[1, 1] chooses a column twice", "--columns 1,1 chooses a column twice"),
-        ("leave it out with columns=", "leave it out with --columns"),
-    ],
-)
-def test_messages_name_options(library, command):
-    assert in_options(library) == command

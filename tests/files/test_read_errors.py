@@ -235,12 +235,26 @@ def test_text_refused_at_once(tmp_path, content, message):
         ("1,2\n3,4\n5,6\n7\n", r"a\.csv has 2 columns at first and 1 in row 3: give every row"),
         ("x;y\n1;2\n3;4\n5;6,5\n", r"column 'y' of .* has a decimal comma, '6,5', in row 2:"),
         ("1,2\n3,4\n5,6,7\n", r"a\.csv has 2 columns at first and 3 in row 2:"),
+        ("x,y\n1,2\n#3,4\n", r"column 'x' of .*a\.csv holds text, '#3', in row 1"),
+        ("x\n1\n\n2\n", r"column 'x' of .*a\.csv is empty in row 1: fill it in"),
+        ('x\n"1"\n\n2\n', r"column 'x' of .*a\.csv is empty in row 1: fill it in"),
+        ('x,y\n1,"2"\n\n3,4\n5,b\n', r"column 'y' of .*a\.csv holds text, 'b', in row 2"),
+        ('x,y\n1,"2"\n3,4\n5\n', r"a\.csv has 2 columns at first and 1 in row 2"),
+        ('x,y\n1,"2"\n3,1_000\n', r"column 'y' of .*a\.csv holds text, '1_000', in row 1"),
+        ('x,note\n1,a\n2,"b\n3,c\n4,d\n', r"a\.csv cannot be read in row 1 .*close"),
+        ('x,note\n1,"a\n2,b\n3,"c"\n', r"a\.csv cannot be read in row 0 .*: close every quote"),
     ],
 )
 def test_text_refused_where_it_occurs(tmp_path, content, message):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(ValueError, match=message):
         list(read_points(tmp_path / "a.csv").blocks(2))
+
+
+def test_a_blank_line_of_tabs_is_a_row(tmp_path):
+    (tmp_path / "a.tsv").write_text("x\ty\n1\t2\n\t\n3\t4\n")
+    with pytest.raises(ValueError, match=r"column 'x' of .*a\.tsv is empty in row 1"):
+        list(read_points(tmp_path / "a.tsv").blocks(2))
 
 
 def test_rows_of_another_length_are_counted_in_the_file(tmp_path):
@@ -282,7 +296,7 @@ def test_no_arrays(tmp_path):
         read_points(tmp_path / "a.h5")
     with h5py.File(tmp_path / "a.h5ad", "w") as file:
         file.create_group("obs")
-    with pytest.raises(ValueError, match=r"a\.h5ad has no 'X': choose key= from"):
+    with pytest.raises(ValueError, match=r"a\.h5ad has neither X nor an entry of obsm"):
         read_points(tmp_path / "a.h5ad")
 
 

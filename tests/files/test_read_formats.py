@@ -1,5 +1,6 @@
 """Every format as a file and as an object: what is read is what was written."""
 
+import gzip
 import subprocess
 import sys
 import tracemalloc
@@ -16,6 +17,8 @@ from formats import OBJECTS, PATHS, TEXTS, annotated, names, save_h5ad_sparse, t
 from scipy import sparse
 
 from trigpoint._files import PointSource, read_points
+from trigpoint._files.column_types import TableColumn, table_columns
+from trigpoint._files.values import read_values
 
 BLOCKS = 1, 7, 50, 103, 1000
 
@@ -154,11 +157,45 @@ def test_pandas_index_is_no_coordinate(tmp_path, points):
 
 
 def test_text_with_comments_blank_lines_and_quotes(tmp_path):
-    content = '\ufeff# made by hand\n\n"a, b",c\r\n1,2\n\n  # more\n"3",4\n   \n'
+    content = '\ufeff# made by hand\n\n  # with care\n"a, b",c\r\n1,2\n\n"3",4\n\n'
     (tmp_path / "a.csv").write_text(content, encoding="utf-8")
     source = read_points(tmp_path / "a.csv")
     assert source.feature_names == ["a, b", "c"]
     check_source(source, np.array([[1.0, 2], [3, 4]]))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_text_with_quoted_line_breaks(tmp_path, name):
+    """In names and in values, beside the numbers that are read."""
+    content = 'x,"no\nte",y\r\n1,"one, ""two""\nthree",+2\n3,"\n\n", 4 \n"5","#",6\n'
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(tmp_path / name, "wt", newline="") as file:
+        file.write(content)
+    source = read_points(tmp_path / name, columns=["y", "x"])
+    check_source(source, np.array([[2.0, 1], [4, 3], [6, 5]]))
+    assert table_columns(tmp_path / name)[1] == TableColumn("no\nte", "text")
+    values = read_values(f"{tmp_path / name}::no\nte")
+    assert values.tolist() == ['one, "two"\nthree', None, "#"]
+
+
+def test_no_row_is_left_out(tmp_path):
+    """Whatever it begins with, and however empty it is."""
+    (tmp_path / "a.csv").write_text("id,x\n#1,1\n#2,2\n")
+    check_source(read_points(tmp_path / "a.csv", columns="x"), np.array([[1.0], [2]]))
+    assert read_values(f"{tmp_path}/a.csv::id").tolist() == ["#1", "#2"]
+    (tmp_path / "a.tsv").write_text("kind\tx\noak\t1\n\t\nelm\t2\n")
+    assert read_values(f"{tmp_path}/a.tsv::kind").tolist() == ["oak", None, "elm"]
+    for end in ("elm\n", '"elm"\n'):
+        (tmp_path / "b.csv").write_text(f"kind\noak\n\n{end}")
+        assert read_values(f"{tmp_path}/b.csv").tolist() == ["oak", None, "elm"]
+
+
+def test_text_needs_no_other_library(tmp_path, monkeypatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == "pyarrow"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / "a.csv").write_text('"x","y",kind\n1,2,"oak, ""old""\ntree"\n3,4,elm\n')
+    check_source(read_points(tmp_path / "a.csv", columns=["x", "y"]), np.array([[1.0, 2], [3, 4]]))
+    assert read_values(f"{tmp_path}/a.csv::kind").tolist() == ['oak, "old"\ntree', "elm"]
 
 
 def test_one_column(tmp_path):

@@ -43,6 +43,13 @@ def test_lines_are_copied_as_they_are(tmp_path, name):
     assert sorted(os.listdir(tmp_path)) == sorted([name, f"out-{name}"])
 
 
+def test_quoted_line_breaks_are_copied(tmp_path):
+    lines = ["x,note\n", '1,"a\nb"\n', "2,c\n", '3,"say ""d"""\n']
+    (tmp_path / "a.csv").write_text("".join(lines))
+    copy_rows(read_points(tmp_path / "a.csv", columns="x"), [2, 0], tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == "".join([lines[0], lines[3], lines[1]])
+
+
 def test_a_file_without_names_gets_none(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\r\n3,4\r\n5,6")
     copy_rows(read_points(tmp_path / "a.csv"), [2, 1], tmp_path / "b.csv")

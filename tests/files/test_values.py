@@ -26,7 +26,7 @@ def test_numpy_files(folder):
     np.testing.assert_array_equal(read_values("a.npz::y"), ["a", "b", "a"])
     np.savez("one.npz", y=np.arange(3))
     np.testing.assert_array_equal(read_values("one.npz"), [0, 1, 2])
-    with pytest.raises(ValueError, match=r"a\.npz has 2 arrays: name one of X, y, as in a\.npz::X"):
+    with pytest.raises(ValueError, match=r"a\.npz has 2 arrays: choose from X, y, as in a\.npz::X"):
         read_values("a.npz")
     with pytest.raises(ValueError, match=r"a\.npz::X has shape \(3, 3\)"):
         read_values("a.npz::X")
@@ -120,7 +120,7 @@ def test_what_older_files_note_of_cells(folder):
 def test_refused_in_our_own_words(folder):
     (folder / "t.csv").write_text("x,kind\n1,a\n")
     with pytest.raises(
-        ValueError, match=r"t\.csv has 2 columns: name one of x, kind, as in t\.csv"
+        ValueError, match=r"t\.csv has 2 columns: choose from x, kind, as in t\.csv"
     ):
         read_values("t.csv")
     with pytest.raises(ValueError, match=r"t\.csv has no column 'y': choose from x, kind, as in"):

@@ -176,13 +176,13 @@ def test_refused_before_any_work(tmp_path, monkeypatch):
     ):
         open_writer(tmp_path / "a" / "y.npy", 3, 2)
     with pytest.raises(
-        ValueError, match="dtype=int64 cannot be written: choose float32 or float64"
+        ValueError, match="dtype='int64' cannot be written: choose float32 or float64"
     ):
         open_writer(tmp_path / "y.npy", 3, 2, np.int64)
     with pytest.raises(ValueError, match="n_rows=0 is too small"):
         open_writer(tmp_path / "y.npy", 0, 2)
     for names in (["a"], ["a", "a"]):
-        with pytest.raises(ValueError, match=r"names=\[.*\] must be 2 different names"):
+        with pytest.raises(ValueError, match=r"names=\[.*\] are not 2 different names"):
             open_writer(tmp_path / "y.parquet", 3, 2, names=names)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(PermissionError, match=r"y\.npy cannot be written: no permission to write"):

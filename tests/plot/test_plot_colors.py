@@ -8,7 +8,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from trigpoint.plot._colors import MISSING, OKABE_ITO, palette
+from trigpoint._common.palette import GREY, OKABE_ITO
+from trigpoint.plot._colors import palette
 
 TO_LMS = np.array(
     [[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]]
@@ -63,6 +64,6 @@ def test_fewer_classes_have_the_first_colours():
 
 
 def test_no_colour_passes_for_the_background_or_for_missing():
-    others = [mpl.colors.to_rgb("white"), mpl.colors.to_rgb(MISSING)]
+    others = [mpl.colors.to_rgb("white"), mpl.colors.to_rgb(GREY)]
     assert least_difference([*palette(20), *others], "normal") > 8
     assert len(np.unique(palette(100), axis=0)) == 100

@@ -76,9 +76,11 @@ def test_no_curve_runs_through_a_label():
 
 
 def test_what_is_no_curve_is_refused():
-    message = "curve of type list and length 3 is no curve: pass what trigpoint.landmark_curve"
+    message = (
+        "curve of type list and length 3 is not understood: pass what trigpoint.landmark_curve"
+    )
     with pytest.raises(TypeError, match=message):
         plot.landmark_curve([1, 2, 3])
-    with pytest.raises(TypeError, match="curve=None is no curve"):
+    with pytest.raises(TypeError, match="curve=None is not understood"):
         plot.landmark_curve(None)
     assert not plt.get_fignums()

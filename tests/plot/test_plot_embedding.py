@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 
 import trigpoint as tp
 from trigpoint import plot
-from trigpoint.plot._colors import MISSING, OKABE_ITO
+from trigpoint._common.palette import GREY, OKABE_ITO
 
 
 def legend_names(axes):
@@ -131,7 +131,7 @@ def test_integers_are_numbers_unless_they_are_said_to_be_classes(rng):
 def test_names_of_classes(color, names):
     axes = plot.embedding(np.eye(4), color=color, categories=True)
     assert legend_names(axes) == names
-    assert (to_rgb(MISSING) in drawn_colors(axes)) == ("missing" in names)
+    assert (to_rgb(GREY) in drawn_colors(axes)) == ("missing" in names)
 
 
 def test_categorical_columns_keep_their_order():
@@ -206,7 +206,7 @@ def test_grey_points_are_explained(n, rng):
     _, bar = axes.figure.axes
     assert legend_names(bar) == ["missing"]
     (dot,) = bar.get_legend().legend_handles
-    assert to_rgb(dot.get_color()) == to_rgb(MISSING)
+    assert to_rgb(dot.get_color()) == to_rgb(GREY)
     axes.figure.canvas.draw()
     below = bar.get_legend().get_window_extent()
     assert below.y1 <= bar.get_window_extent().y0 + 1
@@ -219,7 +219,7 @@ def test_missing_numbers_are_grey(rng):
     few = rng.normal(size=(4, 2))
     points = plot.embedding(few, color=[1.0, np.nan, 2.0, np.inf]).collections[0]
     colors = points.to_rgba(points.get_array())
-    np.testing.assert_allclose(colors[[1, 3], :3], [to_rgb(MISSING)] * 2)
+    np.testing.assert_allclose(colors[[1, 3], :3], [to_rgb(GREY)] * 2)
     assert points.get_clim() == (1, 2)
 
     # Means leave missing ones out, and pixels of nothing else are grey.
@@ -229,7 +229,7 @@ def test_missing_numbers_are_grey(rng):
     grey, means = plot.embedding(many, color=color).images
     np.testing.assert_allclose(means.get_array()[:, -1], 2)
     assert np.isnan(means.get_array().filled(np.nan)[:, 0]).all()
-    np.testing.assert_allclose(grey.to_rgba(grey.get_array())[0, 0, :3], to_rgb(MISSING))
+    np.testing.assert_allclose(grey.to_rgba(grey.get_array())[0, 0, :3], to_rgb(GREY))
 
 
 # Estimators -------------------------------------------------------------------------------------
@@ -278,15 +278,15 @@ POINTS = np.arange(10.0).reshape(5, 2)
     [
         ({"coordinates": np.ones(5)}, r"coordinates has shape \(5,\)"),
         ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
-        ({"coordinates": np.ones((0, 2))}, r"coordinates has shape \(0, 2\), which are no points"),
+        ({"coordinates": np.ones((0, 2))}, r"coordinates has no points: pass at least one"),
         ({"coordinates": np.full((5, 2), np.nan)}, "coordinates has NaN"),
         ({"coordinates": POINTS, "color": [1, 2]}, r"color has shape \(2,\).* the 5 points"),
         ({"coordinates": POINTS, "color": "red"}, r"color has shape \(\)"),
         ({"coordinates": POINTS, "color": np.full(5, np.nan)}, "no finite number"),
         ({"coordinates": POINTS, "plane": (0, 2)}, r"plane=\(0, 2\).*from 0 to 1"),
         ({"coordinates": POINTS, "plane": (1, 1)}, "two different"),
-        ({"coordinates": POINTS, "plane": 1}, "no pair of columns"),
-        ({"coordinates": POINTS, "plane": (0, 1.0)}, "no pair of columns"),
+        ({"coordinates": POINTS, "plane": 1}, "not a pair of columns"),
+        ({"coordinates": POINTS, "plane": (0, 1.0)}, "not a pair of columns"),
         ({"coordinates": POINTS, "landmarks": [0, 5]}, "rows from 0 to 5: choose rows from 0 to 4"),
         ({"coordinates": POINTS, "landmarks": np.ones((2, 1))}, r"landmarks has shape \(2, 1\)"),
         ({"coordinates": tp.Isomap()}, "not fitted"),
@@ -302,8 +302,8 @@ def test_bad_values_are_named(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"color": list("abcde"), "categories": False}, "no numbers.*categories=True"),
-        ({"color": np.array([1, "a", 2, 3, 4], object), "categories": False}, "no numbers"),
+        ({"color": list("abcde"), "categories": False}, "not numbers.*categories=True"),
+        ({"color": np.array([1, "a", 2, 3, 4], object), "categories": False}, "not numbers"),
         ({"landmarks": [0.5, 1.5]}, "landmarks of type list and length 2 is not .* row numbers"),
         ({"landmarks": tp.EfficientDPP(2, random_state=0).fit(POINTS)}, "has no embedding_"),
     ],

@@ -20,7 +20,7 @@ from trigpoint._command.common import (
     UsageError,
     add_diagnostics,
 )
-from trigpoint._command.wording import in_options, said
+from trigpoint._command.messages import explain
 
 COMMANDS = (embed, select, transform, evaluate, info, demo)
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             # A line instead of a place in the code, which is not the reader's.
             warnings.showwarning = _show_warning
-            result = options.run(options)
+            result = _run(options)
         if not isinstance(result, Result):
             return int(result)
         result.show(as_json=options.json)
@@ -67,9 +67,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _EXPECTED as error:
         if options.debug:
             traceback.print_exc()
-        print(f"trigpoint: {said(error)}", file=sys.stderr)
+        print(f"trigpoint: {explain(error)}", file=sys.stderr)
         return FAILED
     return 0
+
+
+def _run(options: argparse.Namespace) -> Result | int:
+    """Run the subcommand; whatever happens, no line of progress is left open."""
+    try:
+        return options.run(options)
+    finally:
+        display = getattr(options, "display", None)
+        if display is not None:
+            display.close()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,7 +105,11 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"trigpoint: warning: {in_options(str(message))}", file=sys.stderr)
+    # Also imported here, as it is slow; it writes around bars.
+    from tqdm import tqdm
+
+    text = explain(message) if isinstance(message, Warning) else message
+    tqdm.write(f"trigpoint: warning: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import numpy as np
 
 from trigpoint._command.common import CommandError
 from trigpoint._files import PointSource
-from trigpoint._files.choices import split_place
-from trigpoint._files.kinds import is_table, table_columns
+from trigpoint._files.column_types import is_table, table_columns
+from trigpoint._files.selection import split_place
 from trigpoint._files.values import FORMATS, read_values
 from trigpoint._report.given import named_colors
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from trigpoint._common.checks import check_count
-from trigpoint._common.progress import Report, TerminalReport, reporter
+from trigpoint._common.progress import Report, progress_display, reporter
 from trigpoint._files import PointSource, read_points, refuse_same_file
-from trigpoint._files.choices import listed
-from trigpoint._files.whole import check_place
+from trigpoint._files.atomic import check_place
+from trigpoint._files.selection import listed
 
 # Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -305,28 +305,14 @@ def check_folder(path: Path) -> None:
 
 
 def progress(options: argparse.Namespace) -> Report:
-    """Bars on a terminal, lines elsewhere, or nothing."""
-    silent = options.quiet or sys.stderr is None
-    return reporter(False) if silent else TerminalReport(sys.stderr)
+    """Bars on a terminal, lines elsewhere, or nothing; `main` closes them."""
+    if options.quiet or sys.stderr is None:
+        return reporter(False)
+    options.display = progress_display(sys.stderr)
+    return options.display
 
 
 def listing(values: Mapping[str, Any]) -> str:
     """Two columns: names, and what they stand for."""
     width = max(map(len, values), default=0)
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in values.items())
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, as a person would say it."""
-    if seconds < 100:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def size(n_bytes: float) -> str:
-    """Bytes in units of a thousand."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if n_bytes < 999.5 or unit == "GB":
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    raise AssertionError("unreachable")

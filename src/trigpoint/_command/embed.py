@@ -10,11 +10,11 @@ from trigpoint._command import common
 from trigpoint._command.columns import read_colors, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._common.memory import available_memory
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
-from trigpoint._files.choices import split_place
+from trigpoint._files.selection import split_place
 from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._graph import DEFAULT_NEIGHBORS
@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> Result:
     coordinates = counted(estimator.embedding_.shape[1], "coordinate")
     text = (
         f"{n:,} points to {coordinates} from {k:,} landmarks in "
-        f"{common.duration(in_all)}\n" + "\n".join(f"  {path}" for path in written)
+        f"{duration(in_all)}\n" + "\n".join(f"  {path}" for path in written)
     )
     return Result(text, values)
 
@@ -181,7 +181,7 @@ def check_memory(points: PointSource, k: int | str, n_jobs: int) -> None:
     available = available_memory()
     if needed > available:
         raise CommandError(
-            f"{n:,} points of {d} columns need about {common.size(needed)} of memory beside the "
-            f"file, and {common.size(available)} are free: choose fewer --columns, fewer "
+            f"{n:,} points of {d} columns need about {size(needed)} of memory beside the "
+            f"file, and {size(available)} are free: choose fewer --columns, fewer "
             "--landmarks, or another machine"
         )

@@ -8,12 +8,12 @@ from typing import Any
 from trigpoint._command import common
 from trigpoint._command.common import Result
 from trigpoint._command.inspection import Inspection, inspect
-from trigpoint._command.wording import columns_option, in_options
+from trigpoint._command.messages import OPTIONS, explain
 from trigpoint._common.memory import available_memory
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import load
 from trigpoint._files import DamagedFileError, PointSource, read_points
-from trigpoint._files.kinds import DECIMAL_COMMA, TableColumn, is_table, table_columns
+from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint._files.tensors import is_tensor_file
 from trigpoint._forecast import forecast
 from trigpoint._graph import DEFAULT_NEIGHBORS
@@ -52,7 +52,7 @@ def add(commands: common.Commands) -> None:
         "--check",
         action="store_true",
         help="look for missing values and constant columns also where that takes long (above "
-        f"{common.size(_LITTLE)})",
+        f"{size(_LITTLE)})",
     )
 
 
@@ -80,7 +80,7 @@ def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
         # A table may have a gap where it is opened, in its first row.
         if not whole_table:
             raise
-        problem = in_options(str(error))
+        problem = explain(error)
         return {"name": options.input, "problem": problem}, {"problem": problem}
     return _points(points, options.check)
 
@@ -104,11 +104,11 @@ def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) ->
     except DamagedFileError:
         raise
     except ValueError as error:
-        values["problem"] = shown["problem"] = in_options(str(error))
+        values["problem"] = shown["problem"] = explain(error)
         return values, shown
     suggested = found.get("suggested", {}) | {"columns": [labels[j] for j in numbers]}
     # A comma separates names, so a column with one in its name goes by its number.
-    choice = columns_option([j if "," in labels[j] else labels[j] for j in numbers])
+    choice = OPTIONS.setting("columns", [j if "," in labels[j] else labels[j] for j in numbers])
     if len(numbers) > _NAMES_PASTED:
         choice = f"--columns with the {len(numbers):,} that hold numbers"
     of_numbers["suggested"] = " ".join([choice, *of_numbers.get("suggested", "").split()])
@@ -127,7 +127,7 @@ def _points(points: PointSource, check: bool) -> _Found:
     }
     shown = {
         "points": f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name} "
-        f"({common.size(values['bytes'])} in memory)"
+        f"({size(values['bytes'])} in memory)"
     }
     if points.feature_names is not None:
         shown["columns"] = _some(range(d), points.feature_names)
@@ -165,7 +165,7 @@ def _inspected(points: PointSource, most: int) -> Inspection:
     except DamagedFileError:
         raise
     except ValueError as error:
-        return Inspection(problem=in_options(str(error)).removeprefix(f"{points.name} "))
+        return Inspection(problem=explain(error).removeprefix(f"{points.name} "))
 
 
 def _forecast(points: PointSource, k: int, values: dict[str, Any], shown: dict[str, str]) -> None:
@@ -182,8 +182,8 @@ def _forecast(points: PointSource, k: int, values: dict[str, Any], shown: dict[s
     }
     shown["suggested"] = f"--landmarks {k} --neighbors {n_neighbors}"
     shown["forecast"] = (
-        f"about {common.duration(expected.seconds)} and {common.size(expected.bytes)} beside "
-        f"the points ({common.size(free)} free)"
+        f"about {duration(expected.seconds)} and {size(expected.bytes)} beside "
+        f"the points ({size(free)} free)"
     )
 
 
@@ -215,7 +215,7 @@ def _model(options: argparse.Namespace) -> Result:
         "model": f"{values['estimator']}, {counted(values['components'], 'coordinate')} from {k:,} "
         "landmarks",
         "takes": f"points of {d:,} columns",
-        "size": common.size(float(Path(options.input).stat().st_size)),
+        "size": size(float(Path(options.input).stat().st_size)),
     }
     if hasattr(model, "feature_names_in_"):
         values["feature_names"] = list(model.feature_names_in_)

@@ -7,9 +7,9 @@ import numpy as np
 
 from trigpoint._command import common
 from trigpoint._command.common import Result
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, duration
 from trigpoint._files import PointSource, open_writer, read_points
-from trigpoint._files.kinds import is_table
+from trigpoint._files.column_types import is_table
 from trigpoint._files.rows import can_copy_rows, copy_rows
 from trigpoint._landmarks import EfficientDPP
 
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> Result:
     values |= {"columns_written": n_columns, "written": [str(options.output)]}
     text = (
         f"{len(rows):,} of {points.shape[0]:,} rows, {counted(n_columns, 'column')}, in "
-        f"{common.duration(time.perf_counter() - start)}"
+        f"{duration(time.perf_counter() - start)}"
     )
     return Result(f"{text}\n  {options.output}", values)
 

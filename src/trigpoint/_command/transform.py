@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trigpoint._command import common
 from trigpoint._command.common import Result
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, duration
 from trigpoint._estimators import load
 from trigpoint._files import open_writer
 
@@ -48,5 +48,5 @@ def run(options: argparse.Namespace) -> Result:
         "written": [str(options.output)],
     }
     coordinates = counted(model.embedding_.shape[1], "coordinate")
-    text = f"{n:,} points to {coordinates} in {common.duration(seconds)}"
+    text = f"{n:,} points to {coordinates} in {duration(seconds)}"
     return Result(f"{text}\n  {options.output}", values)

@@ -1,10 +1,12 @@
-"""Checks of parameters, one wording for all: the name, the value, the remedy."""
+"""Checks of parameters, one sentence for all: the name, the value, the remedy."""
 
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 
 _LEAST, _MOST = 1e-150, 1e150
 
@@ -17,15 +19,26 @@ def check_count(
 ) -> int:
     """Return `value` as an int within ``[low, high]`` or say what would be accepted."""
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a whole number, got {value!r} ({type(value).__name__})")
+        raise _wrong_type(name, value, "a whole number")
     count = int(value)
+    why = why and f" ({why})"
     if count < low:
-        raise ValueError(
-            f"{name}={count} is too small: choose {name} >= {low}{why and f' ({why})'}"
+        raise ParameterValueError(
+            name,
+            count,
+            "{parameter=} is too small",
+            "choose {parameter} >= {low}{why}",
+            low=low,
+            why=why,
         )
     if high is not None and count > high:
-        raise ValueError(
-            f"{name}={count} is too large: choose {name} <= {high}{why and f' ({why})'}"
+        raise ParameterValueError(
+            name,
+            count,
+            "{parameter=} is too large",
+            "choose {parameter} <= {high}{why}",
+            high=high,
+            why=why,
         )
     return count
 
@@ -33,13 +46,18 @@ def check_count(
 def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
     """Return `value` as a finite float above zero (or not below it, with ``zero=True``)."""
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
+        raise _wrong_type(name, value, "a number")
     number = float(value)
     # Squares must neither overflow nor vanish.
     if not (_LEAST <= number <= _MOST or (zero and number == 0)):
-        bound = ">= 0" if zero else "> 0"
-        raise ValueError(
-            f"{name}={number} is out of range: choose {name} {bound}, from {_LEAST:g} to {_MOST:g}"
+        raise ParameterValueError(
+            name,
+            number,
+            "{parameter=} is out of range",
+            "choose {parameter} {bound}, from {least:g} to {most:g}",
+            bound=">= 0" if zero else "> 0",
+            least=_LEAST,
+            most=_MOST,
         )
     return number
 
@@ -49,8 +67,22 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     # Arrays compare element by element, so they are ruled out before the membership test.
     if isinstance(value, (str, type(None))) and value in choices:
         return value
-    raise ValueError(
-        f"{name}={value!r} is not known: choose one of {', '.join(map(repr, choices))}"
+    raise ParameterValueError(
+        name,
+        value,
+        "{parameter=} is not known",
+        "choose one of {choices}",
+        choices=", ".join(map(repr, choices)),
+    )
+
+
+def _wrong_type(name: str, value: Any, wanted: str) -> ParameterTypeError:
+    return ParameterTypeError(
+        name,
+        value,
+        "{parameter} must be {wanted}, got {got}",
+        wanted=wanted,
+        got=f"{value!r} ({type(value).__name__})",
     )
 
 
@@ -64,22 +96,28 @@ def as_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
     if isinstance(random_state, Integral):
         if random_state < 0:
-            raise ValueError(f"random_state={random_state} is negative: choose a seed >= 0 or None")
+            raise ParameterValueError(
+                "random_state",
+                random_state,
+                "{parameter=} is negative",
+                "choose {parameter} >= 0, or None",
+            )
         return np.random.default_rng(int(random_state))
     if random_state is None or isinstance(
         random_state, (np.random.Generator, np.random.SeedSequence)
     ):
         return np.random.default_rng(random_state)
-    raise TypeError(
-        "random_state must be None, a whole number, a RandomState or a Generator, "
-        f"got {random_state!r}"
+    raise _wrong_type(
+        "random_state", random_state, "None, a whole number, a RandomState or a Generator"
     )
 
 
 def refuse_masked(X: Any) -> None:
     """Refuse masked values, which would otherwise count as the numbers beneath the mask."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X has masked values: fill them in or remove their rows")
+        raise ParameterValueError(
+            "X", np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
+        )
 
 
 def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False) -> None:
@@ -92,10 +130,16 @@ def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False
     low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
     if largest > high or (0 < largest < low and not may_be_tiny):
-        problem = "overflow" if largest > high else "vanish in"
-        raise ValueError(
-            f"{name} has values up to {largest:.3g}, whose squared distances {problem} {X.dtype}: "
-            f"rescale {name} to values between {low:.0e} and {high:.0e}"
+        raise ParameterValueError(
+            name,
+            largest,
+            "{parameter} has values up to {largest:.3g}, whose squared distances {fail} {dtype}",
+            "rescale {parameter} to values between {low:.0e} and {high:.0e}",
+            largest=largest,
+            fail="overflow" if largest > high else "vanish in",
+            dtype=X.dtype,
+            low=low,
+            high=high,
         )
 
 
@@ -128,7 +172,13 @@ def refuse_non_finite(
     more = f" and {len(rows) - _ROWS_SHOWN} more" if len(rows) > _ROWS_SHOWN else ""
     also = f"; also in row{'s' if len(rows) > 2 else ''} {others}{more}" if others else ""
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
-    raise ValueError(
-        f"{name} contains {kind} in row {rows[0]}, column {label}{also}: fill such values in, or "
-        "remove the rows"
+    raise ParameterValueError(
+        name,
+        X[row, column],
+        "{parameter} contains {kind} in row {row}, column {label}{also}",
+        "fill such values in, or remove the rows",
+        kind=kind,
+        row=rows[0],
+        label=label,
+        also=also,
     )

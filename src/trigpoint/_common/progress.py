@@ -1,41 +1,46 @@
 """Telling how far long work has come."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from copy import copy
 from numbers import Integral
 from time import monotonic
-from typing import Any, Self, TextIO
+from typing import Any, Protocol, Self, TextIO
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from trigpoint._common.errors import ParameterTypeError
+from trigpoint._common.words import duration
+
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
 
-# At most this often: a bar is redrawn, a line is written where there is no terminal.
-_SECONDS_BETWEEN_BARS = 0.1
+# Where there is no terminal, a line is written at most this often.
 _SECONDS_BETWEEN_LINES = 10.0
 
-# Columns of a bar; where there is no room for the shorter one, it is left out.
-_SHORTEST_BAR, _LONGEST_BAR = 8, 40
+_USUAL_SIZE = {"ncols": 80, "nrows": 24}
+_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]"
 
 
 def reporter(verbose: Any, callback: Any = None) -> Report:
     """Return what is asked for: bars on the terminal, calls of a function, both, or silence."""
     if not isinstance(verbose, (Integral, np.bool_)):
-        raise TypeError(
-            f"verbose={verbose!r} is not understood: pass True or False; a function that is to be "
-            "told the progress is passed as callback"
+        raise ParameterTypeError(
+            "verbose",
+            verbose,
+            "{parameter=} is not understood",
+            "pass True or False; a function that is told the progress is passed as {callback}",
         )
     if callback is not None and not callable(callback):
-        raise TypeError(
-            f"callback={callback!r} cannot be called: pass a function that takes the stage, what "
-            "is done and the total"
+        raise ParameterTypeError(
+            "callback",
+            callback,
+            "{parameter=} cannot be called",
+            "pass a function that takes the stage, what is done and the total",
         )
-    listeners: list[Report] = [TerminalReport(sys.stderr)] if verbose else []
+    listeners: list[Report] = [progress_display(sys.stderr)] if verbose else []
     if callback is not None:
         listeners.append(callback)
 
@@ -65,18 +70,88 @@ class ProgressMixin(BaseEstimator):
         return {**super().__getstate__(), "callback": None}
 
 
-class TerminalReport:
-    """A bar for each stage on a terminal, brought up to date in place; elsewhere plain lines.
+class Display(Protocol):
+    """Something that shows progress and can be told that no more will come."""
 
-    A bar says what is done, how long that took, and how long the rest will take at the speed so
-    far. Where `stream` is no terminal, a stage gets one line at its end, and one every ten seconds
-    before it.
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how much of a stage is done."""
+
+    def close(self) -> None:
+        """Leave what is shown in good order, also in the middle of a stage."""
+
+
+def progress_display(stream: TextIO) -> Display:
+    """Bars on a terminal or in a notebook, plain lines elsewhere."""
+    # Slow to import, and needed only here.
+    from tqdm.auto import tqdm
+    from tqdm.notebook import tqdm_notebook
+
+    in_notebook = issubclass(tqdm, tqdm_notebook)
+    return ProgressBars(tqdm, stream) if in_notebook or stream.isatty() else ProgressLines(stream)
+
+
+class ProgressBars:
+    """A bar for each stage.
+
+    Parameters
+    ----------
+    bar_class : type of tqdm
+    stream : file
+        A terminal; in a notebook it does not matter.
+    """
+
+    def __init__(self, bar_class: Any, stream: TextIO) -> None:
+        self._bar_class, self._stream = bar_class, stream
+        self._stage = ""
+        self._bar: Any = None
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how much of a stage is done."""
+        if self._bar is None or stage != self._stage:
+            self.close()
+            self._stage, self._bar = stage, self._new_bar(stage, done, total)
+        self._bar.update(done - self._bar.n)
+        if done >= total:
+            self.close()
+
+    def close(self) -> None:
+        """End the line of the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _new_bar(self, stage: str, done: int, total: int) -> Any:
+        # What was done before the first report tells nothing of the speed.
+        return self._bar_class(
+            desc=stage,
+            initial=done,
+            total=total,
+            file=self._stream,
+            **_width(self._stream),
+            bar_format=_BAR if total > 1 else None,
+        )
+
+
+def _width(stream: TextIO) -> dict[str, Any]:
+    """Options for the width of a bar."""
+    try:
+        known = os.get_terminal_size(stream.fileno()).columns > 0
+    except (OSError, ValueError, AttributeError):
+        known = True  # As far as tqdm finds out.
+    # Of no width, as some terminals say that they are, it would draw nothing.
+    return {"dynamic_ncols": True} if known else _USUAL_SIZE
+
+
+class ProgressLines:
+    """A line at the end of each stage, and one every ten seconds before it.
+
+    Parameters
+    ----------
+    stream : file
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._in_place = stream.isatty()
-        self._filled, self._empty = _blocks(stream)
         self._stage = ""
         self._since = self._last = 0.0
         self._done_before = 0
@@ -85,81 +160,26 @@ class TerminalReport:
         """Show how much of a stage is done."""
         now = monotonic()
         if stage != self._stage:
-            self._begin(stage, done, now)
-        finished = done >= total
-        between = _SECONDS_BETWEEN_BARS if self._in_place else _SECONDS_BETWEEN_LINES
-        if not finished and now - self._last < between:
+            self._stage, self._done_before = stage, done
+            self._since = self._last = now
+        if done < total and now - self._last < _SECONDS_BETWEEN_LINES:
             return
         self._last = now
-        text = self._bar(done, total, now) if self._in_place else self._line(done, total, now)
-        self._stream.write(text + ("\n" if finished or not self._in_place else ""))
+        self._stream.write(self._line(done, total, now - self._since) + "\n")
         self._stream.flush()
-        if finished:
+        if done >= total:
             self._stage = ""
 
-    def _begin(self, stage: str, done: int, now: float) -> None:
-        self._stage, self._since = stage, now
-        # What was done before the first report tells nothing of the speed.
-        self._done_before = done
-        # A bar appears at once, a line only when there is something to say.
-        self._last = float("-inf") if self._in_place else now
+    def close(self) -> None:
+        """Nothing is left open."""
 
-    def _line(self, done: int, total: int, now: float) -> str:
-        times = self._times(done, total, now)
+    def _line(self, done: int, total: int, seconds: float) -> str:
+        times = duration(seconds)
+        progress = done - self._done_before
+        if done < total and progress > 0:
+            times += f", {duration(seconds * (total - done) / progress)} left"
         # Of a stage that is one step there is nothing to count.
         if total == 1:
             return f"{self._stage}: {times}"
-        return f"{self._stage}: {done:,} of {total:,} ({_share(done, total):.0%}), {times}"
-
-    def _bar(self, done: int, total: int, now: float) -> str:
-        share = _share(done, total)
-        # Some terminals begin a new line as soon as the last column is written.
-        room = _columns(self._stream) - 1
-        counts = f" {done:,} of {total:,}," if total > 1 else ""
-        times = f" {self._times(done, total, now)}"
-        for ending in (counts + times, times, ""):
-            ending = f" {share:4.0%}{ending}"
-            length = min(room - len(self._stage) - 1 - len(ending), _LONGEST_BAR)
-            if length >= _SHORTEST_BAR:
-                filled = int(share * length)
-                bar = self._filled * filled + self._empty * (length - filled)
-                return f"\r\x1b[K{self._stage} {bar}{ending}"
-        return f"\r\x1b[K{self._stage} {share:4.0%}"[: room + len("\r\x1b[K")]
-
-    def _times(self, done: int, total: int, now: float) -> str:
-        seconds = now - self._since
-        text = _duration(seconds)
-        progress = done - self._done_before
-        if done < total and progress > 0:
-            text += f", {_duration(seconds * (total - done) / progress)} left"
-        return text
-
-
-def _share(done: int, total: int) -> float:
-    return min(done / total, 1.0) if total > 0 else 1.0
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    if seconds < 3600:
-        return f"{seconds // 60:.0f} min {seconds % 60 // 1:02.0f} s"
-    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
-
-
-def _blocks(stream: TextIO) -> tuple[str, str]:
-    """Characters for the filled and the empty part of a bar that the stream can write."""
-    try:
-        "█░".encode(getattr(stream, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return "#", "."
-    return "█", "░"
-
-
-def _columns(stream: TextIO) -> int:
-    """Width of the terminal that the stream writes to, which may change at any time."""
-    try:
-        # A width of 0 means that the terminal does not know.
-        return os.get_terminal_size(stream.fileno()).columns or 80
-    except (OSError, ValueError, AttributeError):
-        return shutil.get_terminal_size().columns
+        share = min(done / total, 1.0) if total > 0 else 1.0
+        return f"{self._stage}: {done:,} of {total:,} ({share:.0%}), {times}"

@@ -6,9 +6,9 @@ import warnings
 _INSIDE = ("trigpoint.", "sklearn.", "numba.", "contextlib")
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
+def warn_user(warning: Warning) -> None:
     """Warn at the first line up the stack that is neither ours nor of a library between."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)

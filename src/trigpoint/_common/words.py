@@ -1,4 +1,4 @@
-"""Words for counts."""
+"""Words for counts, durations and sizes."""
 
 
 def plural(noun: str, count: int) -> str:
@@ -9,3 +9,19 @@ def plural(noun: str, count: int) -> str:
 def counted(count: int, noun: str) -> str:
     """Return "1 point", "2 points", "3,000 points"."""
     return f"{count:,} {plural(noun, count)}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, as a person would say it: "0.5 s", "42 s", "10 min", "2.5 h"."""
+    if seconds < 100:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def size(n_bytes: float) -> str:
+    """Bytes in units of a thousand: "12 B", "34 kB", "5.6 MB", "7.8 GB"."""
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 999.5:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} GB"

@@ -21,6 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
 from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks
@@ -364,10 +365,14 @@ class GraphEmbedding(LandmarkEmbedding):
     ) -> MarkovExtension:
         usable = int((mu > _MIN_EIGENVALUE).sum())
         if usable < len(mu):
-            raise ValueError(
-                f"n_components={len(mu)} is too large: only {usable} eigenvalues of the landmark "
-                f"graph are above {_MIN_EIGENVALUE:g}, and the extension divides by them; choose "
-                f"n_components <= {usable} or more landmarks"
+            raise ParameterValueError(
+                "n_components",
+                len(mu),
+                "{parameter=} is too large: only {usable} eigenvalues of the landmark graph are "
+                "above {least:g}, and the extension divides by them",
+                ("choose {parameter} <= {usable}", "more landmarks"),
+                usable=usable,
+                least=_MIN_EIGENVALUE,
             )
         assert fitted.graph is not None
         support = self._support(fitted.landmarks.points, fitted.graph)

@@ -17,9 +17,10 @@ from sklearn.base import BaseEstimator
 
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
+from trigpoint._common.errors import DamagedFileError
 from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks, Spectrum
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
-from trigpoint._files.tensors import DamagedFileError, read_tensors, write_tensors
+from trigpoint._files.tensors import read_tensors, write_tensors
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.support import FAR_LOG_WEIGHT, LocalSupport, Support
@@ -24,7 +25,7 @@ _MIN_BLOCK_ROWS = 64
 _FAR = 10.0
 
 
-class FarPointsWarning(UserWarning):
+class FarPointsWarning(ParameterWarning):
     """Some points are so far from all landmarks that their coordinates tell little."""
 
 
@@ -211,8 +212,11 @@ def warn_of_far(n_far: int, n_points: int) -> None:
     """Warn of points that are far from all landmarks, if there are any."""
     if n_far:
         warn_user(
-            f"{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
-            "landmark, and their coordinates tell little: check the units and the order of the "
-            "columns, or fit to points like these",
-            FarPointsWarning,
+            FarPointsWarning(
+                "{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
+                "landmark, and their coordinates tell little",
+                "check the units and the order of the columns, or fit to points like these",
+                n_far=n_far,
+                n_points=n_points,
+            )
         )

@@ -5,10 +5,10 @@ rows; `load` makes of it one array, on the disk where memory is short; `open_wri
 they come. Formats are one file each. Optional libraries are imported where a file needs them.
 """
 
+from trigpoint._common.errors import DamagedFileError
 from trigpoint._files.loading import load
 from trigpoint._files.read import read_points
 from trigpoint._files.source import PointSource
-from trigpoint._files.tensors import DamagedFileError
 from trigpoint._files.writers import PointWriter, open_writer, refuse_same_file
 
 __all__ = [

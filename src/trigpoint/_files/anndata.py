@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import ArraySource, SlicedSource
-from trigpoint._files.choices import listed
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
+from trigpoint._files.selection import listed
 from trigpoint._files.source import PointSource
 
 
@@ -55,7 +56,20 @@ def _full_key(
     for candidate in (wanted, f"obsm/{wanted}"):
         if candidate in choices or known(candidate):
             return candidate
-    raise ValueError(f"{name} has no {wanted!r}: choose key= from {listed(choices)}")
+    if not choices:
+        raise ParameterValueError(
+            "X", name, "{name} has neither X nor an entry of obsm", "name another file", name=name
+        )
+    raise ParameterValueError(
+        "key",
+        key,
+        "{name} has no {wanted!r}",
+        "choose from {choices}, as in '{name}::{first}'",
+        name=name,
+        wanted=wanted,
+        choices=listed(choices),
+        first=choices[0],
+    )
 
 
 def _layer_keys(data: Any) -> list[str]:
@@ -80,7 +94,9 @@ def _rows_of(file: Any, key: str, name: str) -> Any:
         return node
     kind = node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "group"))
     if "csr" not in kind and "csc" not in kind:
-        raise ValueError(f"{name} is a {kind}, not a matrix: choose another key=")
+        raise ParameterValueError(
+            "key", key, "{name} is a {kind}, not a matrix", "choose another", name=name, kind=kind
+        )
     return _SparseRows(node, "csr" if "csr" in kind else "csc", name)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import refuse_masked
-from trigpoint._files.choices import check_shape, choose_columns, picked_names, point_dtype
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._files.selection import check_shape, choose_columns, picked_names, point_dtype
 from trigpoint._files.source import PointSource
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
 
@@ -110,7 +111,11 @@ def _refuse_columnwise(stored: Any, name: str) -> None:
     """Refuse sparse matrices that are not stored row by row."""
     layout = getattr(stored, "format", "csr")
     if layout != "csr":
-        raise ValueError(
-            f"{name} is a sparse matrix in {layout.upper()} format, which has no quick way to its "
-            "rows: convert it with .tocsr() and store it again"
+        raise ParameterValueError(
+            "X",
+            layout,
+            "{name} is a sparse matrix in {layout} format, which has no quick way to its rows",
+            "convert it with .tocsr() and store it again",
+            name=name,
+            layout=layout.upper(),
         )

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._files.choices import (
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._files.optional import require
+from trigpoint._files.selection import (
     check_shape,
     choose_columns,
     leave_out,
@@ -16,7 +18,6 @@ from trigpoint._files.choices import (
     point_dtype,
     refuse_key,
 )
-from trigpoint._files.optional import require
 from trigpoint._files.source import PointSource
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -149,9 +150,9 @@ class ArrowSource(PointSource):
             for number, column in enumerate(first.names)
             if column in names and holds_numbers(first.field(number).type)
         ]
-        remedy = leave_out(first.names, numbers)
+        remedy, values = leave_out(first.names, numbers)
         types = [
-            _column_dtype(schema.field(column).type, column, label, remedy)
+            _column_dtype(schema.field(column).type, column, label, remedy, values)
             for label, schema in schemas
             for column in names
         ]
@@ -186,9 +187,14 @@ class ArrowSource(PointSource):
             column = batch.column(name)
             if column.null_count:
                 row = first_row + int(np.flatnonzero(np.asarray(column.is_null()))[0])
-                raise ValueError(
-                    f"column {name!r} of {self.name} has missing values, the first in row {row}: "
-                    "fill them in, remove the rows, or leave the column out with columns="
+                raise ParameterValueError(
+                    "X",
+                    None,
+                    "column {column!r} of {source} has missing values, the first in row {row}",
+                    ("fill them in", "remove the rows", "choose other {columns}"),
+                    column=name,
+                    source=self.name,
+                    row=row,
                 )
             block[:, number] = column.to_numpy(zero_copy_only=False)
 
@@ -218,6 +224,9 @@ def holds_numbers(arrow_type: Any) -> bool:
     return any(is_kind(arrow_type) for is_kind in known)
 
 
-def _column_dtype(arrow_type: Any, column: str, label: str, remedy: str) -> np.dtype:
+def _column_dtype(
+    arrow_type: Any, column: str, label: str, remedy: str, values: dict[str, Any]
+) -> np.dtype:
     dtype = arrow_type.to_pandas_dtype() if holds_numbers(arrow_type) else object
-    return point_dtype(dtype, f"column {column!r} of {label}, of type {arrow_type},", remedy)
+    what = f"column {column!r} of {label}, of type {arrow_type},"
+    return point_dtype(dtype, what, remedy, **values)

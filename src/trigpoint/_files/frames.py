@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._files.choices import (
+from trigpoint._files.selection import (
     check_shape,
     choose_columns,
+    leave_out,
     picked_names,
     point_dtype,
     refuse_key,
@@ -41,7 +42,18 @@ class FrameSource(PointSource):
         chosen = choose_columns(columns, n_columns, names, name)
         self._numbers = np.arange(n_columns) if chosen is None else chosen
         self._frame = frame
-        types = [_column_dtype(frame.dtypes.iloc[j], names[j], name) for j in self._numbers]
+        dtypes = {j: _numpy_dtype(frame.dtypes.iloc[j]) for j in self._numbers}
+        numeric = [int(j) for j, dtype in dtypes.items() if dtype.kind in "fbiu"]
+        remedy, values = leave_out(names, numeric)
+        types = [
+            point_dtype(
+                dtype,
+                f"column {names[j]!r} of {name}, of type {frame.dtypes.iloc[j]},",
+                remedy,
+                **values,
+            )
+            for j, dtype in dtypes.items()
+        ]
         shape = (n_rows, len(self._numbers))
         super().__init__(name, shape, np.result_type(*types), picked_names(names, chosen))
 
@@ -55,10 +67,7 @@ class FrameSource(PointSource):
             del block
 
 
-def _column_dtype(dtype: Any, column: str, name: str) -> np.dtype:
+def _numpy_dtype(dtype: Any) -> np.dtype:
     # Types of pandas' own that allow missing values know the NumPy type of the others.
     numbers = getattr(dtype, "numpy_dtype", dtype)
-    if not isinstance(numbers, np.dtype):
-        numbers = np.dtype(object)
-    what = f"column {column!r} of {name}, of type {dtype},"
-    return point_dtype(numbers, what, "leave it out with columns=")
+    return numbers if isinstance(numbers, np.dtype) else np.dtype(object)

@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import SlicedSource
-from trigpoint._files.choices import choose_member
 from trigpoint._files.optional import require
+from trigpoint._files.selection import choose_member
 from trigpoint._files.source import PointSource
 
 
@@ -29,7 +30,13 @@ def from_hdf5(node: Any, key: str | None, columns: Any) -> PointSource:
     if hasattr(node, "keys"):
         node = node[_dataset_of(node, node.file.filename, key)]
     elif key is not None:
-        raise ValueError(f"{node.name} is a single dataset, so key={key!r} chooses nothing")
+        raise ParameterValueError(
+            "key",
+            key,
+            "{name} is a single dataset, so {parameter=} chooses nothing",
+            "leave it out",
+            name=node.name,
+        )
 
     @contextmanager
     def open_rows() -> Iterator[Any]:

@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from trigpoint._files.arrays import ArraySource
-from trigpoint._files.choices import (
+from trigpoint._files.selection import (
     check_shape,
     choose_columns,
     choose_member,

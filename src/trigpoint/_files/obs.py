@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._files.choices import choose_name
 from trigpoint._files.hdf5 import open_hdf5
+from trigpoint._files.selection import choose_name
 
 # Beside the columns, in which older files keep the names of categories.
 _CATEGORIES = "__categories"

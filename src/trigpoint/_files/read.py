@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._files.anndata import from_anndata, read_h5ad
 from trigpoint._files.arrays import ArraySource, SlicedSource
 from trigpoint._files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
-from trigpoint._files.choices import refuse_key, split_place
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import from_hdf5, read_hdf5
-from trigpoint._files.lines import TEXT_SUFFIXES
 from trigpoint._files.npy import from_npz_file, read_npy, read_npz
 from trigpoint._files.optional import is_from
+from trigpoint._files.selection import refuse_key, split_place
 from trigpoint._files.source import PointSource
 from trigpoint._files.text import read_text
+from trigpoint._files.text_layout import TEXT_SUFFIXES
 from trigpoint._files.zarrs import from_zarr, read_zarr
 
 _Reader = Callable[[Path, str, str | None, Any], PointSource]
@@ -76,27 +77,33 @@ def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> Point
     Examples
     --------
     >>> import numpy as np
-    >>> from trigpoint._files import read_points
-    >>> source = read_points(np.arange(6).reshape(3, 2))
+    >>> import trigpoint as tp
+    >>> source = tp.read_points(np.arange(6).reshape(3, 2))
     >>> source.shape, source.dtype
     ((3, 2), dtype('float64'))
     >>> [len(block) for block in source.blocks(2)]
     [2, 1]
     """
     if key is not None and not isinstance(key, str):
-        raise TypeError(f"key must be a name, got {key!r}")
+        raise ParameterTypeError("key", key, "{parameter} must be a name, got {got!r}", got=key)
     if isinstance(X, (str, os.PathLike)):
         return _read_path(os.fspath(X), key, columns)
     if isinstance(X, PointSource):
         if key is not None or columns is not None:
-            raise ValueError(f"{X.name} is open already: choose key and columns when opening it")
+            raise ParameterValueError(
+                "key" if columns is None else "columns",
+                key if columns is None else columns,
+                "{name} is open already",
+                "choose {parameter} when opening it",
+                name=X.name,
+            )
         return X
     return _read_object(X, key, columns)
 
 
 def _read_path(text: str, key: str | None, columns: Any) -> PointSource:
     if not text:
-        raise ValueError("the path of the points is empty: name a file")
+        raise ParameterValueError("X", text, "the path of the points is empty", "name a file")
     path, key = _split_key(text, key)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
@@ -111,9 +118,17 @@ def _split_key(text: str, key: str | None) -> tuple[Path, str | None]:
     if carried is None:
         return Path(file), key
     if not file or not carried:
-        raise ValueError(f"{text!r} lacks the file or the key: write it as 'file::key'")
+        raise ParameterValueError(
+            "X", text, "{text!r} lacks the file or the key", "write it as 'file::key'", text=text
+        )
     if key is not None:
-        raise ValueError(f"{text!r} carries a key, and key={key!r} is another: give one of them")
+        raise ParameterValueError(
+            "key",
+            key,
+            "{text!r} carries a key, and {parameter=} is another",
+            "give one of them",
+            text=text,
+        )
     return Path(file), carried
 
 

@@ -8,11 +8,12 @@ from typing import Any, TextIO
 import numpy as np
 
 from trigpoint._files.arrow import PARQUET_SUFFIXES, ArrowSource
-from trigpoint._files.lines import TextTable, open_to_write, text_suffix, usual_separator
+from trigpoint._files.atomic import atomic_write
 from trigpoint._files.optional import require
 from trigpoint._files.source import PointSource
 from trigpoint._files.text import TextSource
-from trigpoint._files.whole import written_whole
+from trigpoint._files.text_layout import open_to_write, text_suffix, usual_separator
+from trigpoint._files.text_table import TextTable
 
 
 def can_copy_rows(source: PointSource, path: Path) -> bool:
@@ -43,27 +44,25 @@ def copy_rows(source: PointSource, rows: Sequence[int], path: Path) -> int:
     n_columns : int
         Columns that were written.
     """
-    with written_whole(path) as partial:
+    with atomic_write(path) as partial:
         if isinstance(source, TextSource):
-            return _copy_lines(source.table, rows, path, partial)
+            return _copy_records(source.table, rows, path, partial)
         assert isinstance(source, ArrowSource)
         return _copy_columns(source, rows, path, partial)
 
 
-def _copy_lines(table: TextTable, rows: Sequence[int], path: Path, partial: Path) -> int:
-    wanted = set(rows)
-    with table.rows() as lines:
-        found = {row: line for row, line in enumerate(lines) if row in wanted}
-    chosen = [] if table.header is None else [table.header]
-    chosen += [found[row] for row in rows]
-    same_kind = text_suffix(path) == text_suffix(table.path)
+def _copy_records(table: TextTable, rows: Sequence[int], path: Path, partial: Path) -> int:
+    """Copy rows of text, digit by digit."""
+    layout, wanted = table.layout, set(rows)
+    found = {row: fields for row, fields in enumerate(table.records()) if row in wanted}
+    same_kind = text_suffix(path) == text_suffix(layout.path)
+    separator = layout.separator or " " if same_kind else usual_separator(path)
     with _created(partial, path) as file:
-        if same_kind or table.separator == usual_separator(path):
-            # As they are in the file, digits and quotes included.
-            file.writelines(line.rstrip("\r\n") + "\n" for line in chosen)
-        else:
-            _fields_to(file, path).writerows(map(table.fields, chosen))
-    return table.n_columns
+        writer = _fields_to(file, separator)
+        if layout.names is not None:
+            writer.writerow(layout.names)
+        writer.writerows(found[row] for row in rows)
+    return layout.n_columns
 
 
 def _copy_columns(source: ArrowSource, rows: Sequence[int], path: Path, partial: Path) -> int:
@@ -72,7 +71,7 @@ def _copy_columns(source: ArrowSource, rows: Sequence[int], path: Path, partial:
         require("pyarrow.parquet", f"writing {path}").write_table(table, partial)
     else:
         with _created(partial, path) as file:
-            writer = _fields_to(file, path)
+            writer = _fields_to(file, usual_separator(path))
             writer.writerow(table.column_names)
             writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
     return int(table.num_columns)
@@ -98,5 +97,5 @@ def _created(partial: Path, path: Path) -> TextIO:
     return open_to_write(partial, compressed=path.name.lower().endswith(".gz"))
 
 
-def _fields_to(file: TextIO, path: Path) -> Any:
-    return csv.writer(file, delimiter=usual_separator(path), lineterminator="\n")
+def _fields_to(file: TextIO, separator: str) -> Any:
+    return csv.writer(file, delimiter=separator, lineterminator="\n")

@@ -17,10 +17,9 @@ _DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
 
 class PointSource(ABC):
-    """Points that are read in blocks of rows, as often as wanted.
+    """Points that are read in blocks of rows, as often as wanted; made by `read_points`.
 
-    A new kind of source fills in `_pieces`, which may yield rows of any number type and order of
-    memory; conversion and checks are done here, once for all.
+    `fit` and `transform` take one in the place of an array. ``np.asarray`` reads it all.
 
     Parameters
     ----------
@@ -35,9 +34,25 @@ class PointSource(ABC):
 
     Attributes
     ----------
+    name, shape, dtype, feature_names
+        As above.
     path : Path or None
         The file or folder that is read, if it was given by its path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trigpoint as tp
+    >>> source = tp.read_points(np.arange(6).reshape(3, 2))
+    >>> source
+    <PointSource X (3, 2) float64>
+    >>> source.take(np.array([2, 0]))
+    array([[4., 5.],
+           [0., 1.]])
     """
+
+    # A new kind of source fills in `_pieces`, which may yield rows of any number type and order of
+    # memory; conversion and checks are done here, once for all.
 
     path: Path | None = None
 
@@ -54,7 +69,7 @@ class PointSource(ABC):
         self.feature_names = None if feature_names is None else list(feature_names)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name} {self.shape} {self.dtype}>"
+        return f"<PointSource {self.name} {self.shape} {self.dtype}>"
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -80,7 +95,7 @@ class PointSource(ABC):
     def array(self) -> np.ndarray | None:
         """Return all points as a C-contiguous array or memory map of `dtype`, values unchecked.
 
-        ``None`` if that would need reading or conversion; `trigpoint._files.load` does both.
+        ``None`` if that would need reading or conversion.
         """
         return None
 

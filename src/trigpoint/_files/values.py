@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint._files.arrow import PARQUET_SUFFIXES, parquet_column, parquet_files, parquet_schema
-from trigpoint._files.choices import choose_name, split_place
-from trigpoint._files.kinds import text_kind
-from trigpoint._files.lines import is_missing, open_text, refuse_unreadable, text_suffix
+from trigpoint._files.column_types import text_kind
 from trigpoint._files.obs import read_obs
 from trigpoint._files.optional import require
+from trigpoint._files.selection import choose_name, split_place
+from trigpoint._files.text_layout import is_missing, refuse_unreadable, text_suffix
+from trigpoint._files.text_table import open_table
 
 FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
 
@@ -92,13 +93,9 @@ def _without_pickles(path: Path) -> Iterator[None]:
 
 def _text_values(path: Path, key: str) -> np.ndarray:
     with refuse_unreadable(str(path)):
-        table = open_text(path, str(path))
-        names = table.names or [str(number) for number in range(table.n_columns)]
-        label = choose_name(key, names, "column", f"{path}::")
-        number = names.index(label)
-        with table.rows() as lines:
-            rows = map(table.fields, lines)
-            fields = [row[number] if number < len(row) else "" for row in rows]
+        table = open_table(path, str(path))
+        names = table.layout.names or [str(number) for number in range(table.layout.n_columns)]
+        fields = table.column(names.index(choose_name(key, names, "column", f"{path}::")))
     kind = text_kind(fields)
     if kind == "number" and not any(map(_NAME.fullmatch, fields)):
         # Whole numbers may be labels, and stay whole.

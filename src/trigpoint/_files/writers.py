@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_count
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._files.atomic import check_place, hidden_sibling, put_in_place, remove
 from trigpoint._files.sinks import SINKS, Sink, ZarrSink
 from trigpoint._files.source import PointSource
-from trigpoint._files.whole import beside, check_place, remove, take_place
 
 
 def open_writer(
@@ -58,10 +59,18 @@ def open_writer(
     shape = check_count("n_rows", n_rows), check_count("n_columns", n_columns)
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype={dtype} cannot be written: choose float32 or float64")
+        raise ParameterValueError(
+            "dtype", dtype.name, "{parameter=} cannot be written", "choose float32 or float64"
+        )
     labels = [f"x{number}" for number in range(n_columns)] if names is None else list(names)
     if len(labels) != n_columns or len(set(labels)) != n_columns:
-        raise ValueError(f"names={labels} must be {n_columns} different names, one for each column")
+        raise ParameterValueError(
+            "names",
+            labels,
+            "{parameter=} are not {count} different names",
+            "give one for each column",
+            count=n_columns,
+        )
     # Through a link, so that its target is replaced and not the link.
     target = Path(os.path.realpath(path))
     sink = _sink_for(target, str(os.fspath(path)))
@@ -105,7 +114,7 @@ class PointWriter:
         if self._sink is not None:
             raise RuntimeError(f"{self.path} is being written: open another writer")
         self.rows_written = 0
-        self._partial = beside(self.path, "partial")
+        self._partial = hidden_sibling(self.path, "partial")
         try:
             self._sink = self._sink_type(self._partial, self.shape, self.dtype, self.names)
         except BaseException:
@@ -151,7 +160,7 @@ class PointWriter:
                     f"{self.rows_written} rows were written to {self.path}, which was opened for "
                     f"{self.shape[0]}: nothing is kept"
                 )
-            take_place(self._partial, self.path)
+            put_in_place(self._partial, self.path)
         finally:
             remove(self._partial)
 
@@ -161,14 +170,28 @@ def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
     if source.path is None:
         return
     if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source.path)):
-        raise ValueError(f"{source.name} is being read: write to another file than {path}")
+        raise ParameterValueError(
+            "out",
+            os.fspath(path),
+            "{name} is being read",
+            "write to another file than {path}",
+            name=source.name,
+            path=path,
+        )
 
 
 def _sink_for(path: Path, name: str) -> type[Sink]:
     fitting = [sink for ends, sink in SINKS.items() if path.name.lower().endswith(ends)]
     if not fitting:
         known = ", ".join(suffix for suffixes in SINKS for suffix in suffixes)
-        raise ValueError(f"{name} has a suffix that is not known: points are written to {known}")
+        raise ParameterValueError(
+            "out",
+            name,
+            "{name} has a suffix that is not known",
+            "points are written to {known}",
+            name=name,
+            known=known,
+        )
     sink = fitting[0]
     check_place(path, name)
     if sink is ZarrSink and path.exists() and not _may_replace_folder(path):

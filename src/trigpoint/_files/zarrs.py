@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import SlicedSource
-from trigpoint._files.choices import choose_member
 from trigpoint._files.optional import require
+from trigpoint._files.selection import choose_member
 from trigpoint._files.source import PointSource
 
 # Where `trigpoint._files.open_writer` keeps the names of the columns.
@@ -67,7 +68,13 @@ def _array_of(node: Any, name: str, key: str | None) -> str | None:
     """Name of the array inside a group; ``None`` where the node is the array."""
     if not hasattr(node, "members"):
         if key is not None:
-            raise ValueError(f"{name} is a single array, so key={key!r} chooses nothing")
+            raise ParameterValueError(
+                "key",
+                key,
+                "{name} is a single array, so {parameter=} chooses nothing",
+                "leave it out",
+                name=name,
+            )
         return None
     found = {
         member: (array.shape, array.dtype)

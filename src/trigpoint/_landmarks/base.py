@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from trigpoint._common.checks import as_generator, check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._points.inputs import points_to_fit
@@ -63,9 +64,13 @@ def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
     )
 
 
-def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ValueError:
+def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ParameterValueError:
     """Error of more landmarks than there are distinct points."""
-    return ValueError(
-        f"n_landmarks={k} is too large: only {n_distinct} of the {n_points} points are distinct; "
-        f"choose n_landmarks <= {n_distinct} or remove duplicated points"
+    return ParameterValueError(
+        "n_landmarks",
+        k,
+        "{parameter=} is too large: only {n_distinct} of the {n_points} points are distinct",
+        ("choose {parameter} <= {n_distinct}", "remove duplicated points"),
+        n_distinct=n_distinct,
+        n_points=n_points,
     )

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from trigpoint._common.checks import check_count, check_magnitude
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.progress import ProgressMixin, Report
 from trigpoint._common.records import Landmarks
 from trigpoint._common.warn import warn_user
@@ -21,7 +22,7 @@ _DEFAULT_LANDMARKS = 1000
 _FEWEST_LANDMARKS = 2
 
 
-class CoincidingLandmarksWarning(UserWarning):
+class CoincidingLandmarksWarning(ParameterWarning):
     """A sampler chose the same point more than once, in different rows."""
 
 
@@ -93,9 +94,11 @@ def _distinct(chosen: Landmarks) -> Landmarks:
     if not left_out:
         return chosen
     warn_user(
-        f"the sampler chose {left_out} landmarks that coincide with others, and they are left "
-        "out; remove duplicated points, or use EfficientDPP, whose landmarks are distinct",
-        CoincidingLandmarksWarning,
+        CoincidingLandmarksWarning(
+            "the sampler chose {left_out} landmarks that coincide with others; they are left out",
+            ("remove duplicated points", "use EfficientDPP, whose landmarks are distinct"),
+            left_out=left_out,
+        )
     )
 
     def kept(values: np.ndarray | None) -> np.ndarray | None:

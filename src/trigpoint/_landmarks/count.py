@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from trigpoint._common.checks import check_count, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._landmarks.base import Sampler
 from trigpoint._numerics.blocks import distinct_rows, sample_points
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
@@ -99,11 +100,19 @@ def count_landmarks(
     most = 1
     while (error := measure(most)[0]) > tolerance:
         if most == last:
-            raise ValueError(
-                f"tolerance={tolerance:g} is not reached with {last} landmarks, whose relative "
-                f"trace error is {error:.2g} for a kernel of bandwidth {measure.bandwidth:.3g}: "
-                "choose a larger tolerance or kernel_bandwidth, as in EfficientDPP('auto', "
-                "tolerance=0.1), or a number of landmarks"
+            raise ParameterValueError(
+                "tolerance",
+                tolerance,
+                "{parameter=} is not reached with {last} landmarks, whose relative trace error is "
+                "{error:.2g} for a kernel of bandwidth {bandwidth:.3g}",
+                (
+                    "choose a larger {parameter}, as in EfficientDPP('auto', tolerance=0.1)",
+                    "a larger {kernel_bandwidth}",
+                    "set {n_landmarks} to a number",
+                ),
+                last=last,
+                error=error,
+                bandwidth=measure.bandwidth,
             )
         most = min(2 * most, last)
     return _fewest(lambda count: measure(count)[0] <= tolerance, most), measure.bandwidth

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import squared_distances
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
@@ -132,10 +133,14 @@ class LandmarkDraw:
             self._weights.repel(self._chosen.since_last_asked())
         proposals = self._weights.proposals()
         if proposals is None:
-            raise ValueError(
-                f"n_landmarks={self.n_landmarks} is too large: after {self.n_drawn} landmarks "
-                f"every one of the {self._store.n_points} points coincides with one or is repelled "
-                f"for good; choose n_landmarks <= {self.n_drawn}, or remove duplicated points"
+            raise ParameterValueError(
+                "n_landmarks",
+                self.n_landmarks,
+                "{parameter=} is too large: after {n_drawn} landmarks every one of the {n} points "
+                "coincides with one or is repelled for good",
+                ("choose {parameter} <= {n_drawn}", "remove duplicated points"),
+                n_drawn=self.n_drawn,
+                n=self._store.n_points,
             )
         return proposals
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin, Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import LocalCovariances, neighborhood_covariances
@@ -210,8 +211,11 @@ class EfficientDPP(ProgressMixin, Sampler):
         if not isinstance(self.n_landmarks, str):
             return check_n_landmarks(self.n_landmarks, len(X)), None
         if self.n_landmarks != "auto":
-            raise ValueError(
-                f"n_landmarks={self.n_landmarks!r} is not known: choose a number or 'auto'"
+            raise ParameterValueError(
+                "n_landmarks",
+                self.n_landmarks,
+                "{parameter=} is not known",
+                ("choose a number", "'auto'"),
             )
         return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
 
@@ -273,9 +277,12 @@ def neighborhood_radius(store: Store, m: int, n_queries: int, rng: np.random.Gen
     radii = store.search(store.take(rows), m).radii
     if not radii.any():
         if m == n:
-            raise ValueError(
-                f"n_landmarks is too large: all {n} points coincide, so that only one landmark can "
-                "be drawn, and no bandwidth be set"
+            raise ParameterValueError(
+                "n_landmarks",
+                None,
+                "{parameter} is too large: all {n} points coincide, so only one landmark can be "
+                "drawn, and there is no distance to set a bandwidth by",
+                n=n,
             )
         return neighborhood_radius(store, min(2 * m, n), n_queries, rng)
     return float(np.median(radii[radii > 0]))

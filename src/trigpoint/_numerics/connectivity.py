@@ -7,6 +7,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
@@ -19,7 +20,7 @@ _SMALL_COMPONENT = 64
 _RELATIVE_SLACK = 1e-12
 
 
-class DisconnectedGraphWarning(UserWarning):
+class DisconnectedGraphWarning(ParameterWarning):
     """A neighbourhood graph fell apart and was joined by its shortest bridging edges."""
 
 

@@ -113,10 +113,14 @@ def _neighbourhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
     if n_components == 1:
         return graph
     warn_user(
-        f"the graph of n_neighbors={n_neighbors} nearest neighbours has {n_components} components; "
-        f"they were joined by the {n_components - 1} shortest edges between them. More neighbours "
-        "may connect them",
-        DisconnectedGraphWarning,
+        DisconnectedGraphWarning(
+            "the graph of {n_neighbors=} nearest neighbors has {n_components} components, which "
+            "were joined by the {n_bridges} shortest edges between them",
+            "a larger n_neighbors may connect them",
+            n_neighbors=n_neighbors,
+            n_components=n_components,
+            n_bridges=n_components - 1,
+        )
     )
     return _edges_to_graph(vertices, np.vstack([pairs, bridge_components(graph, vertices)]))
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from trigpoint._common.checks import check_magnitude, refuse_masked, refuse_non_finite
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._files import PointSource, load, read_points
 from trigpoint._numerics.blocks import block_rows
@@ -103,10 +104,15 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
     if fitted is not None and source.feature_names is not None:
         names = source.feature_names
         if list(fitted) != names:
-            raise ValueError(
-                f"{source.name} has columns {_first(names)}, but {type(estimator).__name__} was "
-                f"fitted with {_first(fitted)}: choose them, in that order, with "
-                "read_points(columns=...)"
+            raise ParameterValueError(
+                "columns",
+                names,
+                "{source} has columns {names}, but {estimator} was fitted with {fitted}",
+                "read those, in that order, with {parameter}",
+                source=source.name,
+                names=_first(names),
+                estimator=type(estimator).__name__,
+                fitted=_first(fitted),
             )
     return source
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.kernels import resolve_repulsion
 
 
@@ -32,8 +33,10 @@ class Repulsion:
             return log_factors(squares, self.bandwidth, self.is_sine)
         factors = self._function(np.sqrt(squares), self.bandwidth)
         if not ((factors >= 0) & (factors <= 1)).all():
-            raise ValueError(
-                f"repulsion={self.name!r} returned values outside 0 to 1: weights may only shrink"
+            raise ParameterValueError(
+                "repulsion",
+                self.name,
+                "{parameter=} returned values outside 0 to 1: weights may only shrink",
             )
         with np.errstate(divide="ignore"):
             return np.log(factors)

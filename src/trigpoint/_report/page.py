@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.palette import PAGE_ACCENT, PAGE_LABELS
 from trigpoint._common.words import counted, plural
 from trigpoint._report.charts import curve_chart, spectrum_chart
 from trigpoint._report.columns import Column, number_column
@@ -44,6 +45,8 @@ _NO_PROOF = (
     "shortcuts: that none is suspected is no proof that there is none."
 )
 
+_STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
+
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -58,7 +61,7 @@ def page(content: Content) -> str:
         "lead": _lead(content),
         "figures": _figures(content),
         "script_hash": digest,
-        "style": _asset("page.css"),
+        "style": _filled(_asset("page.css"), _STYLE_SLOTS),
         "script": script,
         # Nothing in the data can end the element that it is in.
         "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
@@ -93,6 +96,8 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         # Values of landmarks follow those of the sample, unless they are the sample.
         "firstLandmark": 0 if content.n_points is None else n_sampled,
         "equalScales": content.method in _EQUAL_SCALES,
+        "labelColors": PAGE_LABELS,
+        "accent": PAGE_ACCENT,
         "components": content.n_components,
         "rows": None if content.rows is None else packed.add(content.rows.astype(np.uint32)),
         "cells": packed.add(smallest(content.cells)),

@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import check_count
 from trigpoint._files import read_points, refuse_same_file
-from trigpoint._files.whole import written_whole
+from trigpoint._files.atomic import atomic_write
 from trigpoint._points.inputs import is_file
 from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
+from trigpoint._report.name_suggestions import suggesting_names
 from trigpoint._report.page import page
-from trigpoint._report.wording import suggesting_names
 
 
 @suggesting_names
@@ -83,7 +83,7 @@ def write_report(
     if X is not None and is_file(X):
         X = read_points(X)
         refuse_same_file(X, target)
-    with written_whole(target) as partial:
+    with atomic_write(target) as partial:
         content = gather(
             estimator,
             X,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._extension.extensions import extend
 
 # Columns are drawn to one scale unless one of them is so many times as long.
@@ -29,32 +30,51 @@ def is_estimator(value: Any) -> bool:
 def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
     """Refuse what is no fitted estimator, or has nothing to draw."""
     if not is_estimator(value):
-        raise TypeError(f"{described(name, value)} is not understood: pass {wanted}")
+        raise not_understood(name, value, wanted)
     check_is_fitted(value)
     if not hasattr(value, attribute):
-        raise TypeError(f"{name}={value!r} has no {attribute}: pass {wanted}")
+        raise ParameterTypeError(
+            name,
+            value,
+            "{parameter=} has no {attribute}",
+            "pass {wanted}",
+            attribute=attribute,
+            wanted=wanted,
+        )
 
 
-def described(name: str, value: Any) -> str:
-    """A parameter and its value; of an array or a list, its type and size."""
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return f"{name} of type {type(value).__name__} and shape {tuple(shape)}"
-    if isinstance(value, (list, tuple)):
-        return f"{name} of type {type(value).__name__} and length {len(value)}"
-    return f"{name}={value!r}"
+def not_understood(name: str, value: Any, wanted: str) -> ParameterTypeError:
+    """Error of a value of a wrong type; of an array or a list it shows the type and size."""
+    problem, size = "{parameter=} is not understood", ""
+    if (shape := getattr(value, "shape", None)) is not None:
+        size = f"shape {tuple(shape)}"
+    elif isinstance(value, (list, tuple)):
+        size = f"length {len(value)}"
+    if size:
+        problem = "{parameter} of type {type} and {size} is not understood"
+    return ParameterTypeError(
+        name, value, problem, "pass {wanted}", type=type(value).__name__, size=size, wanted=wanted
+    )
 
 
 def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
     """Return two columns of `values`, shape (n, 2), as finite numbers."""
     values = np.asarray(values)
     if values.ndim >= 1 and len(values) == 0:
-        raise ValueError(f"{name} has shape {values.shape}, which are no points: pass at least one")
+        raise ParameterValueError(name, values, "{parameter} has no points", "pass at least one")
     if values.ndim != 2 or values.shape[1] < 2:
-        raise ValueError(f"{name} has shape {values.shape}: pass points with at least two columns")
+        raise ParameterValueError(
+            name,
+            values,
+            "{parameter} has shape {shape}",
+            "pass points with at least two columns",
+            shape=values.shape,
+        )
     points = values[:, check_plane(plane, values.shape[1])]
     if not np.isfinite(points).all():
-        raise ValueError(f"{name} has NaN or infinity: leave those points out")
+        raise ParameterValueError(
+            name, values, "{parameter} has NaN or infinity", "leave those points out"
+        )
     return points
 
 
@@ -68,9 +88,12 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
         and columns[0] != columns[1]
         and all(0 <= column < n_columns for column in columns)
     ):
-        raise ValueError(
-            f"plane={plane!r} is no pair of columns: choose two different ones from 0 to "
-            f"{n_columns - 1}"
+        raise ParameterValueError(
+            "plane",
+            plane,
+            "{parameter=} is not a pair of columns",
+            "choose two different ones from 0 to {last}",
+            last=n_columns - 1,
         )
     return [int(column) for column in columns]
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint.plot._colors import BLUE, MISSING, Coloring
+from trigpoint._common.palette import BLUE, GREY
+from trigpoint.plot._colors import Coloring
 
 # Below this, points are drawn one by one; above it, as an image of the mean colour per pixel.
 MAX_MARKERS = 20_000
@@ -37,7 +38,7 @@ def draw_cloud(
     known = np.isfinite(coloring.values)
     if not known.all():
         everywhere = np.where(np.isfinite(pixels.counts()), 0.0, np.nan)
-        pixels.show(ax, everywhere, cmap=_flat(MISSING))
+        pixels.show(ax, everywhere, cmap=_flat(GREY))
     return pixels.show(ax, pixels.means(coloring.values, known), cmap=coloring.cmap)
 
 
@@ -59,7 +60,7 @@ def _markers(ax: Any, points: np.ndarray, coloring: Coloring | None, plain: str)
         # Points often come class by class, and the last class would hide the others.
         order = np.random.default_rng(0).permutation(len(points))
         points, values = points[order], values[order]
-    cmap = coloring.cmap.with_extremes(bad=MISSING)
+    cmap = coloring.cmap.with_extremes(bad=GREY)
     return ax.scatter(
         *points.T, c=values, cmap=cmap, plotnonfinite=True, **coloring.limits(), **style
     )

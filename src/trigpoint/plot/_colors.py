@@ -7,21 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import is_missing, natural_order
-
-# In an order that keeps apart what is most alike.
-OKABE_ITO = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#F0E442",
-    "#000000",
-)
-BLUE, VERMILLION = OKABE_ITO[:2]
-MISSING = "#BBBBBB"
+from trigpoint._common.palette import GREY, OKABE_ITO
 
 # More than that, and a picture of classes says nothing.
 _MAX_CLASSES = 100
@@ -119,8 +107,12 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
     if color is None:
         return None
     if np.ndim(color) != 1:
-        raise ValueError(
-            f"color has shape {np.shape(color)}: pass one number or class for each point"
+        raise ParameterValueError(
+            "color",
+            color,
+            "{parameter} has shape {shape}",
+            "pass one number or class for each point",
+            shape=np.shape(color),
         )
     values = np.asarray(color)
     if categories is None:
@@ -128,28 +120,44 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
     if categories:
         codes, names, n_known = _classes(color)
         if len(names) > _MAX_CLASSES:
-            raise ValueError(
-                f"color has {len(names):,} classes, and more than {_MAX_CLASSES} cannot be told "
-                "apart: join some, or pass numbers and categories=False"
+            raise ParameterValueError(
+                "color",
+                color,
+                "{parameter} has {count:,} classes, and more than {most} cannot be told apart",
+                ("join some", "pass numbers and {categories=}"),
+                count=len(names),
+                most=_MAX_CLASSES,
+                categories=False,
             )
-        colors = [*palette(n_known), mpl.colors.to_rgb(MISSING)][: len(names)]
+        colors = [*palette(n_known), mpl.colors.to_rgb(GREY)][: len(names)]
         return Coloring(codes, mpl.colors.ListedColormap(colors), names)
     if values.dtype.kind not in "iufbO":
-        raise TypeError(
-            f"color has dtype {values.dtype}, which are no numbers: pass numbers, or "
-            "categories=True"
-        )
+        raise _no_numbers(color, f"dtype {values.dtype}")
     try:
         if values.dtype.kind == "O":
             values = np.array([np.nan if is_missing(value) else float(value) for value in values])
         values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"color has values that are no numbers ({error}): pass numbers, or categories=True"
-        ) from error
+        raise _no_numbers(color, str(error)) from error
     if not np.isfinite(values).any():
-        raise ValueError("color has no finite number: pass None to show the density of points")
+        raise ParameterValueError(
+            "color",
+            color,
+            "{parameter} has no finite number",
+            "pass None to show the density of points",
+        )
     return Coloring(np.where(np.isfinite(values), values, np.nan), mpl.colormaps[cmap])
+
+
+def _no_numbers(color: Any, why: str) -> ParameterTypeError:
+    return ParameterTypeError(
+        "color",
+        color,
+        "{parameter} has values that are not numbers ({why})",
+        ("pass numbers", "{categories=}"),
+        why=why,
+        categories=True,
+    )
 
 
 def _are_classes(color: Any, values: np.ndarray) -> bool:
@@ -224,7 +232,7 @@ def palette(n: int) -> np.ndarray:
     low, high = _LIGHTNESS
     candidates = candidates[(lightness > low) & (lightness < high)]
     seen = _as_seen(candidates)
-    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(MISSING)]])
+    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(GREY)]])
     nearest = np.full(len(candidates), np.inf)
     for color in taken:
         nearest = np.minimum(nearest, _least_difference(seen, color))
@@ -278,7 +286,7 @@ def draw_key(
 def _explain_missing(bar: Any) -> None:
     """Say below the axes of a colour bar what is grey."""
     bar.legend(
-        handles=[_dot(MISSING, "missing")],
+        handles=[_dot(GREY, "missing")],
         frameon=False,
         handletextpad=0.2,
         # To the right, where the numbers of the bar have made room.

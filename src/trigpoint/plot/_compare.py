@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_count
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint.plot._axes import label_coordinates
 from trigpoint.plot._cloud import draw_cloud
 from trigpoint.plot._colors import draw_key, name_of, read_coloring
@@ -71,12 +72,17 @@ def compare(
     ['Laplacian eigenmaps', 'Isomap']
     """
     if not isinstance(embeddings, Mapping):
-        raise TypeError(
-            f"embeddings is a {type(embeddings).__name__}: pass a dict of names to coordinates or "
-            "fitted estimators"
+        raise ParameterTypeError(
+            "embeddings",
+            embeddings,
+            "{parameter} is a {type}",
+            "pass a dict of names to coordinates or fitted estimators",
+            type=type(embeddings).__name__,
         )
     if not embeddings:
-        raise ValueError("embeddings is empty: pass at least one")
+        raise ParameterValueError(
+            "embeddings", embeddings, "{parameter} is empty", "pass at least one"
+        )
     if ncols is not None:
         check_count("ncols", ncols)
     coloring = read_coloring(color, categories, cmap)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_positive
+from trigpoint._common.palette import OKABE_ITO
 from trigpoint._landmarks import LandmarkCurve
-from trigpoint.plot._axes import described, make_axes
-from trigpoint.plot._colors import OKABE_ITO
+from trigpoint.plot._axes import make_axes, not_understood
 
 # Errors below this are rounding.
 _LEAST_ERROR = 1e-12
@@ -55,9 +55,7 @@ def landmark_curve(
     from matplotlib.ticker import LogLocator
 
     if not isinstance(curve, LandmarkCurve):
-        raise TypeError(
-            f"{described('curve', curve)} is no curve: pass what trigpoint.landmark_curve returns"
-        )
+        raise not_understood("curve", curve, "what trigpoint.landmark_curve returns")
     if ax is None:
         ax = make_axes(ax)
         ax.set_prop_cycle(color=OKABE_ITO)

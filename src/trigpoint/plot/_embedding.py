@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
     check_points,
-    described,
     extended_landmarks,
     is_estimator,
     label_coordinates,
     make_axes,
+    not_understood,
 )
 from trigpoint.plot._cloud import draw_cloud
 from trigpoint.plot._colors import Coloring, draw_key, name_of, read_coloring
@@ -117,17 +118,26 @@ def read_embedding(
     if coloring is None or rows is None or len(coloring.values) == len(points):
         return points, _checked(coloring, len(points), f"the {len(points)} landmarks")
     if rows.max() >= len(coloring.values):
-        raise ValueError(
-            f"color has shape {coloring.values.shape}: pass one for each of the {len(points)} "
-            "landmarks, or for each of the points that were fitted"
+        raise ParameterValueError(
+            "color",
+            coloring.values,
+            "{parameter} has shape {shape}",
+            "pass one for each of the {k} landmarks, or for each of the points that were fitted",
+            shape=coloring.values.shape,
+            k=len(points),
         )
     return points, coloring.take(rows)
 
 
 def _checked(coloring: Coloring | None, n: int, whose: str) -> Coloring | None:
     if coloring is not None and len(coloring.values) != n:
-        raise ValueError(
-            f"color has shape {coloring.values.shape}: pass one number or class for each of {whose}"
+        raise ParameterValueError(
+            "color",
+            coloring.values,
+            "{parameter} has shape {shape}",
+            "pass one number or class for each of {whose}",
+            shape=coloring.values.shape,
+            whose=whose,
         )
     return coloring
 
@@ -144,13 +154,19 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
         return check_points("landmarks", marks, plane)
     values = np.asarray(coordinates.embedding_ if is_estimator(coordinates) else coordinates)
     if marks.dtype.kind not in "iu" or not len(marks):
-        raise TypeError(
-            f"{described('landmarks', landmarks)} is not understood: pass a 1-D array of row "
-            "numbers, a 2-D array of coordinates, or a fitted estimator"
+        raise not_understood(
+            "landmarks",
+            landmarks,
+            "a 1-D array of row numbers, a 2-D array of coordinates, or a fitted estimator",
         )
     if marks.min() < 0 or marks.max() >= len(values):
-        raise ValueError(
-            f"landmarks has rows from {marks.min()} to {marks.max()}: choose rows from 0 to "
-            f"{len(values) - 1}, or pass the estimator"
+        raise ParameterValueError(
+            "landmarks",
+            landmarks,
+            "{parameter} has rows from {low} to {high}",
+            ("choose rows from 0 to {last}", "pass the estimator"),
+            low=marks.min(),
+            high=marks.max(),
+            last=len(values) - 1,
         )
     return values[marks][:, check_plane(plane, values.shape[1])]

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array, triu
 
 from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.palette import BLUE, VERMILLION
 from trigpoint._common.words import counted
 from trigpoint.plot._axes import (
     check_estimator,
@@ -15,7 +16,6 @@ from trigpoint.plot._axes import (
     make_axes,
 )
 from trigpoint.plot._cloud import RASTERIZED_FROM, marker_area
-from trigpoint.plot._colors import BLUE, VERMILLION
 
 # Transparency of the lightest and of the heaviest edge.
 _OPACITY = (0.05, 0.9)

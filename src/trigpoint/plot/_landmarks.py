@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_positive
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.palette import BLUE, GREY, VERMILLION
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
@@ -13,11 +15,9 @@ from trigpoint.plot._axes import (
     make_axes,
 )
 from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, marker_area
-from trigpoint.plot._colors import BLUE, VERMILLION
 
 # The darkest grey of the points, so that landmarks stand out on it.
-_GREYS = (0.12, 0.6)
-_GREY = "#BBBBBB"
+GREYS = (0.12, 0.6)
 
 # Opacity of ellipses, inside and around, that do not overlap.
 _FILLED, _OUTLINED = 0.15, 0.8
@@ -76,7 +76,7 @@ def landmarks(
     local = _plane_covariances(source, plane) if covariances else None
     ax = make_axes(ax)
     if behind is not None:
-        draw_cloud(ax, behind, None, _light_greys(), plain=_GREY)
+        draw_cloud(ax, behind, None, _light_greys(), plain=GREY)
     if local is not None:
         _draw_ellipses(ax, marks, local, n_std)
     ax.scatter(
@@ -93,9 +93,13 @@ def landmarks(
 
 def _background(X: Any, source: Any, plane: Any) -> np.ndarray:
     if np.ndim(X) == 2 and np.shape(X)[1] != source.landmarks_.shape[1]:
-        raise ValueError(
-            f"X has {np.shape(X)[1]} columns and the landmarks have {source.landmarks_.shape[1]}: "
-            "pass the points that were fitted"
+        raise ParameterValueError(
+            "X",
+            X,
+            "{parameter} has {here} columns and the landmarks have {there}",
+            "pass the points that were fitted",
+            here=np.shape(X)[1],
+            there=source.landmarks_.shape[1],
         )
     return check_points("X", X, plane)
 
@@ -104,17 +108,24 @@ def _light_greys() -> Any:
     import matplotlib as mpl
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(mpl.colormaps["Greys"](np.linspace(*_GREYS, 256)))
+    return ListedColormap(mpl.colormaps["Greys"](np.linspace(*GREYS, 256)))
 
 
 def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
     """Covariances (k, 2, 2) of two columns."""
     covariances = getattr(source, "covariances_", None)
     if covariances is None:
-        raise ValueError(
-            f"{type(source).__name__} has no covariances: fit EfficientDPP(covariance='full'), or "
-            "an estimator with graph='bhattacharyya' (files of saved ones leave them out); or pass "
-            "covariances=False"
+        raise ParameterValueError(
+            "covariances",
+            True,
+            "{type} has no covariances",
+            (
+                "fit EfficientDPP(covariance='full')",
+                "fit an estimator with graph='bhattacharyya' (files of saved ones leave them out)",
+                "pass {covariances=}",
+            ),
+            type=type(source).__name__,
+            covariances=False,
         )
     columns = check_plane(plane, covariances.shape[1])
     if covariances.ndim == 3:

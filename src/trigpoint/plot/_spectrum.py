@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterTypeError
+from trigpoint._common.palette import BLUE, VERMILLION
 from trigpoint.plot._axes import check_estimator, make_axes
-from trigpoint.plot._colors import BLUE, VERMILLION
 from trigpoint.plot._eigenvalues import leading_eigenvalues
 
 _WANTED = "a fitted estimator such as LaplacianEigenmaps"
@@ -50,8 +51,13 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
 
     check_estimator("estimator", estimator, "eigenvalues_", _WANTED)
     if not hasattr(estimator, "_fitted"):
-        raise TypeError(
-            f"estimator is a {type(estimator).__name__} of another library: pass {_WANTED}"
+        raise ParameterTypeError(
+            "estimator",
+            estimator,
+            "{parameter} is a {type} of another library",
+            "pass {wanted}",
+            type=type(estimator).__name__,
+            wanted=_WANTED,
         )
     leading = leading_eigenvalues(estimator)
     values = leading.values

@@ -167,7 +167,9 @@ def _warn_once(folder: Path, error: Exception) -> None:
         return
     _warned.add(folder)
     warn_user(
-        f"compiled loops cannot be kept in {folder} ({error}); they are compiled again, which "
-        "takes some seconds. If this warning returns, free some disk space or delete that folder.",
-        RuntimeWarning,
+        RuntimeWarning(
+            f"compiled loops cannot be kept in {folder} ({error}); they are compiled again, which "
+            "takes some seconds. If this warning returns, free some disk space or delete that "
+            "folder."
+        )
     )

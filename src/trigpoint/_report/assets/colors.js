@@ -6,8 +6,8 @@ const DENSITY = {
   light: ["#dcebe7", "#a3d0c8", "#55a9a4", "#1f7a89", "#1c4f78", "#1e2a5c", "#170f3a"],
   dark: ["#17353d", "#1b555f", "#238078", "#4fae84", "#a3d27c", "#e8ea9a", "#fffbe0"],
 };
-// Okabe and Ito; the second round is the same hues, darker or lighter.
-const LABELS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#e3d51f"];
+// The second round is the same hues, darker or lighter.
+const LABELS = facts.labelColors;
 const BINS = 64;
 const NO_VALUE = { light: [170, 174, 172], dark: [92, 102, 106] };
 // Kinds that share a colour are no kind: a grey, and not that of missing values.
@@ -55,7 +55,7 @@ function coloring(choice, theme) {
 }
 
 function plainColoring(theme) {
-  const color = rgb(theme === "dark" ? "#6fd3c6" : "#0b6b66");
+  const color = rgb(facts.accent[theme]);
   return { bins: new Uint8Array(facts.sampled), palette: [color], plain: true };
 }
 

@@ -1,4 +1,4 @@
-"""Text files as lines of fields: what separates them, and the names in a header."""
+"""How a text file is laid out: what separates its columns, and whether they have names."""
 
 import csv
 import gzip
@@ -7,10 +7,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.warn import warn_user
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -25,78 +26,83 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class TextTable:
-    """How a text file is laid out; made by `open_text`.
+class TextLayout:
+    """Layout of a text file; made by `read_layout`.
 
     Attributes
     ----------
     path : Path
+    name : str
+        What messages call the file.
     separator : str or None
         Between fields; ``None`` stands for blanks.
-    header : str or None
-        The line of names, as it is in the file.
     names : list of str or None
         Names of the columns, if the file has a header.
     n_columns : int
+    first_line : int
+        Lines before the first row: comments, blank ones and the header.
     """
 
     path: Path
+    name: str
     separator: str | None
-    header: str | None
     names: list[str] | None
     n_columns: int
-
-    @contextmanager
-    def rows(self) -> Iterator[Iterator[str]]:
-        """Open the file and give its lines below the header, one for each row."""
-        with _lines(self.path) as lines:
-            yield islice(lines, 0 if self.header is None else 1, None)
-
-    def fields(self, line: str) -> list[str]:
-        """Fields of a line."""
-        return _fields(line, self.separator)
+    first_line: int
 
     def label(self, number: int) -> str:
         """What messages call a column."""
         return str(number) if self.names is None else repr(self.names[number])
 
-    def row_labels(self) -> int | None:
-        """The column without a name in which pandas writes its row numbers, if there is one."""
+    def index_column(self) -> int | None:
+        """The column without a name in which pandas writes its index, if there is one."""
         return 0 if self.names and not self.names[0] and self.n_columns > 1 else None
 
 
-def open_text(path: Path, name: str) -> TextTable:
-    """Find out how a text file is laid out; messages call it `name`.
+def read_layout(path: Path, name: str) -> TextLayout:
+    """Find out how a text file is laid out from its first lines; messages call it `name`.
 
-    Empty lines and lines that begin with ``#`` are skipped. The first of the others is a header
-    when none of its fields is a number, or when names, some of them whole numbers, stand above
-    numbers.
+    Blank lines and lines that begin with ``#`` are skipped at the top of the file. The next line is
+    a header when none of its fields is a number, or when names, some of them whole numbers, stand
+    above numbers.
     """
-    with _lines(path) as lines:
-        first, second = next(lines, None), next(lines, None)
-    if first is None:
-        raise ValueError(f"{name} has no lines of numbers: there are no rows to read")
-    separator = _separator(path, first)
-    top = _fields(first, separator)
-    below = _fields(second, separator) if second else []
+    with open_text(path) as lines:
+        first, skipped = "", 0
+        for first in lines:
+            if first.strip() and first.lstrip()[0] != _COMMENT:
+                break
+            skipped += 1
+        else:
+            raise ValueError(f"{name} has no lines of numbers: there are no rows to read")
+        separator = _separator(path, first)
+        records = _records(chain([first], lines), separator)
+        top, n_lines = next(records)
+        below = next((fields for fields, _ in records if fields), [])
     names = _header(top, below, name)
     if names is None:
-        return TextTable(path, separator, None, None, len(top))
+        return TextLayout(path, name, separator, None, len(top), skipped)
     if below and len(names) != len(below):
         raise ValueError(
             f"{name} has {len(names)} names in its header and {len(below)} values in its "
             "first row: give every column one name"
         )
-    return TextTable(path, separator, first, names, len(names))
+    return TextLayout(path, name, separator, names, len(names), skipped + n_lines)
 
 
 @contextmanager
 def refuse_unreadable(name: str) -> Iterator[None]:
-    """Say of a file that it is no text, or cut short."""
+    """Say of a file that it is not text, or cut short."""
     try:
         yield
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
         raise ValueError(f"{name} cannot be read as text: {error}") from error
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a text file, compressed by gzip or not."""
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    # A byte order mark would otherwise become part of the first name.
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
 
 
 def open_to_write(path: Path, compressed: bool) -> TextIO:
@@ -123,7 +129,7 @@ def is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    # Python allows 1_000, which in a file is no number but a name.
+    # Python allows 1_000, which in a file is a name and not a number.
     return "_" not in field
 
 
@@ -135,15 +141,6 @@ def is_missing(field: str) -> bool:
 def has_decimal_comma(field: str) -> bool:
     """Whether a field is a number written with a comma instead of a point."""
     return _DECIMAL_COMMA.fullmatch(field) is not None
-
-
-@contextmanager
-def _lines(path: Path) -> Iterator[Iterator[str]]:
-    """Open a file and give the lines that count, so that every reader counts the same."""
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    # A byte order mark would otherwise become part of the first name.
-    with opener(path, "rt", encoding="utf-8-sig") as file:
-        yield (line for line in file if (text := line.strip()) and text[0] != _COMMENT)
 
 
 def _separator(path: Path, line: str) -> str | None:
@@ -159,11 +156,14 @@ def _separator(path: Path, line: str) -> str | None:
     return None if suffix == ".txt" else _SEPARATORS[suffix][0]
 
 
-def _fields(line: str, separator: str | None) -> list[str]:
+def _records(lines: Iterator[str], separator: str | None) -> Iterator[tuple[list[str], int]]:
+    """Fields of each row, and the number of lines up to its end."""
     if separator is None:
-        return line.split()
-    fields = next(csv.reader([line.rstrip("\r\n")], delimiter=separator))
-    return [field.strip() for field in fields]
+        yield from ((line.split(), number) for number, line in enumerate(lines, 1))
+        return
+    reader = csv.reader(lines, delimiter=separator)
+    for fields in reader:
+        yield [field.strip() for field in fields], reader.line_num
 
 
 def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
@@ -172,9 +172,13 @@ def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
     if len(numbers) == len(fields):
         if len(fields) > 1 and fields == [str(number) for number in range(len(fields))]:
             warn_user(
-                f"the first line of {name} counts its columns ({', '.join(fields[:3])}...) and is "
-                "read as a point: if it is a header, as pandas writes it, give the columns names",
-                UserWarning,
+                ParameterWarning(
+                    "the first line of {name} counts its columns ({first}...) and is read as a "
+                    "point",
+                    "if it is a header, as pandas writes it, give the columns names",
+                    name=name,
+                    first=", ".join(fields[:3]),
+                )
             )
         return None
     if not numbers or _names_numbers(fields, below):
@@ -189,7 +193,7 @@ def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
 def _names_numbers(fields: list[str], below: list[str]) -> bool:
     """Whether a first line of text and numbers is a header: years among names, or pandas' index.
 
-    A name stands above a number; what may be a row with missing values is none.
+    A name stands above a number, and what may be a row with missing values is not a header.
     """
     if len(below) != len(fields):
         return False

@@ -16,15 +16,15 @@ from trigpoint._files.arrow import (
     parquet_files,
     parquet_schema,
 )
-from trigpoint._files.lines import (
+from trigpoint._files.optional import require
+from trigpoint._files.text_layout import (
     has_decimal_comma,
     is_missing,
     is_number,
-    open_text,
     refuse_unreadable,
     text_suffix,
 )
-from trigpoint._files.optional import require
+from trigpoint._files.text_table import open_table
 
 # Rows of a text file that are looked at; nothing else says what its columns hold.
 _ROWS_SEEN = 1000
@@ -73,16 +73,15 @@ def table_columns(path: Path) -> list[TableColumn]:
 
 
 def _text_columns(path: Path, name: str) -> list[TableColumn]:
-    table = open_text(path, name)
-    with table.rows() as lines:
-        seen = [table.fields(line) for line in islice(lines, _ROWS_SEEN)]
-    names: Sequence[str | None] = table.names or [None] * table.n_columns
+    table = open_table(path, name)
+    layout, seen = table.layout, list(islice(table.records(), _ROWS_SEEN))
+    names: Sequence[str | None] = layout.names or [None] * layout.n_columns
     columns = []
     for number, column in enumerate(names):
-        # Rows that are too short are refused where the values are read.
-        fields = [row[number] for row in seen if number < len(row)]
-        kind = "row label" if number == table.row_labels() else text_kind(fields)
-        columns.append(TableColumn(column, kind))
+        kind = text_kind([fields[number].strip() for fields in seen])
+        columns.append(
+            TableColumn(column, "row label" if number == layout.index_column() else kind)
+        )
     return columns
 
 

@@ -7,34 +7,57 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+
 # Between a file and what is chosen inside it.
 _KEY_MARK = "::"
 
 _LISTED = 20
 
 
-def point_dtype(dtype: Any, what: str, remedy: str) -> np.dtype:
+def point_dtype(dtype: Any, what: str, remedy: str, **values: Any) -> np.dtype:
     """Return the floating type that numbers of `dtype` are read as, or refuse `what`.
 
     float32 and float64 stay; float16 becomes float32; integers and booleans become float64.
+    `remedy` and `values` are those of the error.
     """
     dtype = np.dtype(dtype)
     if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
         return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
     if dtype.kind in "biu":
         return np.dtype(np.float64)
-    raise ValueError(f"{what} holds values of type {dtype}, not numbers: {remedy}")
+    raise ParameterValueError(
+        "X",
+        dtype,
+        "{what} holds values of type {dtype}, not numbers",
+        remedy,
+        what=what,
+        dtype=dtype,
+        **values,
+    )
 
 
 def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
     """Return `shape` as (rows, columns), or say how it is not that of points."""
     if len(shape) != 2:
-        raise ValueError(
-            f"{name} has shape {tuple(shape)}: points are the rows of an array with 2 dimensions"
+        raise ParameterValueError(
+            "X",
+            tuple(shape),
+            "{name} has shape {shape}",
+            "points are the rows of an array with 2 dimensions",
+            name=name,
+            shape=tuple(shape),
         )
     for count, what in zip(shape, ("rows", "columns"), strict=True):
         if count < 1:
-            raise ValueError(f"{name} has shape {tuple(shape)}: there are no {what} to read")
+            raise ParameterValueError(
+                "X",
+                tuple(shape),
+                "{name} has shape {shape}: there are no {what} to read",
+                name=name,
+                shape=tuple(shape),
+                what=what,
+            )
     return int(shape[0]), int(shape[1])
 
 
@@ -58,35 +81,75 @@ def choose_columns(
         return None
     wanted = [columns] if isinstance(columns, (str, Integral)) else list(columns)
     if not wanted:
-        raise ValueError(f"columns={columns!r} chooses no columns of {source}: name at least one")
+        raise ParameterValueError(
+            "columns",
+            columns,
+            "{parameter=} chooses no columns of {source}",
+            "name at least one",
+            source=source,
+        )
     chosen = [_column_number(column, n_columns, names, source) for column in wanted]
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"columns={columns!r} chooses a column of {source} twice: name it once")
+        raise ParameterValueError(
+            "columns",
+            columns,
+            "{parameter=} chooses a column of {source} twice",
+            "name it once",
+            source=source,
+        )
     return np.array(chosen, dtype=np.intp)
 
 
 def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, source: str) -> int:
     if isinstance(column, Integral) and not isinstance(column, bool):
         if not 0 <= int(column) < n_columns:
-            raise ValueError(
-                f"{source} has no column {column}: choose numbers from 0 to {n_columns - 1}"
+            raise ParameterValueError(
+                "columns",
+                column,
+                "{source} has no column {column}",
+                "choose numbers from 0 to {last}",
+                source=source,
+                column=column,
+                last=n_columns - 1,
             )
         return int(column)
     if not isinstance(column, str):
-        raise TypeError(f"columns must be names or whole numbers, got {column!r}")
+        raise ParameterTypeError(
+            "columns", column, "{parameter} must be names or whole numbers, got {got!r}", got=column
+        )
     if names is None:
-        raise ValueError(
-            f"columns of {source} have no names, so there is no {column!r}: "
-            f"choose numbers from 0 to {n_columns - 1}"
+        raise ParameterValueError(
+            "columns",
+            column,
+            "columns of {source} have no names, so there is no {column!r}",
+            "choose numbers from 0 to {last}",
+            source=source,
+            column=column,
+            last=n_columns - 1,
         )
     found = [number for number, name in enumerate(names) if name == column]
     if len(found) == 1:
         return found[0]
     if found:
-        raise ValueError(
-            f"{source} has {len(found)} columns {column!r}: choose by number, {listed(found)}"
+        raise ParameterValueError(
+            "columns",
+            column,
+            "{source} has {count} columns {column!r}",
+            "choose by number, {numbers}",
+            source=source,
+            count=len(found),
+            column=column,
+            numbers=listed(found),
         )
-    raise ValueError(f"{source} has no column {column!r}: choose from {listed(names)}")
+    raise ParameterValueError(
+        "columns",
+        column,
+        "{source} has no column {column!r}",
+        "choose from {names}",
+        source=source,
+        column=column,
+        names=listed(names),
+    )
 
 
 def picked_names(names: Sequence[str] | None, chosen: np.ndarray | None) -> list[str] | None:
@@ -113,12 +176,20 @@ def choose_member(
         Name of the file, for messages.
     """
     if not members:
-        raise ValueError(f"{source} holds no arrays")
+        raise ParameterValueError("X", source, "{source} holds no arrays", source=source)
     if key is not None:
         for name in (key, key.strip("/")):
             if name in members:
                 return name
-        raise ValueError(f"{source} has no array {key!r}: choose from {listed(members)}")
+        raise ParameterValueError(
+            "key",
+            key,
+            "{source} has no array {key!r}",
+            "choose from {members}",
+            source=source,
+            key=key,
+            members=listed(members),
+        )
     tables = [
         name for name, (shape, dtype) in members.items() if len(shape) == 2 and dtype.kind in "fbiu"
     ]
@@ -126,9 +197,16 @@ def choose_member(
     if len(candidates) == 1:
         return candidates[0]
     found = [f"{name} {tuple(shape)} {dtype}" for name, (shape, dtype) in members.items()]
-    raise ValueError(
-        f"{source} holds {len(members)} arrays, {len(tables)} of them tables of numbers: choose "
-        f"one with key=, or as in '{source}::{next(iter(members))}', from {listed(found)}"
+    raise ParameterValueError(
+        "key",
+        key,
+        "{source} holds {n_arrays} arrays, {n_tables} of them tables of numbers",
+        "choose one, as in '{source}::{first}', from {found}",
+        source=source,
+        n_arrays=len(members),
+        n_tables=len(tables),
+        first=next(iter(members)),
+        found=listed(found),
     )
 
 
@@ -161,34 +239,57 @@ def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
     place : str
         Where they are, written as what goes before a name: ``"table.csv::"``.
     """
+    file = place.partition(_KEY_MARK)[0]
     if name in names and name:
         if (times := list(names).count(name)) > 1:
-            raise ValueError(
-                f"{place.partition(_KEY_MARK)[0]} has {times} {what}s {name!r}: rename them"
+            raise ParameterValueError(
+                "key",
+                name,
+                "{file} has {times} {what}s {name!r}",
+                "rename them",
+                file=file,
+                times=times,
+                what=what,
+                name=name,
             )
         return name
     if not name and len(names) == 1:
         return names[0]
-    file = place.partition(_KEY_MARK)[0]
-    there = f"{listed(names)}, as in {place}{next(iter(names), what)}"
-    if not name:
-        raise ValueError(f"{file} has {len(names)} {what}s: name one of {there}")
-    raise ValueError(f"{file} has no {what} {name!r}: choose from {there}")
+    problem = "{file} has no {what} {name!r}" if name else "{file} has {count} {what}s"
+    raise ParameterValueError(
+        "key",
+        name,
+        problem,
+        "choose from {names}, as in {place}{first}",
+        file=file,
+        what=what,
+        name=name,
+        count=len(names),
+        names=listed(names),
+        place=place,
+        first=next(iter(names), what),
+    )
 
 
-def leave_out(names: Sequence[str] | None, numbers: Sequence[int]) -> str:
-    """Remedy for a column without numbers: the columns that have them, in a form to paste."""
+def leave_out(names: Sequence[str] | None, numbers: Sequence[int]) -> tuple[str, dict[str, Any]]:
+    """Remedy for a column without numbers, and its values: the columns that have them, to paste."""
     if not 0 < len(numbers) <= _LISTED:
-        return "leave it out with columns="
+        return "choose other {columns}", {}
     # Commas would separate names on a command line, so such a column goes by its number.
     chosen = [
         int(number) if names is None or "," in names[number] else names[number]
         for number in numbers
     ]
-    return f"leave it out with columns={chosen!r}"
+    return "leave it out with {columns=}", {"columns": chosen}
 
 
 def refuse_key(key: str | None, source: str) -> None:
     """Refuse a key for what holds a single table."""
     if key is not None:
-        raise ValueError(f"{source} holds one table, so key={key!r} chooses nothing: leave it out")
+        raise ParameterValueError(
+            "key",
+            key,
+            "{source} holds one table, so {parameter=} chooses nothing",
+            "leave it out",
+            source=source,
+        )

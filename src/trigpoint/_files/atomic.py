@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path beside `path` to write a file to; it takes its place at the end.
 
     An exception, Ctrl-C included, leaves `path` as it was and nothing beside it.
@@ -19,10 +19,10 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a folder: write to another name")
     check_place(target, os.fspath(path))
-    partial = beside(target, "partial")
+    partial = hidden_sibling(target, "partial")
     try:
         yield partial
-        take_place(partial, target)
+        put_in_place(partial, target)
     finally:
         remove(partial)
 
@@ -35,18 +35,18 @@ def check_place(path: Path, name: str) -> None:
         raise PermissionError(f"{name} cannot be written: no permission to write in {path.parent}")
 
 
-def beside(path: Path, what: str) -> Path:
+def hidden_sibling(path: Path, what: str) -> Path:
     """Hidden neighbour of `path` that nobody else will name."""
     return path.with_name(f".{path.name}.{what}-{secrets.token_hex(4)}")
 
 
-def take_place(new: Path, path: Path) -> None:
+def put_in_place(new: Path, path: Path) -> None:
     """Put the file or folder `new` in the place of `path`."""
     if not path.is_dir():
         os.replace(new, path)
         return
     # A folder cannot be replaced in one step, so the old one steps aside until the new is there.
-    old = beside(path, "old")
+    old = hidden_sibling(path, "old")
     os.replace(path, old)
     try:
         os.replace(new, path)

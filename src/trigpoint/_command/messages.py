@@ -1,0 +1,52 @@
+"""Messages of the library, with options of the command for its parameters."""
+
+import shlex
+from typing import Any
+
+from trigpoint._common.errors import Vocabulary, Worded
+
+_OPTIONS = {
+    "columns": "--columns",
+    "eigenvectors": "--eigenvectors",
+    "graph": "--graph",
+    "n_components": "--components",
+    "n_jobs": "--jobs",
+    "n_landmarks": "--landmarks",
+    "n_neighbors": "--neighbors",
+    "random_state": "--seed",
+    "refine": "--refine",
+}
+
+
+class _Options(Vocabulary):
+    """Parameters as they are written on a command line."""
+
+    def knows(self, parameter: str) -> bool:
+        """Whether there is an option for a parameter."""
+        return parameter in _OPTIONS
+
+    def name(self, parameter: str) -> str:
+        """The option alone."""
+        return _OPTIONS.get(parameter, parameter)
+
+    def setting(self, parameter: str, value: Any) -> str:
+        """The option with its value, to be pasted into a shell."""
+        if parameter not in _OPTIONS:
+            return super().setting(parameter, value)
+        text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        return f"{_OPTIONS[parameter]} {shlex.quote(text)}"
+
+
+OPTIONS = _Options()
+
+
+def explain(problem: BaseException) -> str:
+    """What an error or a warning says to a person at a terminal."""
+    if isinstance(problem, MemoryError):
+        return f"out of memory: {str(problem) or 'choose fewer columns or landmarks'}"
+    if isinstance(problem, OSError) and problem.errno is not None and problem.strerror:
+        name = f"{problem.filename}: " if problem.filename else ""
+        return f"{name}{problem.strerror}"
+    if isinstance(problem, Worded):
+        return problem.worded(OPTIONS)
+    return str(problem) or type(problem).__name__
