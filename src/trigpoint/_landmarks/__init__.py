@@ -12,7 +12,6 @@ from trigpoint._landmarks.farthest import FarthestPoint
 from trigpoint._landmarks.greedy import GreedyNystrom
 from trigpoint._landmarks.kdpp import KDPP
 from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
-from trigpoint._landmarks.leverage import LeverageScores
 from trigpoint._landmarks.refine import Refinement
 from trigpoint._landmarks.uniform import Uniform
 
@@ -27,7 +26,6 @@ __all__ = [
     "KMeansLandmarks",
     "KMeansPlusPlus",
     "LandmarkCurve",
-    "LeverageScores",
     "RPCholesky",
     "Refined",
     "Refinement",
