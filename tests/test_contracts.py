@@ -20,7 +20,6 @@ SAMPLERS = {
     "RPCholesky": tp.RPCholesky(3),
     "FarthestPoint": tp.FarthestPoint(3),
     "GreedyNystrom": tp.GreedyNystrom(3),
-    "LeverageScores": tp.LeverageScores(3),
     "Uniform": tp.Uniform(5),
     "KMeansLandmarks": tp.KMeansLandmarks(3),
     "KMeansPlusPlus": tp.KMeansPlusPlus(3),

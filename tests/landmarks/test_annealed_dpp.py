@@ -6,9 +6,9 @@ from scipy.stats import norm
 from subset_statistics import POINTS, SIGNIFICANCE, determinant, p_value, subsets
 
 from trigpoint._landmarks.annealed import AnnealedDPP
+from trigpoint._landmarks.chain import KernelEntries, SwapChain, pivoted_start
 from trigpoint._landmarks.ensemble import kernel_matrix
 from trigpoint._landmarks.kdpp import KDPP
-from trigpoint._landmarks.swaps import KernelEntries, SwapChain, pivoted_start
 from trigpoint._numerics.kernels import gaussian_kernel
 
 POINTS = POINTS[:6]

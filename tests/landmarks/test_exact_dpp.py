@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from trigpoint._common import memory
 from trigpoint._landmarks.ensemble import (
-    ResidualRows,
+    ProjectedRows,
     cholesky_factor,
     decompose,
     decompose_dual,
@@ -100,22 +100,22 @@ def test_proposition_1():
     i = 17
     before = np.square(V).sum(axis=1)
     cosine = V @ V[i] / np.sqrt(before * before[i])
-    residual = ResidualRows(V)
-    np.testing.assert_allclose(residual.norms, before)
-    residual.project_out(i)
-    np.testing.assert_allclose(residual.norms, before * (1 - cosine**2), atol=1e-15)
-    assert residual.norms[i] == 0
+    projected = ProjectedRows(V)
+    np.testing.assert_allclose(projected.norms, before)
+    projected.project_out(i)
+    np.testing.assert_allclose(projected.norms, before * (1 - cosine**2), atol=1e-15)
+    assert projected.norms[i] == 0
 
 
 def test_repeated_projections_agree_with_the_algorithm_as_written():
     rng = np.random.default_rng(7)
     V = np.linalg.qr(rng.normal(size=(40, 8)))[0]
-    B, residual = V.copy(), ResidualRows(V)
+    B, projected = V.copy(), ProjectedRows(V)
     for i in (3, 11, 29, 30, 5):
         b = B[i] / np.linalg.norm(B[i])
         B -= np.outer(B @ b, b)
-        residual.project_out(i)
-        np.testing.assert_allclose(residual.norms, np.square(B).sum(axis=1), atol=1e-14)
+        projected.project_out(i)
+        np.testing.assert_allclose(projected.norms, np.square(B).sum(axis=1), atol=1e-14)
 
 
 def test_projection_of_all_columns_takes_all_rows():

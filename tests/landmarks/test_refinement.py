@@ -10,11 +10,11 @@ from scipy.stats import chisquare
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._landmarks import exchanges
-from trigpoint._landmarks.field import ResidualField
-from trigpoint._landmarks.moving import trace_error
+from trigpoint._landmarks.refinement import search
+from trigpoint._landmarks.refinement.moving import trace_error
 from trigpoint._numerics.compiled.exchange import descend
 from trigpoint._numerics.kernels import gaussian_kernel, gaussian_of
+from trigpoint._numerics.residual.exchange import ExchangeableInverse
 from trigpoint.metrics import nystrom_error, optimal_error
 
 SIGNIFICANCE = 1e-4
@@ -46,7 +46,7 @@ def test_tables_are_those_of_the_definition(X, bandwidth):
     rng = np.random.default_rng(1)
     J, C = np.split(rng.permutation(300)[:70], [30])
     slots = np.array([3, 0, 17, 29])
-    field = ResidualField(X, X[J], gaussian_of(X, bandwidth), 1)
+    field = ExchangeableInverse(X, X[J], gaussian_of(X, bandwidth), 1)
     A, H = dense_tables(gaussian_kernel(X, bandwidth), J, J[slots], C)
     tables = field.tables(slots, X[C])
     np.testing.assert_allclose(tables.A, A, rtol=1e-6, atol=1e-8 * abs(A).max())
@@ -81,7 +81,7 @@ def test_descent_takes_the_best_pair_each_time(X):
     rng = np.random.default_rng(2)
     T = rng.permutation(80)[:32]
     J, b = T[:8], 6
-    field = ResidualField(X, X[J], gaussian_of(X, 1.0), 1)
+    field = ExchangeableInverse(X, X[J], gaussian_of(X, 1.0), 1)
     slots = np.arange(b)
     tables = field.tables(slots, X[T[8:]])
     chosen, free = np.arange(b), np.arange(b, b + 24)
@@ -96,13 +96,13 @@ def test_descent_takes_the_best_pair_each_time(X):
 def test_exchanged_field_is_that_of_the_new_landmarks(X):
     rng = np.random.default_rng(3)
     J, C = np.split(rng.permutation(300)[:60], [40])
-    field = ResidualField(X, X[J], gaussian_of(X, 0.8), 2)
+    field = ExchangeableInverse(X, X[J], gaussian_of(X, 0.8), 2)
     slots = np.arange(5, 30)
     pairs = np.array([[0, 3], [7, 19], [20, 4]])
     field.exchange(field.tables(slots, X[C], keep=True), slots, X[C], pairs)
     J = J.copy()
     J[slots[pairs[:, 0]]] = C[pairs[:, 1]]
-    fresh = ResidualField(X, X[J], gaussian_of(X, 0.8), 1)
+    fresh = ExchangeableInverse(X, X[J], gaussian_of(X, 0.8), 1)
     np.testing.assert_array_equal(field.landmarks, fresh.landmarks)
     others = np.setdiff1d(np.arange(300), J)[:30]
     tables = [some.tables(slots, X[others], keep=True) for some in (field, fresh)]
@@ -153,7 +153,7 @@ def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
     start = tp.EfficientDPP(600, random_state=0).fit(X).indices_
     errors = {}
     for name, share in (("local", 3), ("global", 10**9)):
-        monkeypatch.setattr(exchanges, "_LOCAL_FROM", share)
+        monkeypatch.setattr(search, "_LOCAL_FROM", share)
         refined = tp.Refinement(2).refine(X, start, random_state=0, n_jobs=2)
         assert refined.is_local == (name == "local")
         errors[name] = nystrom_error(X[::8], X[refined.indices], refined.bandwidth)
@@ -190,7 +190,7 @@ def test_determinant_chain_has_its_distribution(exponent):
 def test_chain_of_many_patches_has_the_same_distribution(monkeypatch):
     """Patches of a few landmarks each, larger ones cut at random, few candidates."""
     for name, value in (("_MOST_TOGETHER", 2), ("_TOGETHER", 2), ("_CANDIDATES", 1)):
-        monkeypatch.setattr(exchanges, name, value)
+        monkeypatch.setattr(search, name, value)
     X = np.random.default_rng(2).normal(size=(8, 2))
     K = gaussian_kernel(X, 1.0)
     sets = list(combinations(range(8), 4))
@@ -281,7 +281,7 @@ def test_landmarks_that_others_explain_are_exchanged_first():
     start = tp.Uniform(50, random_state=0).fit(X).indices_
     kernel = gaussian_of(X, 0.7)
     with pytest.raises(LinAlgError):
-        ResidualField(X, X[start], kernel, 1)
+        ExchangeableInverse(X, X[start], kernel, 1)
     refined = tp.Refinement().refine(X, start, bandwidth=0.7, random_state=0)
     drawn = tp.EfficientDPP(50, random_state=0).fit(X).indices_
     assert nystrom_error(X, refined.indices, 0.7) < nystrom_error(X, drawn, 0.7) / 2
@@ -301,12 +301,12 @@ def test_work_of_a_sweep_grows_with_the_landmarks(monkeypatch):
     for k in (500, 2000):
         sizes = []
 
-        class Counted(ResidualField):
+        class Counted(ExchangeableInverse):
             def __init__(self, points, landmarks, *rest, sizes=sizes):
                 sizes.append(len(points) * len(landmarks))
                 super().__init__(points, landmarks, *rest)
 
-        monkeypatch.setattr(exchanges, "ResidualField", Counted)
+        monkeypatch.setattr(search, "ExchangeableInverse", Counted)
         start = tp.EfficientDPP(k, random_state=0).fit(X).indices_
         assert tp.Refinement(1).refine(X, start, random_state=0).is_local
         per_landmark.append(sum(sizes) / k)

@@ -7,13 +7,11 @@ from trigpoint._landmarks.cholesky import RPCholesky
 from trigpoint._landmarks.curve import LandmarkCurve, landmark_curve
 from trigpoint._landmarks.efficient import EfficientDPP
 from trigpoint._landmarks.exact import ExactDPP
-from trigpoint._landmarks.exchanges import Refined
 from trigpoint._landmarks.farthest import FarthestPoint
 from trigpoint._landmarks.greedy import GreedyNystrom
 from trigpoint._landmarks.kdpp import KDPP
 from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
-from trigpoint._landmarks.leverage import LeverageScores
-from trigpoint._landmarks.refine import Refinement
+from trigpoint._landmarks.refinement import Refinement, RefinementResult
 from trigpoint._landmarks.uniform import Uniform
 
 __all__ = [
@@ -27,10 +25,9 @@ __all__ = [
     "KMeansLandmarks",
     "KMeansPlusPlus",
     "LandmarkCurve",
-    "LeverageScores",
     "RPCholesky",
-    "Refined",
     "Refinement",
+    "RefinementResult",
     "Sampler",
     "Uniform",
     "choose_landmarks",

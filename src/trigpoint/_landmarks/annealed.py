@@ -9,13 +9,13 @@ from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
-from trigpoint._landmarks.ensemble import check_rank, decompose, kernel_matrix
-from trigpoint._landmarks.swaps import (
+from trigpoint._landmarks.chain import (
     KernelEntries,
     SwapChain,
     pivoted_start,
     singular_kernel_error,
 )
+from trigpoint._landmarks.ensemble import check_rank, decompose, kernel_matrix
 from trigpoint._numerics.kernels import resolve_bandwidth
 
 _DEFAULT_SWEEPS = 100

@@ -11,7 +11,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._landmarks.base import Sampler
 from trigpoint._numerics.blocks import distinct_rows, sample_points
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
-from trigpoint._numerics.nystrom import unexplained_variances
+from trigpoint._numerics.residual.factor import unexplained_variances
 
 # Where neither landmarks nor bandwidth are given, the kernel is the one of so many landmarks.
 _TYPICAL_LANDMARKS = 400

@@ -13,8 +13,7 @@ from trigpoint._geometry import LocalCovariances, neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
-from trigpoint._landmarks.exchanges import Refined
-from trigpoint._landmarks.refine import resolve_refinement
+from trigpoint._landmarks.refinement import RefinementResult, resolve_refinement
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.repulsion import Repulsion
@@ -90,8 +89,8 @@ class EfficientDPP(ProgressMixin, Sampler):
         The number of landmarks.
     kernel_bandwidth_ : float or None
         Bandwidth of the kernel that `refine` or ``n_landmarks="auto"`` measured the error of.
-    refinement_ : Refined or None
-        What the refinement came to: its errors, bandwidth and number of exchanges.
+    refinement_ : RefinementResult or None
+        Result of the refinement: its errors, bandwidth and number of exchanges.
     search_ : {"tree", "products"}
         How neighbours were found, which the dimension decides: a k-d tree, or matrix products
         over all points. Both are exact.
@@ -246,7 +245,7 @@ def _drawn(draw: LandmarkDraw, store: Store, covariance: str | None, report: Rep
     )
 
 
-def _measured(store: Store, refined: Refined, m: int, covariance: str | None) -> Landmarks:
+def _measured(store: Store, refined: RefinementResult, m: int, covariance: str | None) -> Landmarks:
     """Refined landmarks, with the radii and covariances of their neighborhoods."""
     points, rows = refined.points, refined.indices
     if covariance is not None:

@@ -134,7 +134,7 @@ def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
         )
 
 
-class ResidualRows:
+class ProjectedRows:
     """The rows B_i of an orthonormal V as Algorithm 1 shrinks them, known by their norms.
 
     Projecting every row onto the complement of a chosen one takes a unit vector of that direction
@@ -195,9 +195,9 @@ def draw_projection(V: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     indices : int64 ndarray of shape (m,)
         Distinct rows in the order drawn; a set J has probability ``det(V_J)^2``.
     """
-    residual = ResidualRows(V)
+    projected = ProjectedRows(V)
     indices = np.empty(V.shape[1], dtype=np.int64)
     for step in range(len(indices)):
-        indices[step] = residual.draw(rng)
-        residual.project_out(indices[step])
+        indices[step] = projected.draw(rng)
+        projected.project_out(indices[step])
     return indices

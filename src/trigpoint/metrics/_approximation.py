@@ -9,7 +9,7 @@ from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.memory import check_dense
 from trigpoint._numerics.blocks import BLOCK_BYTES
 from trigpoint._numerics.kernels import gaussian_kernel
-from trigpoint._numerics.nystrom import unexplained_variances
+from trigpoint._numerics.residual.factor import unexplained_variances
 from trigpoint.metrics._arguments import as_landmarks, as_matrix
 
 

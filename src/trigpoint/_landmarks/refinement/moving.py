@@ -4,9 +4,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from trigpoint._landmarks.field import FIELD_BYTES
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import Kernel
+from trigpoint._numerics.residual.exchange import FIELD_BYTES
 from trigpoint._numerics.threads import thread_map
 
 # Steps after which more gained less than one per cent on images and on surfaces.

@@ -42,7 +42,7 @@ class Tables(NamedTuple):
     residuals: np.ndarray
 
 
-class ResidualField:
+class ExchangeableInverse:
     """Predictions of a Gaussian kernel at some points from its landmarks.
 
     Parameters

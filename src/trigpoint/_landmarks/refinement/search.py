@@ -9,11 +9,11 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial import cKDTree
 
 from trigpoint._common.progress import Report
-from trigpoint._landmarks.field import SINGULAR, ResidualField
-from trigpoint._landmarks.moving import move_landmarks
+from trigpoint._landmarks.refinement.moving import move_landmarks
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import gaussian_of, squared_distances
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ _CONVERGED_OF_FEW = 0.01
 
 
 @dataclass(frozen=True)
-class Refined:
-    """What a refinement came to.
+class RefinementResult:
+    """Result of a refinement.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class ExchangeSearch:
         rows = np.setdiff1d(rows, excluded, assume_unique=True)
         return self._rng.permutation(rows)[:size]
 
-    def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> Refined:
+    def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> RefinementResult:
         """Sweep `n_sweeps` times, or, unless `patient`, until that is no longer worth it.
 
         Unless they are to `snap` to data points, the landmarks are moved in the end.
@@ -221,7 +221,7 @@ class ExchangeSearch:
             points = self._landmarks.astype(self._X.dtype)
         if self._exponent is None:
             errors.append(self._sweep(exchange=False))
-        return Refined(
+        return RefinementResult(
             self._rows,
             points,
             self._bandwidth,
@@ -276,9 +276,9 @@ class ExchangeSearch:
                 self._refine(patch, field, slots, keep=len(patches) > 1 and not self._is_local)
         return error / max(1, len(self._points))
 
-    def _field(self, points: np.ndarray, landmarks: np.ndarray) -> ResidualField:
+    def _field(self, points: np.ndarray, landmarks: np.ndarray) -> ExchangeableInverse:
         try:
-            return ResidualField(points, landmarks, self._kernel, self._n_threads)
+            return ExchangeableInverse(points, landmarks, self._kernel, self._n_threads)
         except LinAlgError:
             raise ValueError(
                 f"refine: the kernel matrix of {len(self._rows)} landmarks is singular to rounding "
@@ -356,7 +356,7 @@ class ExchangeSearch:
         return members if len(members) <= size else self._rng.permutation(members)[:size]
 
     def _refine(
-        self, patch: _Patch, field: ResidualField, slots: np.ndarray, *, keep: bool
+        self, patch: _Patch, field: ExchangeableInverse, slots: np.ndarray, *, keep: bool
     ) -> None:
         """Exchange landmarks of a patch, and `keep` the field true to them."""
         from trigpoint._numerics.compiled.exchange import anneal, descend

@@ -16,7 +16,7 @@ from trigpoint._common.checks import (
     refuse_masked,
 )
 from trigpoint._common.progress import Report, reporter
-from trigpoint._landmarks.exchanges import ExchangeSearch, Refined
+from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementResult
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
@@ -108,7 +108,7 @@ class Refinement(BaseEstimator):
         n_jobs: int = -1,
         verbose: bool = False,
         callback: Any = None,
-    ) -> Refined:
+    ) -> RefinementResult:
         """Refine landmarks, whoever chose them.
 
         Parameters
@@ -131,7 +131,7 @@ class Refinement(BaseEstimator):
 
         Returns
         -------
-        Refined
+        RefinementResult
         """
         self.check()
         if bandwidth is not None:
@@ -163,7 +163,7 @@ class Refinement(BaseEstimator):
         rng: np.random.Generator,
         n_threads: int,
         report: Report,
-    ) -> Refined:
+    ) -> RefinementResult:
         """Refine landmarks among points that have been validated.
 
         For samplers, whose parameter for the bandwidth is called `kernel_bandwidth`.

@@ -1,0 +1,6 @@
+"""Making landmarks better than the draw left them."""
+
+from trigpoint._landmarks.refinement.search import RefinementResult
+from trigpoint._landmarks.refinement.settings import Refinement, resolve_refinement
+
+__all__ = ["Refinement", "RefinementResult", "resolve_refinement"]

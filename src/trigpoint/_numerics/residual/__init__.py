@@ -1,0 +1,1 @@
+"""What landmarks leave unexplained of a Gaussian kernel."""
