@@ -193,27 +193,28 @@ def _split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: 
     middle = lower[node, axis] + (upper[node, axis] - lower[node, axis]) / 2
     if middle <= lower[node, axis]:
         middle = upper[node, axis]
-    right = left + 1
-    for c in range(d):
-        lower[left, c] = lower[right, c] = np.inf
-        upper[left, c] = upper[right, c] = -np.inf
+    # Boxes of this call's own: threads that write to neighboring nodes would wait for each other.
+    low, high = np.full((2, d), np.inf), np.full((2, d), -np.inf)
     i, j = nodes.starts[node], nodes.stops[node] - 1
     while i <= j:
         if points[i, axis] < middle:
             for c in range(d):
                 value = points[i, c]
-                lower[left, c] = min(lower[left, c], value)
-                upper[left, c] = max(upper[left, c], value)
+                low[0, c] = min(low[0, c], value)
+                high[0, c] = max(high[0, c], value)
             i += 1
         else:
             for c in range(d):
                 value = points[i, c]
-                lower[right, c] = min(lower[right, c], value)
-                upper[right, c] = max(upper[right, c], value)
+                low[1, c] = min(low[1, c], value)
+                high[1, c] = max(high[1, c], value)
                 points[i, c] = points[j, c]
                 points[j, c] = value
             rows[i], rows[j] = rows[j], rows[i]
             j -= 1
+    right = left + 1
+    lower[left], lower[right] = low[0], low[1]
+    upper[left], upper[right] = high[0], high[1]
     nodes.children[node] = left
     nodes.starts[left], nodes.stops[left] = nodes.starts[node], i
     nodes.starts[right], nodes.stops[right] = i, nodes.stops[node]
