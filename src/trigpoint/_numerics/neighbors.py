@@ -203,7 +203,9 @@ def query_tree(
 
 def _query_blocks(n_queries: int, m: int, n_threads: int) -> Iterator[slice]:
     """Blocks small enough that an interrupt is answered at once, and several for each thread."""
-    size = min(block_rows(16 * m, _QUERY_BYTES), -(-n_queries // (4 * n_threads)) or 1)
+    size = block_rows(16 * m, _QUERY_BYTES)
+    if n_threads > 1:
+        size = min(size, -(-n_queries // (4 * n_threads)) or 1)
     return row_blocks(n_queries, size)
 
 

@@ -69,12 +69,13 @@ def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
     n, d = points.shape
     tree_points = np.array(points, order="C")
     rows = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+    if n < _SPLIT_BY_ONE:
+        n_threads = 1
     top = _empty_nodes(1 if n < _SPLIT_BY_ONE else _TOP_ROOM, d)
     top.starts[0], top.stops[0] = 0, n
     _bound(tree_points, top, n_threads)
-    used = 1
-    if n >= _SPLIT_BY_ONE:
-        used = _split_top(tree_points, rows, max(bucket, n // _PARTS), top, n_threads)
+    part = n if n < _SPLIT_BY_ONE else max(bucket, n // _PARTS)
+    used = _split_top(tree_points, rows, part, top, n_threads)
     leaves = [node for node in range(used) if not top.children[node]]
 
     def split(leaf: int) -> Nodes:
@@ -102,6 +103,8 @@ def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_th
     used, level = 1, [0]
     for _ in range(_TOP_LEVELS):
         large = [node for node in level if _splittable(top, node, part)]
+        if not large:
+            break
         pairs = list(zip(large, range(used, used + 2 * len(large), 2), strict=True))
         for _ in thread_map(lambda pair: _split(points, rows, top, *pair), pairs, n_threads):
             pass
@@ -127,6 +130,8 @@ def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, top: Nodes, l
 
 def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:
     """The nodes of the top, and after them those of each part but its first, which is a leaf."""
+    if used == 1:
+        return parts[0]
     first = used
     for leaf, part in zip(leaves, parts, strict=True):
         shift = first - 1
