@@ -73,7 +73,7 @@ def _sampler(method: str, bandwidth: float | None) -> Any:
     if method == SEEDING:
         return KMeansPlusPlus(3)
     if method == EFFICIENT:
-        # All points are neighbours: the paper compares the two for a maximal neighbourhood.
+        # All points are neighbors: the paper compares the two for a maximal neighborhood.
         return EfficientDPP(3, n_neighbors=len(POINTS), bandwidth=bandwidth)
     return KDPP(3, bandwidth=bandwidth)
 
@@ -105,7 +105,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     _draw(found, page)
     page.text(
         f"""Probability of the green candidate: from the definitions, and as drawn by
-        `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbours) and `KDPP`, which is what
+        `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and `KDPP`, which is what
         Algorithm 2 stands in for. Sets of three of the four points are drawn; those count in which
         the two landmarks came first (for the DPP, which has no order: those that hold both). In
         brackets the {CONFIDENCE:.0%} interval after Wilson; p is that of a binomial test of the

@@ -30,7 +30,7 @@ REPULSIONS = ("welsch", "sin2")
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Both functions on both surfaces, with the paper's m and with all points as neighbours."""
+    """Both functions on both surfaces, with the paper's m and with all points as neighbors."""
     n = 400 if settings.quick else 1000
     for data in SURFACES_SHOWN:
         for m in (SURFACES[data].n_neighbors, n):

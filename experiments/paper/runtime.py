@@ -73,7 +73,7 @@ def literal_algorithm_2(
     X : ndarray of shape (n, d)
     n_landmarks : int
     n_neighbors : int
-        Size m of the neighbourhood that a landmark repels, itself included.
+        Size m of the neighborhood that a landmark repels, itself included.
     bandwidth : float
         Bandwidth sigma of the Welsch function.
     rng : Generator

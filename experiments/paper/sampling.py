@@ -138,7 +138,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.text(
         f"""{n:,} points on the Swiss roll of table 1 (scale {SCALE:g}), drawn anew for every run,
         and landmarks from a DPP with Euclidean distances ("standard"), from one with geodesic
-        distances, and from Algorithm 2 with {NEIGHBOURS} neighbours ("efficient"). Unrolling keeps
+        distances, and from Algorithm 2 with {NEIGHBOURS} neighbors ("efficient"). Unrolling keeps
         lengths, so distances on the manifold are those on the unrolled plane. The paper says that
         the standard DPP almost entirely neglects the inner part of the roll, and that the other two
         do not."""
@@ -337,7 +337,7 @@ EXPERIMENT = Experiment(
     show=show,
     parameters={
         "scale": SCALE,
-        "neighbours": NEIGHBOURS,
+        "neighbors": NEIGHBOURS,
         "landmarks": {str(k): v for k, v in COUNTS.items()},
     },
 )

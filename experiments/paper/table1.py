@@ -405,7 +405,7 @@ EXPERIMENT = Experiment(
     parameters={
         "landmarks": COUNTS,
         "bandwidth": BANDWIDTH,
-        "neighbours": {data: surface.n_neighbors for data, surface in SURFACES.items()},
+        "neighbors": {data: surface.n_neighbors for data, surface in SURFACES.items()},
         "disc_radius": 2.5,
     },
 )
