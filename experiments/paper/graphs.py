@@ -257,16 +257,13 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
         axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
 
+PARAMETERS = {
+    "n_neighbors": N_NEIGHBORS_PAPER,
+    "bandwidth": BANDWIDTH_PAPER,
+    "ridge": RIDGE,
+    "n_components": N_COMPONENTS,
+}
+
 EXPERIMENT = Experiment(
-    name="graphs",
-    title="Where the Bhattacharyya graph pays on images",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={
-        "n_neighbors": N_NEIGHBORS_PAPER,
-        "bandwidth": BANDWIDTH_PAPER,
-        "ridge": RIDGE,
-        "n_components": N_COMPONENTS,
-    },
+    "graphs", "Where the Bhattacharyya graph pays on images", cases, run, show, PARAMETERS
 )

@@ -133,12 +133,17 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
 
+PARAMETERS = classification.PARAMETERS | {
+    "n_components": N_COMPONENTS,
+    "unit_hu": UNIT_HU,
+    "window_hu": list(WINDOW_HU),
+}
+
 EXPERIMENT = Experiment(
-    name="headneck",
-    title="Head and neck: classification of CT patches by landmarks",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters=classification.PARAMETERS
-    | {"n_components": N_COMPONENTS, "unit_hu": UNIT_HU, "window_hu": list(WINDOW_HU)},
+    "headneck",
+    "Head and neck: classification of CT patches by landmarks",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

@@ -200,11 +200,13 @@ def _draw(found: Sequence[tuple[str, float | None, tuple[int, int]]], page: Page
         bars.set_title("bars: defined, dots: drawn, 95 % intervals", fontsize=9)
 
 
+PARAMETERS = {"points": POINTS.tolist(), "bandwidths": BANDWIDTHS}
+
 EXPERIMENT = Experiment(
-    name="kmeanspp",
-    title="Figure 3: where k-means++ is indifferent and Algorithm 2 is not",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={"points": POINTS.tolist(), "bandwidths": BANDWIDTHS},
+    "kmeanspp",
+    "Figure 3: where k-means++ is indifferent and Algorithm 2 is not",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

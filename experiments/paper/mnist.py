@@ -62,11 +62,6 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         axes.figure.legend(loc="outside lower center", ncols=4)
 
 
-EXPERIMENT = Experiment(
-    name="mnist",
-    title="MNIST: classification by landmarks",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters=classification.PARAMETERS | {"n_components": N_COMPONENTS},
-)
+PARAMETERS = classification.PARAMETERS | {"n_components": N_COMPONENTS}
+
+EXPERIMENT = Experiment("mnist", "MNIST: classification by landmarks", cases, run, show, PARAMETERS)

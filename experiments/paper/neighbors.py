@@ -290,16 +290,18 @@ def _show_embedding(panel: Any, row: Row) -> Any:
     return panel.scatter(x, y, c=arc, s=3, linewidths=0, cmap="viridis", rasterized=True)
 
 
+PARAMETERS = {
+    "data": "make_swiss_roll, float32, defaults",
+    "n_components": 2,
+    "sigma": "EfficientDPP's default",
+    "bandwidth": "KNNGraph's default",
+}
+
 EXPERIMENT = Experiment(
-    name="neighbors",
-    title="Ten million points: Euclidean against Bhattacharyya graphs",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={
-        "data": "make_swiss_roll, float32, defaults",
-        "n_components": 2,
-        "sigma": "EfficientDPP's default",
-        "bandwidth": "KNNGraph's default",
-    },
+    "neighbors",
+    "Ten million points: Euclidean against Bhattacharyya graphs",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

@@ -185,11 +185,8 @@ def _draw_ratio(ax: Any, data: str, m: int, pair: Sequence[Sequence[Row]], shift
     )
 
 
+PARAMETERS = {"landmarks": COUNTS, "bandwidth": BANDWIDTH}
+
 EXPERIMENT = Experiment(
-    name="repulsion",
-    title="Figure 2: sin² against the Welsch function",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={"landmarks": COUNTS, "bandwidth": BANDWIDTH},
+    "repulsion", "Figure 2: sin² against the Welsch function", cases, run, show, PARAMETERS
 )
