@@ -88,7 +88,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 
 def _not_run(rows: Sequence[Row]) -> list[list]:
-    """Methods that an interrupted run, or a quick one, did not come to."""
+    """Methods that an interrupted run, or a quick one, did not reach."""
     done = {row["method"] for row in rows}
     return [[name, "not run"] for name in EMBEDDERS if name not in done]
 

@@ -100,7 +100,7 @@ SCHEMES = {
 # Minutes where the others take seconds: they come last, and may be run fewer times.
 SLOW = (KMEANS_UNIFORM, KMEANS)
 
-# Comparisons of two schemes: those that the paper speaks of, and two of our own.
+# Comparisons of two schemes: those that the paper makes, and two of our own.
 COMPARISONS = (
     (SEEDING, UNIFORM),
     (KMEANS_UNIFORM, UNIFORM),
@@ -123,7 +123,7 @@ class Reading:
     claims : sequence of str
         What the paper says of `COMPARISONS`.
     overlap : float
-        Points for testing over points for training, where every run splits the same points anew.
+        Points for testing over points for training, where every run is a new split of the same ones.
     """
 
     counts: Sequence[int]
@@ -134,9 +134,9 @@ class Reading:
     def test(self) -> str:
         """Name of the test, and what it says nothing of."""
         if self.overlap:
-            return f"{RESAMPLED_TEST}; it speaks for these patches, not for other patients"
+            return f"{RESAMPLED_TEST}; it holds for these patches, not for other patients"
         return (
-            f"{PAIRED_TEST}; it speaks for the draw of the landmarks, with these points for "
+            f"{PAIRED_TEST}; it holds for other draws of landmarks, with the same points for "
             "training and testing"
         )
 

@@ -171,8 +171,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         were taken from the training set; landmarks are the same in all settings of one seed
         (efficient DPP with the paper's m and sigma). Accuracy of the nearest neighbor in per cent,
         mean ± standard error over {len({row["seed"] for row in rows})} draws of landmarks. Stars
-        mark differences by the {PAIRED_TEST}, at .05, .01 and .001, one by one: with so many of
-        them and so few draws, only what all settings agree on should be believed."""
+        mark differences by the {PAIRED_TEST}, at .05, .01 and .001, one by one: with this
+        many of them and this few draws, only what all settings agree on should be trusted."""
     )
     for data, title in DATA.items():
         mine = [row for row in rows if row["data"] == data]

@@ -105,11 +105,11 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     _draw(found, page)
     page.text(
         f"""Probability of the green candidate: from the definitions, and as drawn by
-        `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and `KDPP`, which is what
-        Algorithm 2 stands in for. Sets of three of the four points are drawn; those count in which
-        the two landmarks came first (for the DPP, which has no order: those that hold both). In
-        brackets the {CONFIDENCE:.0%} interval after Wilson; p is that of a binomial test of the
-        draws against the definition, and of the draws against indifference."""
+        `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and `KDPP`, the process
+        that Algorithm 2 approximates. Sets of three of the four points are drawn, and those are
+        counted in which the two landmarks came first (for the DPP, which has no order, those that
+        contain both). In brackets is Wilson's {CONFIDENCE:.0%} interval; p is from binomial tests
+        of the draws against the definition, and against indifference."""
     )
     page.table(
         ["method", "sigma / r", "defined", "drawn", "sets", "p", "p of 1/2"],
