@@ -123,7 +123,7 @@ class Reading:
     claims : sequence of str
         What the paper says of `COMPARISONS`.
     overlap : float
-        Points for testing over points for training, where every run is a new split of the same ones.
+        Points for testing over points for training, where every run is a new split of them.
     """
 
     counts: Sequence[int]
