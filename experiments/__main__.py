@@ -1,4 +1,4 @@
-"""Run the paper's experiments or the benchmarks: ``python -m experiments paper|bench [NAME ...]``.
+"""Run the paper's experiments or the benchmarks.
 
 `make reproduce` and `make bench` call it. Every run is kept as it ends, and a second start goes on
 where the first one stopped.
@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 
 from experiments import benchmarks, paper
 from experiments.benchmarks import report
@@ -17,91 +16,63 @@ from experiments.framework.experiment import MissingDataError, Settings
 from experiments.paper import pages
 
 FAILED, INTERRUPTED = 1, 130
+KINDS = {"paper": (pages, paper.NAMES), "bench": (report, benchmarks.NAMES)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for, one after the other; returns the exit code."""
-    options = _parser().parse_args(arguments)
-    out = options.out or options.module.default_folder(options.quick)
-    settings = Settings(options.quick, options.runs, options.seed, _data_folder(options.data))
-    if out.exists() and not out.is_dir():
-        print(f"--out {out} is a file: name a folder", file=sys.stderr)
-        return FAILED
-    names = options.chosen or list(options.names)
-    if options.render and options.module.ONE_PAGE:
-        names = names[:1]
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    module, known = KINDS[options.kind]
+    if unknown := set(options.names) - set(known):
+        parser.error(f"{', '.join(sorted(unknown))} not among {', '.join(known)}")
+    data = options.data or os.environ.get("TRIGPOINT_DATA")
+    data = Path(data).expanduser().absolute() if data else None
+    settings = Settings(options.quick, options.runs, options.seed, data)
+    out = options.out or module.default_folder(options.quick)
     failures = 0
-    for name in names:
+    for name in options.names or known:
         try:
-            n_new = 0
-            if not options.render:
-                n_new = options.module.run(name, out, settings, quiet=options.quiet)
-            written = options.module.show(name, out, settings)
+            n_new = 0 if options.render else module.run(name, out, settings, quiet=options.quiet)
+            written = module.show(name, out, settings)
         except MissingDataError as error:
-            # Whoever runs everything does not have to have everything.
+            # Whoever runs everything need not have the data of everything.
             print(f"{name}: left out: {error}", file=sys.stderr)
-            failures += bool(options.chosen)
+            failures += bool(options.names)
         except (OSError, ModuleNotFoundError, ValueError) as error:
             print(f"{name}: {error}", file=sys.stderr)
             failures += 1
         except KeyboardInterrupt:
-            print(
-                f"\n{name}: interrupted: the runs so far are kept in {out}, and the same command "
-                "goes on from there",
-                file=sys.stderr,
-            )
+            print(f"\n{name}: interrupted; the same command goes on from here", file=sys.stderr)
             return INTERRUPTED
         else:
             print(f"{name}: {written} ({n_new:,} new runs)", flush=True)
+            if options.render and module is report:
+                break  # All benchmarks are on one page.
     return FAILED if failures else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    kinds = parser.add_subparsers(required=True, metavar="paper|bench")
-    paper_parser = _add_kind(kinds, "paper", "the paper's experiments", paper.NAMES, pages)
-    paper_parser.add_argument(
-        "--runs", type=_whole(1), metavar="N", help="repetitions (default: the paper's)"
+    names = "\n\n".join(
+        f"{kind}:\n" + "\n".join(f"  {name:<12} {about}" for name, about in known.items())
+        for kind, (_, known) in KINDS.items()
     )
-    paper_parser.add_argument(
-        "--seed", type=_whole(0), default=0, metavar="N", help="seed of the first (default: 0)"
-    )
-    bench = _add_kind(kinds, "bench", "the benchmarks", benchmarks.NAMES, report)
-    bench.set_defaults(runs=None, seed=0)
-    return parser
-
-
-def _add_kind(
-    kinds: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    kind: str,
-    what: str,
-    names: dict[str, str],
-    module: ModuleType,
-) -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:<12} {about}" for name, about in names.items())
-    parser = kinds.add_parser(
-        kind,
-        help=what,
-        epilog=f"names:\n{listed}",
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments",
+        description=__doc__,
+        epilog=names,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-
-    def known(name: str) -> str:
-        if name not in names:
-            raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(names)}")
-        return name
-
-    parser.add_argument(
-        "chosen", nargs="*", type=known, metavar="NAME", help="which to run (default: all)"
-    )
-    parser.add_argument("--quick", action="store_true", help="small sizes and few runs")
-    parser.add_argument(
-        "--data", type=Path, help="folder of the real data (default: TRIGPOINT_DATA)"
-    )
-    parser.add_argument("--out", type=Path, help="folder of the results")
-    parser.add_argument("--render", action="store_true", help="run nothing, write the pages")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.set_defaults(names=names, module=module)
+    add = parser.add_argument
+    add("kind", choices=KINDS, help="the paper's experiments, or the benchmarks")
+    add("names", nargs="*", metavar="NAME", help="which of them (default: all)")
+    add("--quick", action="store_true", help="small sizes and few runs")
+    add("--runs", type=_whole(1), metavar="N", help="repetitions, of the paper's experiments")
+    add("--seed", type=_whole(0), default=0, metavar="N", help="seed of the first repetition")
+    add("--data", metavar="DIR", help="folder of the real data (default: TRIGPOINT_DATA)")
+    add("--out", type=Path, metavar="DIR", help="folder of the results")
+    add("--render", action="store_true", help="run nothing, write the pages")
+    add("--quiet", action="store_true", help="show no progress")
     return parser
 
 
@@ -112,11 +83,6 @@ def _whole(low: int) -> Callable[[str], int]:
         return int(text)
 
     return parsed
-
-
-def _data_folder(given: Path | None) -> Path | None:
-    folder = given or os.environ.get("TRIGPOINT_DATA")
-    return Path(folder).expanduser().absolute() if folder else None
 
 
 if __name__ == "__main__":

@@ -8,19 +8,3 @@ from trigpoint._numerics.kernels import gaussian_kernel, landmark_spacing
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.memory import MemoryStore
 from trigpoint._spectrum import laplacian_eigenmaps
-
-__all__ = [
-    "RIDGE",
-    "LandmarkGraph",
-    "Landmarks",
-    "MemoryStore",
-    "bhattacharyya_matrix",
-    "gaussian_kernel",
-    "landmark_spacing",
-    "laplacian_eigenmaps",
-    "neighborhood_covariances",
-    "neighborhood_radius",
-    "regularize",
-    "thread_count",
-    "weighted_graph",
-]

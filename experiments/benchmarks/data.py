@@ -6,7 +6,7 @@ import trigpoint as tp
 from experiments.framework.experiment import Settings
 from experiments.paper.patches import load_patches
 
-NO_MNIST = "MNIST took no part in this run: `DATA=` names the folder that holds `mnist/`."
+NO_MNIST = "MNIST was left out of this run: `DATA=` names the folder that holds `mnist/`."
 
 # Where real data is in the folder of the data.
 PLACES = {

@@ -68,7 +68,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         f"""Two dimensions from three (the Swiss roll) or 784 (MNIST), all points fitted. On the
         roll, R² of arc length and height tells how well each can be read off the embedding
         (`trigpoint.metrics.coordinate_recovery`), and the last column which share of the
-        {NEIGHBORS} nearest neighbours on the unrolled plane are among the {NEIGHBORS} nearest in
+        {NEIGHBORS} nearest neighbors on the unrolled plane are among the {NEIGHBORS} nearest in
         the embedding, both on at most {SAMPLE:,} points drawn at random, the same for all methods.
         On MNIST the accuracy is that of the nearest embedded training image for the test images,
         all of them embedded together and without labels. The best of a column is bold."""
@@ -88,7 +88,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 
 def _not_run(rows: Sequence[Row]) -> list[list]:
-    """Methods that an interrupted run, or a quick one, did not come to."""
+    """Methods that an interrupted run, or a quick one, did not reach."""
     done = {row["method"] for row in rows}
     return [[name, "not run"] for name in EMBEDDERS if name not in done]
 
@@ -96,7 +96,7 @@ def _not_run(rows: Sequence[Row]) -> list[list]:
 def _quality_columns(kind: str) -> Row:
     if kind == "mnist":
         return {"1-NN accuracy": max}
-    return {"R² length": max, "R² height": max, "neighbours kept": max}
+    return {"R² length": max, "R² height": max, "neighbors kept": max}
 
 
 def _cells(row: Row) -> list:

@@ -35,7 +35,7 @@ def shortcuts() -> Iterator[tuple[str, str]]:
             for m in ("euclidean", "bhattacharyya")
         )
         yield (
-            f"shortcuts with {count} neighbours (100,000 points): Euclidean, Bhattacharyya",
+            f"shortcuts with {count} neighbors (100,000 points): Euclidean, Bhattacharyya",
             f"{euclidean:.2%}, {ours:.2%}",
         )
 
@@ -88,7 +88,7 @@ def work() -> Iterator[tuple[str, str]]:
     emb = tp.LaplacianEigenmaps(landmarks=50_000, n_neighbors=15, random_state=0)
     emb.fit(X)
     seconds = emb.stage_seconds_["spectrum"]
-    yield "spectrum of 50,000 landmarks with 15 neighbours (Swiss roll)", f"{seconds:.1f} s"
+    yield "spectrum of 50,000 landmarks with 15 neighbors (Swiss roll)", f"{seconds:.1f} s"
 
 
 def main() -> None:

@@ -63,7 +63,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.text(
         """Swiss roll in float32, default m. The whole pipeline is
         `LaplacianEigenmaps(landmarks=k).fit_transform`. `n_distance_rows_` counts the
-        neighbourhoods that the selection computed (the paper's algorithm needs k), `n_proposals_`
+        neighborhoods that the selection computed (the paper's algorithm needs k), `n_proposals_`
         the points it drew to find its landmarks. The exponent b is that of time = a n^b or a k^b,
         fitted to the logarithms of all sizes; the last decade shows what is left of it where fixed
         costs no longer flatten the line."""

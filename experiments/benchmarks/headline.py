@@ -19,7 +19,7 @@ SEED = 0
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """One size, with neighbourhoods of twice the points per landmark."""
+    """One size, with neighborhoods of twice the points per landmark."""
     n, k = (300_000, 500) if settings.quick else (10_000_000, 2500)
     yield {"n": n, "k": k, "m": 2 * n // k}
 
@@ -76,7 +76,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         page.text(
             f"""Swiss roll of {row["n"]:,} x 3 in float32, {row["k"]:,} landmarks by
             `EfficientDPP(n_neighbors={row["m"]})`, Bhattacharyya graph with {NEIGHBORS}
-            neighbours, `LaplacianEigenmaps` to 2-D, then `transform` of all points. It is compared
+            neighbors, `LaplacianEigenmaps` to 2-D, then `transform` of all points. It is compared
             with the least that anybody could do with scipy, in the same process, before and after:
             build a `cKDTree` of all points (neither balanced nor compact, the fastest), and find
             the {NEIGHBORS} nearest of {row["k"]:,} landmarks for every point on all cores (before,
@@ -98,7 +98,7 @@ def _stages(row: Row, page: Page) -> None:
         rows.append([f"{what}, before / after", f"{before} / {after}"])
     page.table(["what", "seconds"], rows)
     page.text(
-        f"""The selection computed {row["selection"]["rows"]:,} neighbourhoods and made
+        f"""The selection computed {row["selection"]["rows"]:,} neighborhoods and made
         {row["selection"]["proposals"]:,} proposals."""
     )
 

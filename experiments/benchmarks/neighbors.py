@@ -1,4 +1,4 @@
-"""How many neighbours the landmark graph should have, on data of few and of many directions."""
+"""How many neighbors the landmark graph should have, on data of few and of many directions."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,9 +12,9 @@ from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped, mean
 
-# Numbers of neighbours by what the table calls them.
+# Numbers of neighbors by what the table calls them.
 CHOICES: dict[str, Callable[[int], int]] = {
-    "10 neighbours": lambda k: 10,
+    "10 neighbors": lambda k: 10,
     "20 (default)": lambda k: 20,
     "50": lambda k: 50,
     "100": lambda k: 100,
@@ -44,7 +44,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Score of the embedding with every number of neighbours, in the same landmarks."""
+    """Score of the embedding with every number of neighbors, in the same landmarks."""
     X, wanted = labelled(case["data"], settings)
     k, seed = case["k"], case["seed"]
     order = np.random.default_rng(seed).permutation(len(X))
@@ -75,12 +75,12 @@ def labelled(kind: str, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Scores by number of neighbours."""
+    """Scores by number of neighbors."""
     page.text(
-        """Laplacian eigenmaps with all else left to the defaults: accuracy of the nearest neighbour
+        """Laplacian eigenmaps with all else left to the defaults: accuracy of the nearest neighbor
         in the embedding, for points that were not fitted (a sixth of all); for the faces and the
         roll, the variance of pose and light, or of the place on the roll, that the nearest five
-        explain. Mean of three draws. Few directions ask for few neighbours, many for many."""
+        explain. Mean of three draws. Few directions ask for few neighbors, many for many."""
     )
     lines = []
     for (kind, k, n_components), runs in grouped(rows, "data", "k", "n_components").items():
@@ -90,4 +90,4 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.table(["data", "landmarks", "coordinates", *CHOICES], lines)
 
 
-EXPERIMENT = Experiment("neighbors", "Neighbours in the graph", cases, run, show)
+EXPERIMENT = Experiment("neighbors", "Neighbors in the graph", cases, run, show)

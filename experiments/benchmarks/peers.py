@@ -35,7 +35,7 @@ class Method:
         return text[:1].lower() + text[1:]
 
 
-# What numba compiles depends on the size of the data too: umap-learn searches neighbours
+# What numba compiles depends on the size of the data too: umap-learn searches neighbors
 # approximately, with other functions, from 4,096 points.
 COMPILED = {"warm_up_rows": 5000}
 
@@ -61,7 +61,7 @@ def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> None:
     """Call a method on a few rows, so that imports and compilation are not measured."""
     rows = X[: method.warm_up_rows]
     fewer = [min(count, len(rows) // 10) for count in k]
-    # Neighbourhoods cannot be larger than the data.
+    # Neighborhoods cannot be larger than the data.
     smaller = {
         name: min(value, len(rows) // 2) if isinstance(value, int) else value
         for name, value in options.items()
@@ -79,7 +79,7 @@ def setups(table: dict[str, Method]) -> list[str]:
 
 @selector("trigpoint EfficientDPP", "#1f77b4", **COMPILED)
 def efficient_dpp(X: np.ndarray, k: int, seed: int, **options: Any) -> np.ndarray:
-    """Defaults, neighbourhoods of m = 4 n/k points unless another m is stated."""
+    """Defaults, neighborhoods of m = 4 n/k points unless another m is stated."""
     return tp.EfficientDPP(k, random_state=seed, **options).fit(X).landmarks_
 
 
@@ -176,13 +176,13 @@ def eigenmaps_independent(X: np.ndarray, seed: int) -> np.ndarray:
 
 @embedder("scikit-learn SpectralEmbedding", "#7b4173")
 def spectral_embedding(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
-    """Defaults, that is n/10 neighbours and ARPACK."""
+    """Defaults, that is n/10 neighbors and ARPACK."""
     from sklearn.manifold import SpectralEmbedding
 
     return SpectralEmbedding(random_state=seed, **options).fit_transform(X)
 
 
-@embedder("scikit-learn SpectralEmbedding, 15 neighbours", "#ce6dbd")
+@embedder("scikit-learn SpectralEmbedding, 15 neighbors", "#ce6dbd")
 def spectral_embedding_sparse(X: np.ndarray, seed: int) -> np.ndarray:
     """`n_neighbors=15`, the number umap-learn takes, otherwise defaults."""
     return spectral_embedding(X, seed, n_neighbors=15)
@@ -204,7 +204,7 @@ def umap_seeded(X: np.ndarray, seed: int) -> np.ndarray:
 
 @embedder("PHATE", "#ff7f0e")
 def phate(X: np.ndarray, seed: int) -> np.ndarray:
-    """Defaults, that is 5 neighbours and 2,000 landmarks."""
+    """Defaults, that is 5 neighbors and 2,000 landmarks."""
     from phate import PHATE
 
     return PHATE(random_state=seed, verbose=0).fit_transform(X)

@@ -15,6 +15,7 @@ from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped
 from experiments.internals import gaussian_kernel
+from experiments.paper.table1 import COUNTS, SURFACES
 from trigpoint.metrics import nystrom_error, optimal_error
 
 OURS, REFINED = "EfficientDPP", "EfficientDPP, refined"
@@ -80,18 +81,15 @@ TITLES = {
 }
 BANDWIDTHS = {"roll": 1.0, "bowl": 1.0, "mnist": 5.0, "lidar": 1.7, "coil": 5.0}
 MADE = ("roll", "bowl")
-TABLE_1 = (25, 50, 60, 70, 80, 90, 100)
-FULL = {"roll": TABLE_1, "bowl": TABLE_1}
+FULL: dict[str, tuple[int, ...]] = {"roll": COUNTS, "bowl": COUNTS}
 FULL |= {"coil": (100, 300, 1000), "lidar": (100, 500, 2000), "mnist": (100, 500, 2000)}
 QUICK = {"roll": (50,), "bowl": (50,)}
 
 
 def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
     """Points of a case; those of the roll and of the bowl are drawn anew for every seed."""
-    if kind == "roll":
-        return tp.datasets.make_swiss_roll(1000, scale=0.115, random_state=seed)[0]
-    if kind == "bowl":
-        return tp.datasets.make_fish_bowl(1000, disc_radius=2.5, scale=1.45, random_state=seed)[0]
+    if kind in MADE:
+        return SURFACES[kind].make(1000, SURFACES[kind].scale, seed)
     return data.real(settings, kind)
 
 

@@ -26,10 +26,6 @@ FIT_LIMIT, QUICK_FIT_LIMIT = 600, 10  # seconds
 ONE_SEED_FROM = 20.0  # seconds; longer runs are not repeated with other seeds
 
 
-# All groups are on one page.
-ONE_PAGE = True
-
-
 def default_folder(quick: bool) -> Path:
     """Folder of the results, unless another is named."""
     here = Path(__file__).parent

@@ -22,7 +22,7 @@ SHAPES = {
     "coil": "COIL-20",
     "mnist": "MNIST",
 }
-# Neighbours in units of n / k, bandwidths in units of the median radius; the rule is (4, 1).
+# Neighbors in units of n / k, bandwidths in units of the median radius; the rule is (4, 1).
 SHARES = (1, 2, 4, 8, 16)
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.5)
 # Bandwidths of the kernel, in units of the radius that holds a landmark's share of the points.
@@ -90,7 +90,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     seeds = rows[0]["seeds"]
     page.text(
         f"""By default, `EfficientDPP` lets a landmark repel the m = 4 n/k points nearest to it, and
-        takes for sigma the median radius of these neighbourhoods. Below is the trace error of this
+        takes for sigma the median radius of these neighborhoods. Below is the trace error of this
         and of other choices, relative to that of k-means++ seeding (below 1 is better), averaged
         geometrically over {seeds} draws, numbers of landmarks from
         {min(row["k"] for row in rows)} to {max(row["k"] for row in rows)} and kernels

@@ -10,30 +10,23 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+# To the parent of a process of `worker`; elsewhere nobody is told.
+_channel: TextIO | None = None
 
 
-class Channel:
-    """The line to the parent process; whatever else is printed goes to standard error."""
-
-    def __init__(self) -> None:
-        self._file = os.fdopen(os.dup(1), "w", buffering=1)
-        os.dup2(2, 1)
-
-    def tell(self, **message: Any) -> None:
-        """Send one line."""
-        self._file.write(json.dumps(message) + "\n")
+def open_channel() -> None:
+    """Keep standard output for `tell`; whatever else is printed goes to standard error."""
+    global _channel
+    _channel = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
 
 
-# Open in the processes of `worker` alone; elsewhere nobody is told.
-channel: Channel | None = None
-
-
-def open_channel() -> Channel:
-    """Open the line to the parent."""
-    global channel
-    channel = Channel()
-    return channel
+def tell(**message: Any) -> None:
+    """Send one line to the parent, if there is one."""
+    if _channel is not None:
+        _channel.write(json.dumps(message) + "\n")
 
 
 def measure(fit: Callable[[], Any], before: int | None = None) -> tuple[Any, dict[str, Any]]:
@@ -50,13 +43,11 @@ def measure(fit: Callable[[], Any], before: int | None = None) -> tuple[Any, dic
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
     """Seconds that a call takes, and its result; the time limit of a worker is for these calls."""
-    if channel is not None:
-        channel.tell(phase="fit")
+    tell(phase="fit")
     start = time.perf_counter()
     result = function()
     seconds = time.perf_counter() - start
-    if channel is not None:
-        channel.tell(phase="rest")
+    tell(phase="rest")
     return seconds, result
 
 

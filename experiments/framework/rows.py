@@ -182,7 +182,10 @@ def alone(path: Path) -> Iterator[None]:
 
     Two that run the same experiment would otherwise do all of it twice, side by side.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = path.parent
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file: name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
     except ImportError:

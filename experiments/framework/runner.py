@@ -58,16 +58,13 @@ def run_missing(
     int
         How many cases were run.
     """
-    source = source_digest()
+    source, last_line, n_new = source_digest(), 0.0, 0
     cases = all_cases(experiment, settings)
     missing = [case for case in cases if table.find(case) is None]
-    last_line = 0.0
-    n_new = 0
     for done, case in enumerate(missing, start=1 + len(cases) - len(missing)):
         start = time.perf_counter()
-        if measure is None:
-            result = experiment.run(case, settings)
-        elif (result := measure(case, table.rows)) is None:
+        result = measure(case, table.rows) if measure else experiment.run(case, settings)
+        if result is None:
             continue
         seconds = round(time.perf_counter() - start, 3)
         table.add(case, {**result, "run_seconds": seconds, "source": source, "when": now()})

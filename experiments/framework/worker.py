@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.framework.experiment import Row, Settings, load_experiment
-from experiments.framework.measuring import memory_field, open_channel
+from experiments.framework.measuring import memory_field, open_channel, tell
 
 REST_LIMIT = 1800.0  # seconds for the data and the quality of the result
 MEMORY_LIMIT = 16e9  # bytes
@@ -40,10 +40,13 @@ def run_apart(package: str, name: str, case: Row, settings: Settings) -> Row:
         with subprocess.Popen(
             command, cwd=root, stdout=subprocess.PIPE, stderr=noise, text=True
         ) as worker:
+            watch = _Watch(worker, case["limit"])
             try:
-                result = _Watch(worker, case["limit"]).result()
+                result = watch.result()
             finally:
                 worker.kill()
+                # It reads to the end of what is about to be closed.
+                watch.listener.join()
         if result is None:
             noise.seek(0)
             last = noise.read().strip().rpartition("\n")[2][:120]
@@ -60,7 +63,8 @@ class _Watch:
         self._since = time.monotonic()
         self._highest = 0
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def _listen(self) -> None:
         assert self._worker.stdout is not None
@@ -119,7 +123,7 @@ def _reason(error: Exception) -> str:
 
 def main() -> None:
     """Run the case that the argument describes, and report its result."""
-    channel = open_channel()
+    open_channel()
     warnings.filterwarnings("ignore")  # They would drown the reason of a failure.
     task: dict[str, Any] = json.loads(sys.argv[1])
     data = task["settings"].pop("data")
@@ -129,7 +133,7 @@ def main() -> None:
     except Exception as error:  # Whatever a peer raises is its result, and goes into its row.
         traceback.print_exc()
         result = {"error": _reason(error)}
-    channel.tell(result=result)
+    tell(result=result)
 
 
 if __name__ == "__main__":

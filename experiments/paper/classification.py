@@ -1,4 +1,4 @@
-"""Nearest-neighbour classification in the embedding, for every way to choose landmarks.
+"""Nearest-neighbor classification in the embedding, for every way to choose landmarks.
 
 What `mnist`, `headneck` and `graphs` share.
 """
@@ -23,7 +23,7 @@ from trigpoint import (
 )
 from trigpoint.metrics import knn_labels
 
-# The paper's neighbourhood and bandwidth for both data sets.
+# The paper's neighborhood and bandwidth for both data sets.
 N_NEIGHBORS_PAPER = 5000
 BANDWIDTH_PAPER = 5.0
 
@@ -72,7 +72,7 @@ UNIFORM, KMEANS_UNIFORM, SEEDING = "uniform", "k-means uniform", "k-means++ seed
 KMEANS, DPP, BHATTACHARYYA = "k-means++", "efficient DPP", "efficient DPP, Bhattacharyya"
 DEFAULTS = "library defaults"
 
-# No embedding at all: the nearest neighbour among the points themselves.
+# No embedding at all: the nearest neighbor among the points themselves.
 REFERENCE = "the points themselves"
 
 SCHEMES = {
@@ -100,7 +100,7 @@ SCHEMES = {
 # Minutes where the others take seconds: they come last, and may be run fewer times.
 SLOW = (KMEANS_UNIFORM, KMEANS)
 
-# Comparisons of two schemes: those that the paper speaks of, and two of our own.
+# Comparisons of two schemes: those that the paper makes, and two of our own.
 COMPARISONS = (
     (SEEDING, UNIFORM),
     (KMEANS_UNIFORM, UNIFORM),
@@ -123,7 +123,7 @@ class Reading:
     claims : sequence of str
         What the paper says of `COMPARISONS`.
     overlap : float
-        Points for testing over points for training, where every run splits the same points anew.
+        Points for testing over points for training, where every run is a new split of them.
     """
 
     counts: Sequence[int]
@@ -134,16 +134,16 @@ class Reading:
     def test(self) -> str:
         """Name of the test, and what it says nothing of."""
         if self.overlap:
-            return f"{RESAMPLED_TEST}; it speaks for these patches, not for other patients"
+            return f"{RESAMPLED_TEST}; it holds for these patches, not for other patients"
         return (
-            f"{PAIRED_TEST}; it speaks for the draw of the landmarks, with these points for "
+            f"{PAIRED_TEST}; it holds for other draws of landmarks, with the same points for "
             "training and testing"
         )
 
 
 COMMON_SETTING = f"""What the paper leaves open is the same for all schemes and was chosen on
 validation points, for Euclidean graphs (`graphs`): {GRAPH_NEIGHBORS} graph
-neighbours, a bandwidth for each landmark, and an extension over
+neighbors, a bandwidth for each landmark, and an extension over
 {"all landmarks" if EXTENSION == "all" else f"the {EXTENSION} nearest landmarks"}. Landmarks of
 k-means are its centres. Library defaults leave m, sigma and all the rest to trigpoint."""
 
@@ -159,9 +159,7 @@ def run_scheme(task: Task, case: Row, n_components: int) -> Row:
     """Measure one case: a scheme and a number of landmarks, or the points themselves."""
     if case["scheme"] == REFERENCE:
         start = time.perf_counter()
-        scores = nearest_neighbour_scores(
-            task.train, task.train_labels, task.test, task.test_labels
-        )
+        scores = nearest_neighbor_scores(task.train, task.train_labels, task.test, task.test_labels)
         return _measured(*scores, 0.0, 0.0, time.perf_counter() - start)
     scheme, k, seed = case["scheme"], case["k"], case["seed"]
     return classify(task, scheme_estimator(scheme, k, len(task.train), n_components, seed))
@@ -180,12 +178,12 @@ def scheme_estimator(name: str, k: int, n: int, n_components: int, seed: int) ->
 
 
 def classify(task: Task, estimator: LaplacianEigenmaps) -> Row:
-    """Accuracy of the nearest neighbour in the embedding, and what it cost."""
+    """Accuracy of the nearest neighbor in the embedding, and what it cost."""
     estimator.fit(task.train)
     start = time.perf_counter()
     train, test = estimator.transform(task.train), estimator.transform(task.test)
     spent = time.perf_counter() - start
-    accuracy, recall = nearest_neighbour_scores(train, task.train_labels, test, task.test_labels)
+    accuracy, recall = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
     seconds = estimator.stage_seconds_
     embedding = seconds["graph"] + seconds["spectrum"]
     return _measured(accuracy, recall, seconds["landmarks"], embedding, spent)
@@ -203,7 +201,7 @@ def _measured(
     }
 
 
-def nearest_neighbour_scores(
+def nearest_neighbor_scores(
     train: np.ndarray, train_labels: np.ndarray, test: np.ndarray, test_labels: np.ndarray
 ) -> tuple[float, float]:
     """Share of all that are right, and the mean over the classes of that share."""
@@ -223,7 +221,7 @@ def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
     for row in rows:
         if row["scheme"] == REFERENCE:
             page.text(
-                f"""The nearest neighbour among {REFERENCE}, without any embedding:
+                f"""The nearest neighbor among {REFERENCE}, without any embedding:
                 {100 * row["accuracy"]:.2f} %."""
             )
     page.text(

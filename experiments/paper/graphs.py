@@ -68,7 +68,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def _grid(quick: bool) -> list[Row]:
-    """Neighbours and extension for both metrics; then ridge and neighbourhood for Bhattacharyya."""
+    """Neighbors and extension for both metrics; then ridge and neighborhood for Bhattacharyya."""
     neighbors = GRAPH_NEIGHBORS[1:3] if quick else GRAPH_NEIGHBORS
     neighborhoods = QUICK_NEIGHBORHOODS if quick else NEIGHBORHOODS
     ridges = RIDGES[::2] if quick else RIDGES
@@ -163,16 +163,16 @@ def _with_covariances(
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Both metrics side by side over the settings; the effect of ridge and neighbourhood."""
+    """Both metrics side by side over the settings; the effect of ridge and neighborhood."""
     page.text(
         f"""The paper: with the diagonal of the covariances, the Bhattacharyya graph improves the
-        classification of digits and of CT patches over the Euclidean one. Number of neighbours,
+        classification of digits and of CT patches over the Euclidean one. Number of neighbors,
         regularisation and extension are not given. Here they are varied on validation points that
         were taken from the training set; landmarks are the same in all settings of one seed
-        (efficient DPP with the paper's m and sigma). Accuracy of the nearest neighbour in per cent,
+        (efficient DPP with the paper's m and sigma). Accuracy of the nearest neighbor in per cent,
         mean ± standard error over {len({row["seed"] for row in rows})} draws of landmarks. Stars
-        mark differences by the {PAIRED_TEST}, at .05, .01 and .001, one by one: with so many of
-        them and so few draws, only what all settings agree on should be believed."""
+        mark differences by the {PAIRED_TEST}, at .05, .01 and .001, one by one: with this
+        many of them and this few draws, only what all settings agree on should be trusted."""
     )
     for data, title in DATA.items():
         mine = [row for row in rows if row["data"] == data]
@@ -195,11 +195,11 @@ def _metric_table(rows: Sequence[Row], page: Page) -> None:
             line = [f"{count}", "all" if extension == "all" else f"nearest {extension}"]
             line += [with_error(column(runs, "accuracy"), 100) for runs in (euclidean, other)]
             lines.append([*line, _difference(found)])
-    page.table(["neighbours", "extension", "Euclidean", "Bhattacharyya", "difference"], lines)
+    page.table(["neighbors", "extension", "Euclidean", "Bhattacharyya", "difference"], lines)
 
 
 def _geometry_table(rows: Sequence[Row], page: Page) -> None:
-    """Differences to the Euclidean graph with as many neighbours."""
+    """Differences to the Euclidean graph with as many neighbors."""
     varied = [row for row in rows if row["metric"] == BHATTACHARYYA and row["ridge"] != RIDGE]
     if not varied:
         return
@@ -219,8 +219,8 @@ def _geometry_table(rows: Sequence[Row], page: Page) -> None:
         lines.append(line)
     page.text(
         f"""Difference to the Euclidean graph, in percentage points, by the ridge (share of the mean
-        variance that is added) and the neighbourhood that covariances are taken from, with {count}
-        neighbours and the extension over all landmarks."""
+        variance that is added) and the neighborhood that covariances are taken from, with {count}
+        neighbors and the extension over all landmarks."""
     )
     page.table(["ridge", *(f"m = {m:,}" for m in sizes)], lines)
 
@@ -233,7 +233,7 @@ def _difference(found: Comparison) -> str:
 
 def _draw(rows: Sequence[Row], page: Page) -> None:
     shown = [data for data in DATA if any(row["data"] == data for row in rows)]
-    describe = "Accuracy over the number of graph neighbours for both metrics and extensions"
+    describe = "Accuracy over the number of graph neighbors for both metrics and extensions"
     styles = {EUCLIDEAN: ("#0072b2", "o"), BHATTACHARYYA: ("#d55e00", "s")}
     with page.picture(describe, ncols=len(shown), squeeze=False) as axes:
         for panel, data in zip(axes[0], shown, strict=True):
@@ -249,7 +249,7 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
                 label = f"{metric}, {'all' if extension == 'all' else f'{extension} nearest'}"
                 line = "-" if extension == "all" else "--"
                 panel.plot(at, means, line, color=colour, marker=marker, label=label)
-            panel.set(xlabel="neighbours in the graph", ylabel="accuracy, %", title=DATA[data])
+            panel.set(xlabel="neighbors in the graph", ylabel="accuracy, %", title=DATA[data])
             panel.set_xscale("log")
             panel.set_xticks(at, [str(count) for count in at])
             panel.minorticks_off()
@@ -257,16 +257,13 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
         axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
 
+PARAMETERS = {
+    "n_neighbors": N_NEIGHBORS_PAPER,
+    "bandwidth": BANDWIDTH_PAPER,
+    "ridge": RIDGE,
+    "n_components": N_COMPONENTS,
+}
+
 EXPERIMENT = Experiment(
-    name="graphs",
-    title="Where the Bhattacharyya graph pays on images",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={
-        "n_neighbors": N_NEIGHBORS_PAPER,
-        "bandwidth": BANDWIDTH_PAPER,
-        "ridge": RIDGE,
-        "n_components": N_COMPONENTS,
-    },
+    "graphs", "Where the Bhattacharyya graph pays on images", cases, run, show, PARAMETERS
 )

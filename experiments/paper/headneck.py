@@ -105,9 +105,9 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         numbers. Here: other patients, since the paper's are not public; {ORGAN_SHARE:.0%} of the
         patches are of the parotid glands and the brainstem, the others of the tissue around them,
         {TRAIN_SHARE:.0%} are to learn from. Intensities are clipped to {low:g} ... {high:g} HU and
-        counted in units of {UNIT_HU:g} HU, so that sigma = {classification.BANDWIDTH_PAPER:g} is to
-        the distances of patches what it is to those of digits; m = {m:,} (the paper's
-        is {classification.N_NEIGHBORS_PAPER:,}). {classification.COMMON_SETTING}
+        given in units of {UNIT_HU:g} HU, so that sigma = {classification.BANDWIDTH_PAPER:g} is as
+        large beside the distances between patches as beside those between digits; m = {m:,} (the
+        paper's is {classification.N_NEIGHBORS_PAPER:,}). {classification.COMMON_SETTING}
         The validation patches are training patches of the first split, and so are among the test
         patches of others."""
     )
@@ -133,12 +133,17 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=4)
 
 
+PARAMETERS = classification.PARAMETERS | {
+    "n_components": N_COMPONENTS,
+    "unit_hu": UNIT_HU,
+    "window_hu": list(WINDOW_HU),
+}
+
 EXPERIMENT = Experiment(
-    name="headneck",
-    title="Head and neck: classification of CT patches by landmarks",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters=classification.PARAMETERS
-    | {"n_components": N_COMPONENTS, "unit_hu": UNIT_HU, "window_hu": list(WINDOW_HU)},
+    "headneck",
+    "Head and neck: classification of CT patches by landmarks",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

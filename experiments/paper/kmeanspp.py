@@ -73,7 +73,7 @@ def _sampler(method: str, bandwidth: float | None) -> Any:
     if method == SEEDING:
         return KMeansPlusPlus(3)
     if method == EFFICIENT:
-        # All points are neighbours: the paper compares the two for a maximal neighbourhood.
+        # All points are neighbors: the paper compares the two for a maximal neighborhood.
         return EfficientDPP(3, n_neighbors=len(POINTS), bandwidth=bandwidth)
     return KDPP(3, bandwidth=bandwidth)
 
@@ -105,11 +105,11 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     _draw(found, page)
     page.text(
         f"""Probability of the green candidate: from the definitions, and as drawn by
-        `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbours) and `KDPP`, which is what
-        Algorithm 2 stands in for. Sets of three of the four points are drawn; those count in which
-        the two landmarks came first (for the DPP, which has no order: those that hold both). In
-        brackets the {CONFIDENCE:.0%} interval after Wilson; p is that of a binomial test of the
-        draws against the definition, and of the draws against indifference."""
+        `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and `KDPP`, the process
+        that Algorithm 2 approximates. Sets of three of the four points are drawn, and those are
+        counted in which the two landmarks came first (for the DPP, which has no order, those that
+        contain both). In brackets is Wilson's {CONFIDENCE:.0%} interval; p is from binomial tests
+        of the draws against the definition, and against indifference."""
     )
     page.table(
         ["method", "sigma / r", "defined", "drawn", "sets", "p", "p of 1/2"],
@@ -200,11 +200,13 @@ def _draw(found: Sequence[tuple[str, float | None, tuple[int, int]]], page: Page
         bars.set_title("bars: defined, dots: drawn, 95 % intervals", fontsize=9)
 
 
+PARAMETERS = {"points": POINTS.tolist(), "bandwidths": BANDWIDTHS}
+
 EXPERIMENT = Experiment(
-    name="kmeanspp",
-    title="Figure 3: where k-means++ is indifferent and Algorithm 2 is not",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={"points": POINTS.tolist(), "bandwidths": BANDWIDTHS},
+    "kmeanspp",
+    "Figure 3: where k-means++ is indifferent and Algorithm 2 is not",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

@@ -50,7 +50,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         f"""The paper: k-means++ seeding beats uniform landmarks and k-means++ gains nothing over
         its seeding; efficient DPP sampling beats the seeding significantly, and the Bhattacharyya
         graph adds to that. It gives bars, no numbers. Here: {n_train:,} digits to learn from,
-        {n_test:,} to classify by their nearest neighbour in the embedding, with m =
+        {n_test:,} to classify by their nearest neighbor in the embedding, with m =
         {classification.paper_neighbors(n_train):,} (the paper's is
         {classification.N_NEIGHBORS_PAPER:,}) and sigma = {classification.BANDWIDTH_PAPER:g}.
         {classification.COMMON_SETTING}"""
@@ -62,11 +62,6 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         axes.figure.legend(loc="outside lower center", ncols=4)
 
 
-EXPERIMENT = Experiment(
-    name="mnist",
-    title="MNIST: classification by landmarks",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters=classification.PARAMETERS | {"n_components": N_COMPONENTS},
-)
+PARAMETERS = classification.PARAMETERS | {"n_components": N_COMPONENTS}
+
+EXPERIMENT = Experiment("mnist", "MNIST: classification by landmarks", cases, run, show, PARAMETERS)

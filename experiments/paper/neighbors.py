@@ -38,12 +38,12 @@ RUNS = 3
 N_POINTS, N_LANDMARKS, NEIGHBORS = 10_000_000, 2500, (25, 60, 200, 500)
 QUICK_POINTS, QUICK_LANDMARKS, QUICK_NEIGHBORS = 100_000, 400, (10, 25, 60, 120)
 
-# The neighbourhoods of the paper's other experiment on the roll, of a thousand points.
+# The neighborhoods of the paper's other experiment on the roll, of a thousand points.
 SMALL_M = 30
 
 METRICS = ("euclidean", "bhattacharyya")
 
-# Neighbours by either one's choice, as the paper has it, or only those that agree.
+# Neighbors by either one's choice, as the paper has it, or only those that agree.
 PLAIN, AGREED = "plain", "agreed"
 
 # First coordinates that rank the landmarks by arc length at least so well count as unrolled.
@@ -51,7 +51,7 @@ ORDERED = 0.99
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Both metrics and both ways to link with every number of neighbours, for every draw."""
+    """Both metrics and both ways to link with every number of neighbors, for every draw."""
     n, k, counts = (
         (QUICK_POINTS, QUICK_LANDMARKS, QUICK_NEIGHBORS)
         if settings.quick
@@ -154,14 +154,14 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     m = _default_m(n, k)
     page.text(
         f"""The paper takes {N_LANDMARKS:,} landmarks out of ten million points of the Swiss roll,
-        embeds them by Laplacian eigenmaps and varies the neighbours of the graph from
+        embeds them by Laplacian eigenmaps and varies the neighbors of the graph from
         {NEIGHBORS[0]} to {NEIGHBORS[-1]}. It shows eight pictures and no numbers, and says that
-        Bhattacharyya neighbours are "much more robust with respect to the number of neighbors",
+        Bhattacharyya neighbors are "much more robust with respect to the number of neighbors",
         and that Euclidean embeddings cluster along stripes, the others much less."""
     )
     page.text(
         f"""Here: {k:,} landmarks of {n:,} points in float32, drawn by Algorithm 2. The paper does
-        not say how large the neighbourhoods were that repel and that covariances come from. Here
+        not say how large the neighborhoods were that repel and that covariances come from. Here
         they have m = {m:,} points, the default of `EfficientDPP`: four times the points per
         landmark, so that a covariance describes the roll as far as the next landmarks. The last
         table has m = {SMALL_M}, the paper's value for a roll of a thousand points. Weights are
@@ -169,7 +169,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     )
     page.text(
         """Tables have Euclidean / Bhattacharyya, means over the runs: the share of edges that are
-        shortcuts (`shortcut_rate`); the share of the true neighbours that are linked
+        shortcuts (`shortcut_rate`); the share of the true neighbors that are linked
         (`neighbor_recall`); the rank correlation of the first coordinate with arc length; R² of arc
         length read off the two leading coordinates; and R² of height read off the first two
         coordinates that are no functions of one another (`eigenvectors="independent"`). The two
@@ -178,9 +178,9 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         alone."""
     )
     parts = {
-        "Plain nearest neighbours, as in the paper": (m, PLAIN),
-        "Neighbours that agree, as in the library": (m, AGREED),
-        f"Plain nearest neighbours and m = {SMALL_M}": (SMALL_M, PLAIN),
+        "Plain nearest neighbors, as in the paper": (m, PLAIN),
+        "Neighbors that agree, as in the library": (m, AGREED),
+        f"Plain nearest neighbors and m = {SMALL_M}": (SMALL_M, PLAIN),
     }
     for title, part in parts.items():
         mine = [row for row in rows if (row["m"], row["linking"]) == part]
@@ -201,7 +201,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 # Columns of the tables, with what they are multiplied by and their decimals.
 _COLUMNS = {
     "shortcuts": ("shortcuts, %", 100.0, 2),
-    "recall": ("true neighbours, %", 100.0, 1),
+    "recall": ("true neighbors, %", 100.0, 1),
     "order": ("order", 1.0, 3),
     "leading_arc": ("arc length", 1.0, 3),
     "independent_height": ("height", 1.0, 3),
@@ -228,7 +228,7 @@ def _show_numbers(rows: Sequence[Row], page: Page) -> None:
         for count, line in means.items()
     ]
     page.table(
-        ["neighbours", *(title for title, _, _ in _COLUMNS.values())],
+        ["neighbors", *(title for title, _, _ in _COLUMNS.values())],
         [*lines, ["largest standard error", *errors]],
     )
     page.text(_verdict(cells, counts))
@@ -246,7 +246,7 @@ def _verdict(cells: dict[tuple[Any, ...], list[Row]], counts: Sequence[int]) -> 
     }
     euclidean, bhattacharyya = (", ".join(kept[metric]) or "none" for metric in METRICS)
     return (
-        f"Numbers of neighbours with which the first coordinate follows arc length in every run "
+        f"Numbers of neighbors with which the first coordinate follows arc length in every run "
         f"(rank correlation of {ORDERED} and more): Euclidean {euclidean}; Bhattacharyya "
         f"{bhattacharyya}."
     )
@@ -258,7 +258,7 @@ def _show_pictures(rows: Sequence[Row], page: Page) -> None:
     counts = sorted({row["n_neighbors"] for row in rows})
     by_panel = {(row["metric"], row["n_neighbors"]): row for row in rows if row["seed"] == seed}
     with page.picture(
-        "Embeddings of the landmarks, Euclidean above and Bhattacharyya below, by neighbours",
+        "Embeddings of the landmarks, Euclidean above and Bhattacharyya below, by neighbors",
         figsize=(10, 5),
         nrows=len(METRICS),
         ncols=len(counts),
@@ -274,7 +274,7 @@ def _show_pictures(rows: Sequence[Row], page: Page) -> None:
                     panel.set_xlabel(f"{100 * row['shortcuts']:.1f} % shortcuts")
             panels[0].set_ylabel(metric.title())
         for panel, count in zip(axes[0], counts, strict=True):
-            panel.set_title(f"{count} neighbours")
+            panel.set_title(f"{count} neighbors")
         if drawn is not None:
             axes[0][0].figure.colorbar(drawn, ax=axes, label="arc length", aspect=40, pad=0.01)
 
@@ -290,16 +290,18 @@ def _show_embedding(panel: Any, row: Row) -> Any:
     return panel.scatter(x, y, c=arc, s=3, linewidths=0, cmap="viridis", rasterized=True)
 
 
+PARAMETERS = {
+    "data": "make_swiss_roll, float32, defaults",
+    "n_components": 2,
+    "sigma": "EfficientDPP's default",
+    "bandwidth": "KNNGraph's default",
+}
+
 EXPERIMENT = Experiment(
-    name="neighbors",
-    title="Ten million points: Euclidean against Bhattacharyya graphs",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={
-        "data": "make_swiss_roll, float32, defaults",
-        "n_components": 2,
-        "sigma": "EfficientDPP's default",
-        "bandwidth": "KNNGraph's default",
-    },
+    "neighbors",
+    "Ten million points: Euclidean against Bhattacharyya graphs",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

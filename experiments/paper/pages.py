@@ -16,9 +16,6 @@ from experiments.framework.page import Page
 from experiments.framework.rows import CsvTable, alone
 from experiments.framework.runner import all_cases, found_rows, run_missing
 
-# Every experiment has a page.
-ONE_PAGE = False
-
 
 def default_folder(quick: bool) -> Path:
     """Folder of the results, unless another is named."""

@@ -53,7 +53,7 @@ def load_patches(folder: Path, source: str, n_patches: int) -> Patches:
 def split_rows(patches: Patches, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows for training and for testing, drawn anew for every seed.
 
-    By patch, as in the paper, neighbouring and overlapping patches fall on both sides. By patient,
+    By patch, as in the paper, neighboring and overlapping patches fall on both sides. By patient,
     whole patients are held back.
     """
     rng = np.random.default_rng(seed)

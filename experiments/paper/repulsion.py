@@ -30,7 +30,7 @@ REPULSIONS = ("welsch", "sin2")
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Both functions on both surfaces, with the paper's m and with all points as neighbours."""
+    """Both functions on both surfaces, with the paper's m and with all points as neighbors."""
     n = 400 if settings.quick else 1000
     for data in SURFACES_SHOWN:
         for m in (SURFACES[data].n_neighbors, n):
@@ -185,11 +185,8 @@ def _draw_ratio(ax: Any, data: str, m: int, pair: Sequence[Sequence[Row]], shift
     )
 
 
+PARAMETERS = {"landmarks": COUNTS, "bandwidth": BANDWIDTH}
+
 EXPERIMENT = Experiment(
-    name="repulsion",
-    title="Figure 2: sin² against the Welsch function",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={"landmarks": COUNTS, "bandwidth": BANDWIDTH},
+    "repulsion", "Figure 2: sin² against the Welsch function", cases, run, show, PARAMETERS
 )

@@ -73,7 +73,7 @@ def literal_algorithm_2(
     X : ndarray of shape (n, d)
     n_landmarks : int
     n_neighbors : int
-        Size m of the neighbourhood that a landmark repels, itself included.
+        Size m of the neighborhood that a landmark repels, itself included.
     bandwidth : float
         Bandwidth sigma of the Welsch function.
     rng : Generator
@@ -296,11 +296,8 @@ def _show_picture(rows: Sequence[Row], page: Page) -> None:
         axes[0][0].figure.legend(by_label.values(), by_label, loc="outside lower center", ncols=3)
 
 
+PARAMETERS = {"n_neighbors": N_NEIGHBORS, "bandwidth": BANDWIDTH, "dtype": "float32"}
+
 EXPERIMENT = Experiment(
-    name="runtime",
-    title="Runtime: Algorithm 2 against k-means",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={"n_neighbors": N_NEIGHBORS, "bandwidth": BANDWIDTH, "dtype": "float32"},
+    "runtime", "Runtime: Algorithm 2 against k-means", cases, run, show, PARAMETERS
 )

@@ -23,7 +23,7 @@ from trigpoint.datasets import make_swiss_roll
 
 # The roll of table 1, whose bandwidth is 1.
 SCALE = SURFACES["roll"].scale
-NEIGHBOURS = 20
+NEIGHBORS = 20
 TABLE_1_BANDWIDTH = 1.0
 
 # Bandwidths, and how many landmarks a standard DPP draws with each, on average and rounded.
@@ -57,7 +57,7 @@ def make_sampler(method: str, bandwidth: float, n_landmarks: int | None, seed: i
         return Uniform(n_landmarks, random_state=seed)
     if method == EFFICIENT:
         return EfficientDPP(
-            n_landmarks, n_neighbors=NEIGHBOURS, bandwidth=bandwidth, random_state=seed
+            n_landmarks, n_neighbors=NEIGHBORS, bandwidth=bandwidth, random_state=seed
         )
     return KDPP(n_landmarks, kernel=kernel, bandwidth=bandwidth, random_state=seed)
 
@@ -138,7 +138,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     page.text(
         f"""{n:,} points on the Swiss roll of table 1 (scale {SCALE:g}), drawn anew for every run,
         and landmarks from a DPP with Euclidean distances ("standard"), from one with geodesic
-        distances, and from Algorithm 2 with {NEIGHBOURS} neighbours ("efficient"). Unrolling keeps
+        distances, and from Algorithm 2 with {NEIGHBORS} neighbors ("efficient"). Unrolling keeps
         lengths, so distances on the manifold are those on the unrolled plane. The paper says that
         the standard DPP almost entirely neglects the inner part of the roll, and that the other two
         do not."""
@@ -329,15 +329,17 @@ def _draw_line(ax: Any, groups: Groups, method: str, own: bool) -> None:
         )
 
 
+PARAMETERS = {
+    "scale": SCALE,
+    "neighbors": NEIGHBORS,
+    "landmarks": {str(k): v for k, v in COUNTS.items()},
+}
+
 EXPERIMENT = Experiment(
-    name="sampling",
-    title="Figure 1: standard, geodesic and efficient sampling of the roll",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={
-        "scale": SCALE,
-        "neighbours": NEIGHBOURS,
-        "landmarks": {str(k): v for k, v in COUNTS.items()},
-    },
+    "sampling",
+    "Figure 1: standard, geodesic and efficient sampling of the roll",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

@@ -396,16 +396,18 @@ def _draw(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -> None:
         )
 
 
+PARAMETERS = {
+    "landmarks": COUNTS,
+    "bandwidth": BANDWIDTH,
+    "neighbors": {data: surface.n_neighbors for data, surface in SURFACES.items()},
+    "disc_radius": 2.5,
+}
+
 EXPERIMENT = Experiment(
-    name="table1",
-    title="Table 1: errors of five samplers on the roll and the bowl",
-    cases=cases,
-    run=run,
-    show=show,
-    parameters={
-        "landmarks": COUNTS,
-        "bandwidth": BANDWIDTH,
-        "neighbours": {data: surface.n_neighbors for data, surface in SURFACES.items()},
-        "disc_radius": 2.5,
-    },
+    "table1",
+    "Table 1: errors of five samplers on the roll and the bowl",
+    cases,
+    run,
+    show,
+    PARAMETERS,
 )

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from experiments.framework.rows import CsvTable
 from experiments.paper import pages
 
@@ -44,7 +46,9 @@ class Reproduction:
 
 def reproduce(name, folder, settings):
     """Run what is missing, and show all of it."""
-    n_new = pages.run(name, folder, settings, quiet=True)
+    # On data this small, threads of k-means wait for each other longer than they work.
+    with threadpool_limits(1):
+        n_new = pages.run(name, folder, settings, quiet=True)
     pages.show(name, folder, settings)
     return Reproduction(folder, name, n_new)
 

@@ -12,7 +12,7 @@ from experiments.paper.classification import (
     REFERENCE,
     SCHEMES,
     SLOW,
-    nearest_neighbour_scores,
+    nearest_neighbor_scores,
     ordered_schemes,
 )
 from experiments.paper.patches import Patches, load_patches, split_rows
@@ -21,7 +21,7 @@ from experiments.paper.patches import Patches, load_patches, split_rows
 def test_scores():
     train, labels = np.array([[0.0], [10.0]]), np.array([0, 1])
     test, truth = np.array([[1.0], [2.0], [3.0], [9.0]]), np.array([0, 0, 1, 1])
-    accuracy, recall = nearest_neighbour_scores(train, labels, test, truth)
+    accuracy, recall = nearest_neighbor_scores(train, labels, test, truth)
     assert accuracy == 0.75
     assert recall == pytest.approx((1 + 0.5) / 2)
 

@@ -46,7 +46,7 @@ def test_the_loop_has_the_probabilities_of_the_definition(rng):
     expected = exact_probabilities(X, 3, 4, 0.8)
     assert sum(expected.values()) == pytest.approx(1)
     assert p_value(X, expected, 3, 4, 0.8) > SIGNIFICANCE
-    # The test would notice a wrong neighbourhood or bandwidth.
+    # The test would notice a wrong neighborhood or bandwidth.
     assert p_value(X, expected, 3, 2, 0.8) < SIGNIFICANCE
     assert p_value(X, expected, 3, 4, 1.6) < SIGNIFICANCE
 

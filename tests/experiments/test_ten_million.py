@@ -26,7 +26,7 @@ def landmarks(roll):
 
 
 def rows_of(result, **chosen):
-    """Rows of a reproduction that have some values, by number of neighbours."""
+    """Rows of a reproduction that have some values, by number of neighbors."""
     rows = [row for row in result.rows if chosen.items() <= row.items()]
     assert [row["n_neighbors"] for row in rows] == list(neighbors.QUICK_NEIGHBORS)
     return rows
@@ -76,7 +76,7 @@ def test_bhattacharyya_graphs_are_more_robust(quick, linking):
     assert shortcuts[1][:2].max() < 0.005
     assert column(ours, "order")[:2].min() > 0.99
     assert column(euclidean, "order")[2:].max() < 0.7
-    # At few neighbours, Euclidean ones are the true ones.
+    # At few neighbors, Euclidean ones are the true ones.
     assert euclidean[0]["recall"] >= ours[0]["recall"]
 
 
@@ -117,7 +117,7 @@ def test_plain_bhattacharyya_graph_links_the_nearest(landmarks):
 
 
 @pytest.mark.parametrize("metric", neighbors.METRICS)
-def test_neighbours_that_agree_are_some_of_the_plain_ones(landmarks, metric):
+def test_neighbors_that_agree_are_some_of_the_plain_ones(landmarks, metric):
     plain = neighbors.plain_graph(landmarks, metric, 15).lengths.toarray() > 0
     agreed = KNNGraph(15, metric=metric).build(landmarks).lengths.toarray() > 0
     assert not (agreed & ~plain).any()
