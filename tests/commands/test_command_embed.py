@@ -61,7 +61,19 @@ def test_auto_as_a_person_would_run_it(folder):
 def test_the_number_of_landmarks_fits_few_points(folder, capsys):
     np.save("few.npy", np.load("roll.npy")[:40])
     assert run("embed", "few.npy", "-o", "Y.npy", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["landmarks"] == 20
+    assert json.loads(capsys.readouterr().out)["landmarks"] == 40
+
+
+@pytest.mark.parametrize("arguments", [[], ["--refine"]])
+def test_the_default_is_that_of_the_library(folder, arguments):
+    X, _ = tp.datasets.make_swiss_roll(1500, random_state=1)
+    np.save("some.npy", X)
+    assert run("embed", "some.npy", "-o", "Y.npy", "--save", "m.trig", *arguments) == 0
+    emb = tp.LaplacianEigenmaps(random_state=0)
+    if arguments:
+        emb.set_params(landmarks=tp.EfficientDPP(1000, refine=True, random_state=0))
+    np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
+    assert len(emb.landmarks_) == 1000
 
 
 def test_json_is_all_that_is_printed(folder, capsys):

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pandas as pd
-from terminal import run
+from terminal import run, said
 
 import trigpoint as tp
+from trigpoint._command.common import FAILED
 
 
 def test_columns_choose_what_is_compared_not_what_is_written(folder):
@@ -56,3 +57,13 @@ def test_select_prints_rows_for_a_pipe(folder, capsys):
     rows = [int(line) for line in out.splitlines()]
     expected = tp.EfficientDPP(20, random_state=3).fit(np.load("roll.npy")).indices_
     assert rows == expected.tolist()
+
+
+def test_select_is_asked_how_many_of_few_rows(folder, capsys):
+    np.save("small.npy", np.load("roll.npy")[:800])
+    assert run("select", "small.npy") == FAILED
+    assert said(capsys) == (
+        "small.npy has 800 rows, and all would be chosen: say how many with --landmarks"
+    )
+    assert run("select", "roll.npy") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1000

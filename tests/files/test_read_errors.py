@@ -14,6 +14,7 @@ from formats import save_h5ad, save_h5ad_sparse, save_hdf5, save_npz, save_parqu
 from scipy import sparse
 
 from trigpoint._files import DamagedFileError, load, read_points
+from trigpoint._files.values import read_values
 
 
 def test_unknown_things(tmp_path):
@@ -298,6 +299,45 @@ def test_no_arrays(tmp_path):
         file.create_group("obs")
     with pytest.raises(ValueError, match=r"a\.h5ad has neither X nor an entry of obsm"):
         read_points(tmp_path / "a.h5ad")
+
+
+def write_records(file):
+    """As before version 0.7."""
+    file["X"] = np.eye(2)
+    file["obs"] = np.array([(b"a", 1), (b"b", 0)], dtype=[("index", "S1"), ("c", "i4")])
+    file["uns/c_categories"] = ["B", "T"]
+
+
+def write_vectors_of_records(file):
+    """Also as before version 0.7."""
+    file["obsm"] = np.zeros(2, dtype=[("X_pca", "f4", (3,))])
+
+
+def write_old_sparse(file):
+    """As before version 0.7, and by hand."""
+    group = file.create_group("X")
+    group.attrs["h5sparse_format"], group.attrs["h5sparse_shape"] = "csr", (2, 2)
+    group["data"], group["indices"], group["indptr"] = [1.0, 1.0], [0, 1], [0, 1, 2]
+
+
+def write_old_categories(file):
+    """As in version 0.7."""
+    file["X"] = np.eye(2)
+    file["obs/c"] = np.array([1, 0], dtype=np.int8)
+    file["obs/__categories/c"] = ["B", "T"]
+
+
+@pytest.mark.parametrize(
+    "write", [write_records, write_vectors_of_records, write_old_sparse, write_old_categories]
+)
+def test_old_layouts_of_annotated_data(tmp_path, write):
+    with h5py.File(tmp_path / "old.h5ad", "w") as file:
+        write(file)
+    message = r"old\.h5ad has an old layout of AnnData files: write it again with anndata 0\.8"
+    with pytest.raises(ValueError, match=message):
+        read_points(tmp_path / "old.h5ad")
+    with pytest.raises(ValueError, match=message):
+        read_values(f"{tmp_path}/old.h5ad::obs/c")
 
 
 @pytest.mark.parametrize(

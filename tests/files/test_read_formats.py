@@ -229,27 +229,6 @@ def test_damaged_sparse_matrix(tmp_path, points):
         list(read_points(tmp_path / "a.h5ad").blocks(10))
 
 
-def test_old_layout_of_annotated_data(data_dir):
-    """A file of 2018: entries of obsm are fields of records, sparse matrices have old names."""
-    path = data_dir / "points" / "10x_pbmc68k_reduced.h5ad"
-    if not path.is_file():
-        pytest.skip(f"no file {path}")
-    genes = read_points(path)
-    assert genes.shape == (700, 765)
-    assert genes.dtype == np.float32
-    assert genes.feature_names is not None
-    assert genes.feature_names[0] == "HES4"
-    pca = np.concatenate(list(read_points(f"{path}::X_pca").blocks(64)))
-    assert pca.shape == (700, 50)
-    # Principal components are uncorrelated, in order of their variance.
-    spread = np.cov(pca.T)
-    assert np.abs(spread - np.diag(np.diag(spread))).max() < 1e-2 * spread[0, 0]
-    assert np.all(np.diff(np.diag(spread)) <= 1e-6)
-    raw = np.concatenate(list(read_points(path, key="raw.X").blocks(300)))
-    assert raw.shape == (700, 765)
-    assert np.count_nonzero(raw) == 174400
-
-
 # An array in Fortran order comes column by column from its archive.
 @pytest.mark.parametrize("name", sorted({*PATHS, *TEXTS} - {"fortran.npz"}))
 def test_only_one_block_is_held(tmp_path, rng, monkeypatch, name):

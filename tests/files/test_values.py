@@ -91,26 +91,14 @@ def test_what_is_noted_of_cells(folder):
     assert read_values("new.h5ad::barcode").tolist() == ["AA", "AC", "AG"]
     assert read_values("new.h5ad::obs/louvain").tolist() == ["T cell", None, "B cell"]
     assert read_values("new.h5ad::obs/counts").tolist() == [7, None, 9]
-    with pytest.raises(ValueError, match="obs/odd is no column"):
+    with pytest.raises(ValueError, match="obs/odd is not a column"):
         read_values("new.h5ad::obs/odd")
     message = r"new\.h5ad has no column 'leiden': choose from .*louvain.*, as in new\.h5ad::obs/"
     with pytest.raises(ValueError, match=message):
         read_values("new.h5ad::obs/leiden")
 
 
-def test_what_older_files_note_of_cells(folder):
-    with h5py.File("middle.h5ad", "w") as file:
-        file["obs/louvain"] = np.array([1, 0, 1], dtype=np.int8)
-        file["obs/__categories/louvain"] = ["B", "T"]
-    assert read_values("middle.h5ad").tolist() == ["T", "B", "T"]
-    with h5py.File("old.h5ad", "w") as file:
-        records = np.array(
-            [(b"a", 1, 2.5), (b"b", 0, 3.5)], dtype=[("index", "S1"), ("c", "i4"), ("d", "f8")]
-        )
-        file["obs"] = records
-        file["uns/c_categories"] = ["B", "T"]
-    assert read_values("old.h5ad::c").tolist() == ["T", "B"]
-    assert read_values("old.h5ad::obs/d").tolist() == [2.5, 3.5]
+def test_no_notes_of_cells(folder):
     with h5py.File("none.h5ad", "w") as file:
         file["X"] = np.eye(2)
     with pytest.raises(ValueError, match=r"none\.h5ad has no obs"):

@@ -104,12 +104,15 @@ def test_no_class_is_drawn_all_after_another(rng):
     assert 0.2 < last.mean() < 0.8
 
 
-def test_integers_are_numbers_unless_they_are_said_to_be_classes(rng):
+def test_few_whole_numbers_are_classes_unless_they_are_said_to_be_numbers(rng):
     coordinates, digits = rng.normal(size=(100, 2)), np.arange(100) % 12
-    assert plot.embedding(coordinates, color=digits).get_legend() is None
-    axes = plot.embedding(coordinates, color=digits, categories=True)
+    axes = plot.embedding(coordinates, color=digits)
     assert legend_names(axes) == [str(digit) for digit in range(12)]
     assert len(drawn_colors(axes)) == 12
+    assert plot.embedding(coordinates, color=digits, categories=False).get_legend() is None
+    assert plot.embedding(coordinates, color=np.arange(100) % 15).get_legend() is None
+    axes = plot.embedding(coordinates, color=np.arange(100) % 15, categories=True)
+    assert len(legend_names(axes)) == 15
 
 
 @pytest.mark.parametrize(
@@ -148,11 +151,11 @@ def test_categorical_columns_keep_their_order():
 
 def test_columns_of_numbers_with_missing_ones_are_numbers():
     pandas = pytest.importorskip("pandas")
-    for color in (pandas.Series([3, None, 1, 2], dtype="Int64"), [3.0, None, 1, 2]):
+    for color in (pandas.Series([3.5, None, 1, 2], dtype="Float64"), [3.5, None, 1, 2]):
         axes = plot.embedding(np.eye(4), color=color)
         assert axes.get_legend() is None
         np.testing.assert_allclose(
-            axes.collections[0].get_array().filled(np.nan), [3, np.nan, 1, 2]
+            axes.collections[0].get_array().filled(np.nan), [3.5, np.nan, 1, 2]
         )
 
 
@@ -225,7 +228,7 @@ def test_missing_numbers_are_grey(rng):
     # Means leave missing ones out, and pixels of nothing else are grey.
     x = np.repeat([0.0, 1.0], 15_000)
     many = np.column_stack([x, np.tile(np.repeat(np.linspace(0, 1, 5_000), 3), 2)])
-    color = np.where(x == 0, np.nan, np.tile([1.0, np.nan, 3.0], 10_000))
+    color = np.where(x == 0, np.nan, np.tile([0.5, np.nan, 3.5], 10_000))
     grey, means = plot.embedding(many, color=color).images
     np.testing.assert_allclose(means.get_array()[:, -1], 2)
     assert np.isnan(means.get_array().filled(np.nan)[:, 0]).all()

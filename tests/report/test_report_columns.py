@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from trigpoint._common.labels import MOST_CLASSES
 from trigpoint._report.columns import (
     MISSING,
-    MOST_LABELS,
     date_column,
     label_column,
     number_column,
@@ -46,10 +46,10 @@ def test_few_labels_are_sorted_and_missing_ones_told_apart():
 def test_rare_ones_of_many_labels_become_one():
     values = np.repeat([f"kind {j}" for j in range(30)], np.arange(30, 0, -1))
     column = label_column("x", values)
-    assert len(column.labels) == MOST_LABELS
+    assert len(column.labels) == MOST_CLASSES
     assert column.labels[0] == "kind 0"
     assert column.labels[-1] == "17 others"
-    assert (column.codes == MOST_LABELS - 1).sum() == np.arange(1, 18).sum()
+    assert (column.codes == MOST_CLASSES - 1).sum() == np.arange(1, 18).sum()
 
 
 def test_labels_come_as_people_count():

@@ -18,10 +18,6 @@ from trigpoint._files.selection import listed
 # Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
-# A million points are well covered by a thousand landmarks; more pay beyond.
-_MANY_POINTS = 1_000_000
-_LANDMARKS, _MANY_LANDMARKS = 1000, 2500
-
 Commands = Any  # argparse has no public name for what holds subcommands.
 
 
@@ -118,8 +114,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "--landmarks",
         type=_landmarks,
         metavar="N",
-        help="number of landmarks, or auto (default: 1000, of over a million points 2500, of less "
-        "than 2000 half)",
+        help="number of landmarks, or auto (default: 1000, or every distinct point of fewer)",
     )
     parser.add_argument(
         "--refine", action="store_true", help="better landmarks by exchanges after the draw; slower"
@@ -174,17 +169,6 @@ def _landmarks(text: str) -> int | str:
         raise argparse.ArgumentTypeError(
             f"{text!r} is neither a number of landmarks, 2 or more, nor auto"
         ) from error
-
-
-def n_landmarks(options: argparse.Namespace, points: PointSource) -> int | str:
-    """Number of landmarks that was asked for, or one that fits the points."""
-    asked: int | str | None = options.landmarks
-    return suggested_landmarks(points.shape[0]) if asked is None else asked
-
-
-def suggested_landmarks(n: int) -> int:
-    """Number of landmarks for `n` points."""
-    return min(max(2, n // 2), _MANY_LANDMARKS if n > _MANY_POINTS else _LANDMARKS)
 
 
 def count_argument(text: str) -> int:

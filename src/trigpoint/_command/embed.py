@@ -19,6 +19,7 @@ from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._graph import DEFAULT_NEIGHBORS
 from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks.choice import default_n_landmarks
 
 METHODS: dict[str, Any] = {
     "laplacian": LaplacianEigenmaps,
@@ -100,9 +101,8 @@ def run(options: argparse.Namespace) -> Result:
     common.check_outputs(options, [points, *files], options.output, options.save, options.report)
     open_writer(options.output, 1, 1)
     color = read_colors(places, points) or None
-    k = common.n_landmarks(options, points)
-    estimator = make_estimator(options, k)
-    check_memory(points, k, options.jobs)
+    estimator = make_estimator(options, points.shape[0])
+    check_memory(points, options)
     written: list[Path] = []
     start = time.perf_counter()
     try:
@@ -154,17 +154,16 @@ def check_choices(options: argparse.Namespace) -> None:
         raise UsageError("--color colours the page that --report writes: add --report HTML")
 
 
-def make_estimator(options: argparse.Namespace, k: int | str) -> Any:
+def make_estimator(options: argparse.Namespace, n_points: int) -> Any:
     """Return the estimator that the options describe."""
     chosen = {
         "graph": options.graph,
         "eigenvectors": options.eigenvectors,
         "n_neighbors": options.neighbors,
     }
-    sampler = EfficientDPP(k, refine=options.refine, random_state=options.seed)
     return METHODS[options.method](
         options.components,
-        landmarks=sampler,
+        landmarks=_sampler(options, n_points),
         random_state=options.seed,
         n_jobs=options.jobs,
         callback=common.progress(options),
@@ -172,12 +171,24 @@ def make_estimator(options: argparse.Namespace, k: int | str) -> Any:
     )
 
 
-def check_memory(points: PointSource, k: int | str, n_jobs: int) -> None:
+def _sampler(options: argparse.Namespace, n_points: int) -> EfficientDPP | None:
+    """What draws the landmarks; ``None`` leaves that to the library."""
+    k = options.landmarks
+    if k is None:
+        k = default_n_landmarks(n_points)
+        # Where every point is a landmark, there is nothing to refine.
+        if k == n_points or not options.refine:
+            return None
+    return EfficientDPP(k, refine=options.refine, random_state=options.seed)
+
+
+def check_memory(points: PointSource, options: argparse.Namespace) -> None:
     """Refuse, before it starts, what would not fit in memory."""
     n, d = points.shape
+    k = default_n_landmarks(n) if options.landmarks is None else options.landmarks
     if not isinstance(k, int) or not 1 < k <= n:
         return  # Not known yet, or refused by the sampler with the number of points.
-    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=n_jobs)
+    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=options.jobs)
     available = available_memory()
     if needed > available:
         raise CommandError(

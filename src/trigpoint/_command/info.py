@@ -17,6 +17,7 @@ from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, 
 from trigpoint._files.tensors import is_tensor_file
 from trigpoint._forecast import forecast
 from trigpoint._graph import DEFAULT_NEIGHBORS
+from trigpoint._landmarks.choice import default_n_landmarks
 
 _NAMES_SHOWN = 12
 
@@ -131,7 +132,7 @@ def _points(points: PointSource, check: bool) -> _Found:
     }
     if points.feature_names is not None:
         shown["columns"] = _some(range(d), points.feature_names)
-    k = common.suggested_landmarks(n)
+    k = default_n_landmarks(n)
     seen = Inspection()
     if check or values["bytes"] <= _LITTLE:
         seen = _inspected(points, k)
@@ -149,13 +150,11 @@ def _points(points: PointSource, check: bool) -> _Found:
     if seen.n_distinct is not None and seen.n_distinct < n:
         values["distinct_rows"] = seen.n_distinct
         shown["distinct"] = f"only {seen.n_distinct:,} of the rows differ from each other"
-        k = common.suggested_landmarks(seen.n_distinct)
-        if k < _FEWEST_LANDMARKS:
-            values["problem"] = shown["problem"] = (
-                "too few distinct points to choose landmarks from"
-            )
-    if _FEWEST_LANDMARKS <= k < n - 1:
-        _forecast(points, k, values, shown)
+        k = default_n_landmarks(seen.n_distinct)
+    if k < _FEWEST_LANDMARKS:
+        values["problem"] = shown["problem"] = "too few distinct points to choose landmarks from"
+    else:
+        _forecast(points, k, k == seen.n_distinct, values, shown)
     return values, shown
 
 
@@ -168,19 +167,22 @@ def _inspected(points: PointSource, most: int) -> Inspection:
         return Inspection(problem=explain(error).removeprefix(f"{points.name} "))
 
 
-def _forecast(points: PointSource, k: int, values: dict[str, Any], shown: dict[str, str]) -> None:
-    """Add what is suggested, and what it would take."""
+def _forecast(
+    points: PointSource, k: int, every: bool, values: dict[str, Any], shown: dict[str, str]
+) -> None:
+    """Add what is suggested, and what it would take; nothing is drawn if every point is taken."""
     n, d = points.shape
     expected = forecast(n, d, k, dtype=points.dtype)
     free = available_memory()
     n_neighbors = min(DEFAULT_NEIGHBORS, k - 1)
-    values["suggested"] = {"landmarks": k, "neighbors": n_neighbors}
+    suggested = ({} if every else {"landmarks": k}) | {"neighbors": n_neighbors}
+    values["suggested"] = suggested
     values["forecast"] = {
         "seconds": round(expected.seconds, 2),
         "bytes": round(expected.bytes),
         "free_bytes": round(free) if free < float("inf") else None,
     }
-    shown["suggested"] = f"--landmarks {k} --neighbors {n_neighbors}"
+    shown["suggested"] = " ".join(f"--{name} {value}" for name, value in suggested.items())
     shown["forecast"] = (
         f"about {duration(expected.seconds)} and {size(expected.bytes)} beside "
         f"the points ({size(free)} free)"

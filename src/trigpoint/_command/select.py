@@ -6,12 +6,13 @@ import time
 import numpy as np
 
 from trigpoint._command import common
-from trigpoint._command.common import Result
+from trigpoint._command.common import CommandError, Result
 from trigpoint._common.words import counted, duration
 from trigpoint._files import PointSource, open_writer, read_points
 from trigpoint._files.column_types import is_table
 from trigpoint._files.rows import can_copy_rows, copy_rows
 from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks.choice import default_n_landmarks
 
 
 def add(commands: common.Commands) -> None:
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> Result:
     if options.output is not None and not can_copy_rows(points, options.output):
         open_writer(options.output, 1, 1)
     sampler = EfficientDPP(
-        common.n_landmarks(options, points),
+        _n_rows(options, points),
         refine=options.refine,
         random_state=options.seed,
         n_jobs=options.jobs,
@@ -72,6 +73,21 @@ def run(options: argparse.Namespace) -> Result:
         f"{duration(time.perf_counter() - start)}"
     )
     return Result(f"{text}\n  {options.output}", values)
+
+
+def _n_rows(options: argparse.Namespace, points: PointSource) -> int | str:
+    """How many rows to choose."""
+    if options.landmarks is not None:
+        asked: int | str = options.landmarks
+        return asked
+    n = points.shape[0]
+    k = default_n_landmarks(n)
+    if k == n:
+        raise CommandError(
+            f"{points.name} has {counted(n, 'row')}, and all would be chosen: say how many with "
+            "--landmarks"
+        )
+    return k
 
 
 def _write(options: argparse.Namespace, points: PointSource, sampler: EfficientDPP) -> int:

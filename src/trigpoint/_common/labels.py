@@ -1,10 +1,55 @@
-"""Labels of classes: their order, and which are missing."""
+"""Labels of classes: what is one, their order, and which are missing."""
 
 import re
+from datetime import date
 from math import isfinite
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+# Classes that have a color of their own; of more, whole numbers are taken for values.
+MOST_CLASSES = 14
+
+# Looked at first, as they tell most columns of values.
+_FIRST = 10_000
+
+
+def are_classes(values: np.ndarray) -> bool:
+    """Whether values are names of classes rather than numbers or dates.
+
+    Text and booleans are. Whole numbers are where there are at most 14 different ones; floating
+    ones with gaps also, since tables keep whole numbers so once some are missing.
+    """
+    kind = values.dtype.kind
+    if kind in "iu":
+        return _are_few(values)
+    if kind == "f":
+        known = values[~np.isnan(values)]
+        return (
+            0 < len(known) < len(values)
+            and bool(np.isfinite(known).all())
+            and bool((known == np.rint(known)).all())
+            and _are_few(known)
+        )
+    if kind == "O":
+        missing = np.array([is_missing(value) for value in values], dtype=bool)
+        return _objects_are_classes(values[~missing])
+    return kind in "bSUT"
+
+
+def _objects_are_classes(known: np.ndarray) -> bool:
+    types = {type(value) for value in known}
+    if types and all(issubclass(one, Integral) and not issubclass(one, bool) for one in types):
+        return len(set(known)) <= MOST_CLASSES
+    if all(issubclass(one, Real) and not issubclass(one, bool) for one in types):
+        # Gaps are what made objects of them.
+        return are_classes(np.append(known.astype(np.float64), np.nan))
+    return not all(issubclass(one, date | np.datetime64) for one in types)
+
+
+def _are_few(values: np.ndarray) -> bool:
+    return all(len(np.unique(some)) <= MOST_CLASSES for some in (values[:_FIRST], values))
 
 
 def natural_order(text: str) -> tuple[Any, ...]:

@@ -19,16 +19,34 @@ from trigpoint._files.source import PointSource
 
 def read_h5ad(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
     """Points in X or an ``obsm`` entry of an ``.h5ad`` file."""
-    with open_hdf5(path, name) as file:
-        full_key = _full_key(key, "X" in file, _names(file, "obsm"), lambda k: k in file, name)
+    with open_h5ad(path, name) as file:
+        entries = list(file.get("obsm", ()))
+        full_key = _full_key(key, "X" in file, entries, lambda k: k in file, name)
         names = _var_names(file) if full_key == "X" else None
 
     @contextmanager
     def open_rows() -> Iterator[Any]:
-        with open_hdf5(path, name) as file:
-            yield _rows_of(file, full_key, f"{name}::{full_key}")
+        with open_h5ad(path, name) as file:
+            yield _rows_of(file[full_key], full_key, f"{name}::{full_key}")
 
     return SlicedSource(open_rows, f"{name}::{full_key}", columns, names)
+
+
+@contextmanager
+def open_h5ad(path: Path, name: str) -> Iterator[Any]:
+    """Open a file for reading, and refuse the layouts that anndata wrote before version 0.8."""
+    with open_hdf5(path, name) as file:
+        as_records = any(hasattr(file.get(group), "dtype") for group in ("obs", "var", "obsm"))
+        sparse_by_other_names = "h5sparse_format" in getattr(file.get("X"), "attrs", ())
+        if as_records or sparse_by_other_names or "__categories" in file.get("obs", ()):
+            raise ParameterValueError(
+                "X",
+                name,
+                "{name} has an old layout of AnnData files",
+                "write it again with anndata 0.8 or newer: anndata.read_h5ad(old).write_h5ad(new)",
+                name=name,
+            )
+        yield file
 
 
 def from_anndata(data: Any, key: str | None, columns: Any) -> PointSource:
@@ -76,64 +94,34 @@ def _layer_keys(data: Any) -> list[str]:
     return [f"layers/{layer}" for layer in getattr(data, "layers", None) or ()]
 
 
-def _names(file: Any, group: str) -> list[str]:
-    """Entries of a group, which was a table of records before version 0.7 of the format."""
-    node = file.get(group)
-    if node is None:
-        return []
-    return list(node.dtype.names or ()) if hasattr(node, "dtype") else list(node)
-
-
-def _rows_of(file: Any, key: str, name: str) -> Any:
-    """Return what is sliced to get rows of the matrix at `key`."""
-    group, _, entry = key.partition("/")
-    if entry and hasattr(file[group], "dtype"):
-        return _FieldRows(file[group], entry)
-    node = file[key]
+def _rows_of(node: Any, key: str, name: str) -> Any:
+    """Return what is sliced to get rows of a matrix."""
     if hasattr(node, "dtype"):
         return node
-    kind = node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "group"))
-    if "csr" not in kind and "csc" not in kind:
+    kind = node.attrs.get("encoding-type", "group")
+    if kind not in ("csr_matrix", "csc_matrix"):
         raise ParameterValueError(
             "key", key, "{name} is a {kind}, not a matrix", "choose another", name=name, kind=kind
         )
-    return _SparseRows(node, "csr" if "csr" in kind else "csc", name)
+    return _SparseRows(node, kind.removesuffix("_matrix"), name)
 
 
 def _var_names(file: Any) -> list[str] | None:
     """Names of the columns of X, where the file has them as text."""
     var = file.get("var")
-    if var is None:
+    index: Any = None if var is None else var.get(var.attrs.get("_index", "_index"))
+    if not hasattr(index, "dtype"):
         return None
-    if hasattr(var, "dtype"):
-        names = var["index"] if "index" in (var.dtype.names or ()) else []
-    else:
-        index = var.get(var.attrs.get("_index", "_index"))
-        names = index[:] if hasattr(index, "dtype") else []
-    texts = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+    texts = [name.decode() if isinstance(name, bytes) else str(name) for name in index[:]]
     return texts or None
-
-
-class _FieldRows:
-    """Rows of one field, itself a vector, of a table of records."""
-
-    def __init__(self, table: Any, field: str) -> None:
-        base, inner = table.dtype[field].base, table.dtype[field].shape
-        self._field = table.fields(field)
-        self.shape = (*table.shape, *inner)
-        self.dtype = base
-
-    def __getitem__(self, part: slice) -> np.ndarray:
-        return self._field[part]
 
 
 class _SparseRows:
     """Rows of a sparse matrix stored row by row in an HDF5 group."""
 
     def __init__(self, group: Any, layout: str, name: str) -> None:
-        shape = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
         self._group, self._name = group, name
-        self.shape = tuple(int(count) for count in shape)
+        self.shape = tuple(int(count) for count in group.attrs["shape"])
         self.dtype = group["data"].dtype
         self.format = layout
 

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._files.hdf5 import open_hdf5
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._files.anndata import open_h5ad
 from trigpoint._files.selection import choose_name
-
-# Beside the columns, in which older files keep the names of categories.
-_CATEGORIES = "__categories"
 
 
 def read_obs(path: Path, name: str, key: str) -> np.ndarray:
@@ -30,21 +28,13 @@ def read_obs(path: Path, name: str, key: str) -> np.ndarray:
         Numbers, or text as objects; categories by their names. What is missing is NaN or ``None``.
     """
     wanted = key.strip("/").removeprefix("obs/")
-    with open_hdf5(path, name) as file:
+    with open_h5ad(path, name) as file:
         obs = file.get("obs")
         if obs is None:
-            raise ValueError(f"{name} has no obs, where columns of cells are")
-        # A table of records before version 0.7 of the format, and a group since.
-        records = hasattr(obs, "dtype")
-        names = [column for column in (obs.dtype.names if records else obs) or ()]
-        names = [column for column in names if column != _CATEGORIES]
-        column = choose_name(wanted, names, "column", f"{name}::obs/")
-        categories = file.get(
-            f"uns/{column}_categories" if records else f"obs/{_CATEGORIES}/{column}"
-        )
-        if categories is not None:
-            return _named(obs[column][...], categories[...])
-        return _read(obs[column])
+            raise ParameterValueError(
+                "X", name, "{name} has no obs, where columns of cells are", name=name
+            )
+        return _read(obs[choose_name(wanted, list(obs), "column", f"{name}::obs/")])
 
 
 def _read(node: Any) -> np.ndarray:
@@ -54,7 +44,13 @@ def _read(node: Any) -> np.ndarray:
     if "codes" in node:
         return _named(node["codes"][...], node["categories"][...])
     if "mask" not in node:
-        raise ValueError(f"{node.name.strip('/')} is no column of numbers, text or categories")
+        raise ParameterValueError(
+            "key",
+            node.name,
+            "{column} is not a column of numbers, text or categories",
+            "choose another",
+            column=node.name.strip("/"),
+        )
     values = _decoded(node["values"][...]).astype(object)
     values[node["mask"][...]] = None
     return values

@@ -26,6 +26,11 @@ class CoincidingLandmarksWarning(ParameterWarning):
     """A sampler chose the same point more than once, in different rows."""
 
 
+def default_n_landmarks(n_distinct: int) -> int:
+    """Number of landmarks where none is asked for; of few distinct points, each is a landmark."""
+    return min(n_distinct, _DEFAULT_LANDMARKS)
+
+
 def choose_landmarks(
     landmarks: Any,
     X: np.ndarray,
@@ -51,11 +56,11 @@ def choose_landmarks(
         Told the progress, unless a sampler tells it someone else.
     """
     mode = covariance_mode("auto", X.shape[1]) if covariances else None
-    few = distinct_rows(X, _DEFAULT_LANDMARKS) if landmarks is None else None
+    few = distinct_rows(X, default_n_landmarks(len(X))) if landmarks is None else None
     if few is not None:
         chosen = _rows(X, few)
     elif _is_count(landmarks):
-        count = _DEFAULT_LANDMARKS if landmarks is None else landmarks
+        count = default_n_landmarks(len(X)) if landmarks is None else landmarks
         if count != "auto":
             check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
         sampler = EfficientDPP(

@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.labels import is_missing, natural_order
-
-# Kinds of labels that have a colour of their own; the rest share one.
-MOST_LABELS = 14
+from trigpoint._common.labels import MOST_CLASSES, is_missing, natural_order
 
 _STEPS = 65534
 MISSING = 65535
@@ -112,8 +109,8 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
     names = [str(kind) for kind in kinds]
     rank = {kind: place for place, kind in enumerate(order or sorted(names, key=natural_order))}
     shown = np.array(sorted(range(len(names)), key=lambda kind: rank[names[kind]]), dtype=np.int64)
-    if others := len(names) > MOST_LABELS:
-        frequent = np.argsort(-counts[shown], kind="stable")[: MOST_LABELS - 1]
+    if others := len(names) > MOST_CLASSES:
+        frequent = np.argsort(-counts[shown], kind="stable")[: MOST_CLASSES - 1]
         shown = shown[np.sort(frequent)]
     # An empty label would be a colour that stands for nothing.
     labels = [names[kind] if names[kind].strip() else "(empty)" for kind in shown]

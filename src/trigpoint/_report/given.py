@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 
-from trigpoint._common.labels import is_missing
+from trigpoint._common.labels import are_classes, is_missing
 from trigpoint._report.columns import (
-    MOST_LABELS,
     Column,
     date_column,
     label_column,
@@ -67,16 +65,13 @@ def named_colors(color: Any, n_points: int) -> dict[str, Given]:
 
 
 def color_column(name: str, given: Given) -> Column:
-    """Values of the sampled points as a column; whole numbers of few kinds count as labels."""
+    """Values of the sampled points as a column: labels, dates or numbers."""
     if given.order is not None:
         return label_column(name, given.values, given.order)
+    if are_classes(given.values):
+        return label_column(name, _without_points(given.values))
     values = _with_gaps(given.values)
-    if values.dtype.kind == "M":
-        return date_column(name, values)
-    many = values.dtype.kind in "iu" and len(np.unique(values)) > MOST_LABELS
-    if values.dtype.kind == "f" or many:
-        return number_column(name, values)
-    return label_column(name, values)
+    return date_column(name, values) if values.dtype.kind == "M" else number_column(name, values)
 
 
 def _by_name(color: Any) -> dict[str, Any]:
@@ -133,47 +128,30 @@ def _read_categories(codes: np.ndarray, dtype: Any) -> Given:
 
 
 def _with_gaps(values: np.ndarray) -> np.ndarray:
-    """Objects that all are numbers, or dates, or missing, as such; others as they are.
-
-    Whole numbers of few kinds stay objects, which become labels, as they would without gaps.
-    """
-    if values.dtype.kind == "f":
-        return _few_whole(values)
+    """Objects that are numbers, or dates, or missing, as such; others as they are."""
     if values.dtype.kind != "O":
         return values
     missing = np.array([is_missing(value) for value in values], dtype=bool)
-    kinds = {type(value) for value in values[~missing]}
-    if not kinds:
-        return values
-    if all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds):
-        whole = all(issubclass(kind, Integral) for kind in kinds)
-        if whole and len(set(values[~missing])) <= MOST_LABELS:
-            return values
-        numbers = np.full(len(values), np.nan)
-        numbers[~missing] = values[~missing].astype(np.float64)
-        return _few_whole(numbers)
-    if all(issubclass(kind, date | np.datetime64) for kind in kinds):
+    if any(isinstance(value, date | np.datetime64) for value in values[~missing]):
         dates = np.full(len(values), "NaT", dtype="datetime64[us]")
         dates[~missing] = [_without_zone(value) for value in values[~missing]]
         return dates
-    return values
+    numbers = np.full(len(values), np.nan)
+    numbers[~missing] = values[~missing].astype(np.float64)
+    return numbers
 
 
 def _without_zone(value: Any) -> Any:
     return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) else value
 
 
-def _few_whole(numbers: np.ndarray) -> np.ndarray:
-    """Whole numbers of few kinds with gaps as objects; other numbers as they are.
-
-    Tables keep whole numbers as floating ones as soon as one is missing.
-    """
-    missing = np.isnan(numbers)
-    known = numbers[~missing]
-    if not (missing.any() and np.isfinite(known).all() and (known == np.rint(known)).all()):
-        return numbers
-    if not 0 < len(np.unique(known)) <= MOST_LABELS:
-        return numbers
-    labels = np.full(len(numbers), None, dtype=object)
-    labels[~missing] = [int(number) for number in known]
-    return labels
+def _without_points(labels: np.ndarray) -> np.ndarray:
+    """Whole numbers that gaps have made floating ones as whole numbers again."""
+    if labels.dtype.kind not in "fO":
+        return labels
+    whole = np.empty(len(labels), dtype=object)
+    whole[:] = [
+        int(label) if isinstance(label, float | np.floating) and label.is_integer() else label
+        for label in labels
+    ]
+    return whole

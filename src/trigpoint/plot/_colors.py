@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
-from trigpoint._common.labels import is_missing, natural_order
+from trigpoint._common.labels import are_classes, is_missing, natural_order
 from trigpoint._common.palette import GREY, OKABE_ITO
 
 # More than that, and a picture of classes says nothing.
@@ -116,7 +115,7 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
         )
     values = np.asarray(color)
     if categories is None:
-        categories = _are_classes(color, values)
+        categories = hasattr(getattr(color, "dtype", None), "categories") or are_classes(values)
     if categories:
         codes, names, n_known = _classes(color)
         if len(names) > _MAX_CLASSES:
@@ -158,18 +157,6 @@ def _no_numbers(color: Any, why: str) -> ParameterTypeError:
         why=why,
         categories=True,
     )
-
-
-def _are_classes(color: Any, values: np.ndarray) -> bool:
-    if hasattr(getattr(color, "dtype", None), "categories"):
-        return True
-    if values.dtype.kind == "O":
-        # Columns of numbers, some of them missing, may come as objects.
-        return not all(
-            is_missing(value) or (isinstance(value, Real) and not isinstance(value, bool))
-            for value in values
-        )
-    return values.dtype.kind in "USTb"
 
 
 def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:

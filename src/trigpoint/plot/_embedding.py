@@ -46,7 +46,7 @@ def embedding(
         missing are grey.
     categories : bool or None, default=None
         Whether `color` names classes. ``None`` takes strings, booleans and categorical columns for
-        classes, other numbers for numbers.
+        classes, and whole numbers if there are at most 14 different ones; reports do the same.
     landmarks : fitted estimator, array-like of int of shape (k,) or of shape (k, l), default=None
         Landmarks to mark: an estimator's, where its `transform` puts them; rows of `coordinates`;
         or their own coordinates.
