@@ -38,7 +38,7 @@ FENCE = re.compile(
 LONG_COMMANDS = {"reproduce"}
 
 # Sizes that a page shows, and smaller ones that are tried here.
-SMALLER = {"README.md": {"1_000_000": "20_000", "1000": "300", "2500": "300"}}
+SMALLER = {"README.md": {"1_000_000": "5_000", "1000": "200", "2500": "200"}}
 
 OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
