@@ -45,9 +45,10 @@ test-fast: $(READY)
 coverage: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term-missing:skip-covered
 
-# The tests with the oldest versions that pyproject.toml allows and this Python can have.
+# The tests with the oldest versions that pyproject.toml allows and this Python can have. What those
+# import themselves is new, and may call them deprecated.
 test-lowest: $(LOWEST_READY)
-	$(LOWEST)/bin/python -m pytest --numprocesses 2 -m 'not slow'
+	$(LOWEST)/bin/python -m pytest --numprocesses 2 -m 'not slow' -W ignore::DeprecationWarning
 
 $(LOWEST_READY): pyproject.toml $(READY)
 	$(PYTHON) -m venv $(LOWEST)

@@ -116,6 +116,7 @@ def test_a_search_looks_at_little_more_than_the_neighbors(monkeypatch):
     assert for_each[1] < 1.3 * for_each[0]
 
 
+@pytest.mark.slow
 def test_samplers_memory_is_a_few_numbers_a_point():
     """A tree's copy of the points and their rows, and the weights: no more than 40 bytes each."""
     import tracemalloc

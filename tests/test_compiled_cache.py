@@ -224,6 +224,7 @@ def test_an_edit_in_a_called_file_is_seen(start, tmp_path):
     assert result(start("f8")) == [[30], 0]
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_keep_each_others_loops(start):
     dtypes = "f4", "f8", "i8"
     for process in [start(dtype) for dtype in dtypes]:

@@ -35,7 +35,7 @@ FENCE = re.compile(
 )
 
 # Sizes that a page shows, and smaller ones that are tried here.
-SMALLER = {"README.md": {"1_000_000": "20_000", "1000": "300", "2500": "300"}}
+SMALLER = {"README.md": {"1_000_000": "5_000", "1000": "200", "2500": "200"}}
 
 OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

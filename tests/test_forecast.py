@@ -9,6 +9,7 @@ import trigpoint as tp
 from trigpoint import _forecast as forecasting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "d"), [(200_000, 3), (20_000, 60)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_is_what_a_run_takes(n, d, dtype, rng):

@@ -1,8 +1,5 @@
 """The baselines: uniform sampling, k-means++ seeding, k-means."""
 
-import os
-import subprocess
-import sys
 from itertools import permutations
 
 import numpy as np
@@ -106,42 +103,6 @@ def test_bad_parameters(sampler, X, params, error, message):
 def test_bad_parameters_of_kmeans(X, params, error, message):
     with pytest.raises(error, match=message):
         KMeansLandmarks(5, **params).fit(X)
-
-
-CHECK_ESTIMATORS = """
-from sklearn.utils.estimator_checks import check_estimator
-from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
-from trigpoint._landmarks.uniform import Uniform
-
-for sampler in (
-    Uniform(n_landmarks=2),
-    KMeansPlusPlus(n_landmarks=2),
-    KMeansLandmarks(n_landmarks=2),
-    KMeansLandmarks(n_landmarks=2, init="k-means++", snap=False),
-):
-    for result in check_estimator(sampler, on_skip=None):
-        print(result["status"])
-"""
-
-
-def test_scikit_learn_accepts_them():
-    # One of the checks is skipped unless this is set before SciPy is imported: hence a process.
-    environment = {
-        **os.environ,
-        "SCIPY_ARRAY_API": "1",
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", CHECK_ESTIMATORS],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    statuses = ended.stdout.split()
-    assert len(statuses) > 4 * 30
-    assert set(statuses) == {"passed"}
 
 
 def test_uniform_draws_every_row_equally_often():

@@ -41,6 +41,7 @@ def test_curve_is_the_trace_error_of_the_sampler(roll):
     np.testing.assert_array_equal(again.errors, curve.errors)
 
 
+@pytest.mark.slow
 def test_curve_of_many_points_is_estimated_from_some(monkeypatch):
     X, _ = tp.datasets.make_swiss_roll(30_000, random_state=0)
     exact = tp.landmark_curve(X[:4000], [50, 200], bandwidth=3.0, random_state=0)
@@ -76,6 +77,7 @@ def test_auto_keeps_the_tolerance_with_few(roll, tolerance):
     assert nystrom_error(roll, fewer, 3.0, relative=True) > tolerance
 
 
+@pytest.mark.slow
 def test_refined_landmarks_need_to_be_fewer(roll):
     counts = []
     for refine in (False, 2):
@@ -96,6 +98,7 @@ def test_tolerances_that_mean_nothing(roll, tolerance, message):
         tp.EfficientDPP("auto", tolerance=tolerance).fit(roll)
 
 
+@pytest.mark.slow
 def test_tolerance_out_of_reach_says_so(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 30))
     # With every point a landmark, any tolerance is kept.

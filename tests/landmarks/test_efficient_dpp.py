@@ -77,6 +77,7 @@ def fit_to(expected, draws):
     return chisquare(observed, wanted).pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPULSIONS)
 def test_fast_draw_has_the_distribution_of_the_definition(name):
     rng = np.random.default_rng(1)
@@ -86,6 +87,7 @@ def test_fast_draw_has_the_distribution_of_the_definition(name):
     assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_fast_draw_from_refreshed_weights_has_the_same_distribution():
     """A bandwidth so large that nearly every uniform proposal is rejected."""
     rng = np.random.default_rng(2)
@@ -95,6 +97,7 @@ def test_fast_draw_from_refreshed_weights_has_the_same_distribution():
     assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_literal_loop_has_the_distribution_of_the_definition():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(7, 2))
@@ -103,6 +106,7 @@ def test_literal_loop_has_the_distribution_of_the_definition():
     assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [{"m": 3}, {"bandwidth": 1.0}, {"repulsion": "sin2"}])
 def test_the_same_test_rejects_a_wrong_sampler(wrong):
     rng = np.random.default_rng(4)
