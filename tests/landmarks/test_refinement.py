@@ -1,58 +1,23 @@
-"""Exchanges of landmarks: the tables against dense algebra, the search, and the Markov chain."""
-
-from collections import Counter
-from itertools import combinations
+"""Refinement: the search, the Markov chain, and landmarks off the points."""
 
 import numpy as np
 import pytest
-from scipy.linalg import LinAlgError
-from scipy.stats import chisquare
 from sklearn.base import clone
+from subset_statistics import SIGNIFICANCE, determinant, p_value, subsets
 
 import trigpoint as tp
+from trigpoint._landmarks.chain import walk
 from trigpoint._landmarks.refinement import search
-from trigpoint._landmarks.refinement.moving import trace_error
+from trigpoint._landmarks.refinement.search import ExchangeSearch
 from trigpoint._numerics.compiled.exchange import descend
 from trigpoint._numerics.kernels import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse
 from trigpoint.metrics import nystrom_error, optimal_error
 
-SIGNIFICANCE = 1e-4
-
 
 @pytest.fixture(name="X")
 def points():
     return np.random.default_rng(0).normal(size=(300, 3))
-
-
-def dense_tables(K, J, B, C):
-    """The tables by their definition."""
-    inverse = np.linalg.inv(K[np.ix_(J, J)])
-    slots = [list(J).index(b) for b in B]
-    weights = inverse @ K[J]
-    residual = K - K[:, J] @ weights
-    A = np.block(
-        [
-            [-inverse[np.ix_(slots, slots)], weights[np.ix_(slots, C)]],
-            [weights[np.ix_(slots, C)].T, residual[np.ix_(C, C)]],
-        ]
-    )
-    functions = np.hstack([weights[slots].T, residual[:, C]])
-    return A, functions.T @ functions
-
-
-@pytest.mark.parametrize("bandwidth", [0.5, 1.5])
-def test_tables_are_those_of_the_definition(X, bandwidth):
-    rng = np.random.default_rng(1)
-    J, C = np.split(rng.permutation(300)[:70], [30])
-    slots = np.array([3, 0, 17, 29])
-    field = ExchangeableInverse(X, X[J], gaussian_of(X, bandwidth), 1)
-    A, H = dense_tables(gaussian_kernel(X, bandwidth), J, J[slots], C)
-    tables = field.tables(slots, X[C])
-    np.testing.assert_allclose(tables.A, A, rtol=1e-6, atol=1e-8 * abs(A).max())
-    np.testing.assert_allclose(tables.H, H, rtol=1e-6, atol=1e-8 * abs(H).max())
-    error = nystrom_error(X, J, bandwidth)
-    np.testing.assert_allclose(field.unexplained.sum(), error, rtol=1e-9)
 
 
 def brute_force_descent(K, J, T, b):
@@ -81,9 +46,9 @@ def test_descent_takes_the_best_pair_each_time(X):
     rng = np.random.default_rng(2)
     T = rng.permutation(80)[:32]
     J, b = T[:8], 6
-    field = ExchangeableInverse(X, X[J], gaussian_of(X, 1.0), 1)
+    inverse = ExchangeableInverse(X, X[J], gaussian_of(X, 1.0), 1)
     slots = np.arange(b)
-    tables = field.tables(slots, X[T[8:]])
+    tables = inverse.tables(slots, X[T[8:]])
     chosen, free = np.arange(b), np.arange(b, b + 24)
     places = np.concatenate([T[:b], T[8:]])
     n_exchanges = descend(tables.A, tables.H, chosen, free, 1e-6, 1e-12, 1000)
@@ -91,23 +56,6 @@ def test_descent_takes_the_best_pair_each_time(X):
     refined = sorted([*places[chosen], *T[b:8]])
     expected = brute_force_descent(K, np.concatenate([T[:b], T[b:8]]), places, b)
     assert refined == expected
-
-
-def test_exchanged_field_is_that_of_the_new_landmarks(X):
-    rng = np.random.default_rng(3)
-    J, C = np.split(rng.permutation(300)[:60], [40])
-    field = ExchangeableInverse(X, X[J], gaussian_of(X, 0.8), 2)
-    slots = np.arange(5, 30)
-    pairs = np.array([[0, 3], [7, 19], [20, 4]])
-    field.exchange(field.tables(slots, X[C], keep=True), slots, X[C], pairs)
-    J = J.copy()
-    J[slots[pairs[:, 0]]] = C[pairs[:, 1]]
-    fresh = ExchangeableInverse(X, X[J], gaussian_of(X, 0.8), 1)
-    np.testing.assert_array_equal(field.landmarks, fresh.landmarks)
-    others = np.setdiff1d(np.arange(300), J)[:30]
-    tables = [some.tables(slots, X[others], keep=True) for some in (field, fresh)]
-    for ours, theirs in zip(*tables, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9 * abs(theirs).max())
 
 
 def test_a_landmark_may_come_back_in_the_place_of_another(X, monkeypatch):
@@ -157,7 +105,7 @@ def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
         refined = tp.Refinement(2).refine(X, start, random_state=0, n_jobs=2)
         assert refined.is_local == (name == "local")
         errors[name] = nystrom_error(X[::8], X[refined.indices], refined.bandwidth)
-        # What the local fields said of it.
+        # What the local inverses said of it.
         measured = nystrom_error(X, refined.indices, refined.bandwidth, relative=True)
         np.testing.assert_allclose(refined.errors[-1], measured, rtol=0.1)
     drawn = nystrom_error(X[::8], X[start], refined.bandwidth)
@@ -165,47 +113,55 @@ def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
     assert errors["local"] < 1.1 * errors["global"]
 
 
-@pytest.mark.parametrize("exponent", [0.5, 1.0, 3.0])
-def test_determinant_chain_has_its_distribution(exponent):
+def chain_states(X, k, exponent, n_states, sweeps_between):
+    """Sets of landmarks that a chain visits, far enough apart to count as separate draws."""
+    search = ExchangeSearch(X, np.arange(k), 1.0, exponent, np.random.default_rng(0), 1)
+    states = []
+    for _ in range(n_states):
+        for _ in range(sweeps_between):
+            search.sweep()
+        states.append(search.rows.copy())
+    return states
+
+
+def determinant_weights(X, k, exponent):
+    K = gaussian_kernel(X, 1.0)
+    return {J: determinant(K, J) ** exponent for J in subsets(len(X), [k])}
+
+
+@pytest.mark.parametrize(("exponent", "wrong"), [(0.5, 1.0), (1.0, 2.0), (3.0, 1.0)])
+def test_determinant_chain_has_its_distribution(exponent, wrong):
     """Every set of three out of seven points, with the frequency of its determinant's power."""
     X = np.random.default_rng(1).normal(size=(7, 2))
-    K = gaussian_kernel(X, 1.0)
-    sets = list(combinations(range(7), 3))
-    weights = np.array([np.linalg.det(K[np.ix_(J, J)]) ** exponent for J in sets])
-    rng = np.random.default_rng(0)
-    refinement = tp.Refinement(8, criterion="determinant", exponent=exponent)
-    runs = 3000
-    found = Counter(
-        tuple(sorted(refinement.refine(X, [0, 1, 2], bandwidth=1.0, random_state=rng).indices))
-        for _ in range(runs)
-    )
-    observed = [found[J] for J in sets]
-    expected = runs * weights / weights.sum()
-    assert chisquare(observed, expected).pvalue > SIGNIFICANCE
-    # A chain for another exponent would be found out.
-    other = weights ** (2.0 if exponent < 3 else 0.3)
-    assert chisquare(observed, runs * other / other.sum()).pvalue < SIGNIFICANCE
+    states = chain_states(X, 3, exponent, 1000, 2)
+    assert p_value(states, determinant_weights(X, 3, exponent)) > SIGNIFICANCE
+    assert p_value(states, determinant_weights(X, 3, wrong)) < SIGNIFICANCE
 
 
-def test_chain_of_many_patches_has_the_same_distribution(monkeypatch):
+@pytest.fixture(name="small_patches")
+def patches_of_two(monkeypatch):
     """Patches of a few landmarks each, larger ones cut at random, few candidates."""
     for name, value in (("_MOST_TOGETHER", 2), ("_TOGETHER", 2), ("_CANDIDATES", 1)):
         monkeypatch.setattr(search, name, value)
+
+
+def test_chain_of_many_patches_has_the_same_distribution(small_patches):
     X = np.random.default_rng(2).normal(size=(8, 2))
-    K = gaussian_kernel(X, 1.0)
-    sets = list(combinations(range(8), 4))
-    weights = np.array([np.linalg.det(K[np.ix_(J, J)]) for J in sets])
-    rng = np.random.default_rng(0)
-    refinement = tp.Refinement(25, criterion="determinant")
-    rows, runs, found = np.arange(4), 2000, Counter()
-    for _ in range(runs):
-        # Each from where the last ended: far enough apart to count as separate draws.
-        rows = refinement.refine(X, rows, bandwidth=1.0, random_state=rng, n_jobs=1).indices
-        found[tuple(sorted(rows))] += 1
-    observed = [found[J] for J in sets]
-    assert chisquare(observed, runs * weights / weights.sum()).pvalue > SIGNIFICANCE
-    other = weights**0.5
-    assert chisquare(observed, runs * other / other.sum()).pvalue < SIGNIFICANCE
+    states = chain_states(X, 4, 1.0, 500, 8)
+    assert p_value(states, determinant_weights(X, 4, 1.0)) > SIGNIFICANCE
+    assert p_value(states, determinant_weights(X, 4, 0.5)) < SIGNIFICANCE
+
+
+def test_the_test_rejects_a_chain_that_cannot_go_back(small_patches, monkeypatch):
+    """As if a landmark that has left a table could not be proposed again."""
+
+    def one_way(A, chosen, slots, places, thresholds):
+        return walk(A, chosen, slots, np.maximum(places, len(chosen)), thresholds)
+
+    monkeypatch.setattr(search, "walk", one_way)
+    X = np.random.default_rng(2).normal(size=(8, 2))
+    states = chain_states(X, 4, 1.0, 150, 8)
+    assert p_value(states, determinant_weights(X, 4, 1.0)) < SIGNIFICANCE
 
 
 def test_determinant_chain_in_patches_raises_the_determinant():
@@ -279,9 +235,6 @@ def test_landmarks_that_others_explain_are_exchanged_first():
     """A uniform draw from a dense rim, where no table could be made."""
     X, _ = tp.datasets.make_fish_bowl(1000, random_state=0)
     start = tp.Uniform(50, random_state=0).fit(X).indices_
-    kernel = gaussian_of(X, 0.7)
-    with pytest.raises(LinAlgError):
-        ExchangeableInverse(X, X[start], kernel, 1)
     refined = tp.Refinement().refine(X, start, bandwidth=0.7, random_state=0)
     drawn = tp.EfficientDPP(50, random_state=0).fit(X).indices_
     assert nystrom_error(X, refined.indices, 0.7) < nystrom_error(X, drawn, 0.7) / 2
@@ -295,7 +248,7 @@ def test_nearly_singular_kernel_is_refused():
 
 
 def test_work_of_a_sweep_grows_with_the_landmarks(monkeypatch):
-    """Numbers in all the fields of a sweep, for each landmark."""
+    """Numbers in all the predictions of a sweep, for each landmark."""
     X, _ = tp.datasets.make_swiss_roll(60_000, random_state=0)
     per_landmark = []
     for k in (500, 2000):
@@ -369,18 +322,6 @@ def test_progress_is_told(X):
 def test_singular_kernel_is_refused(X):
     with pytest.raises(ValueError, match=r"singular to rounding for a kernel of bandwidth 1e\+04"):
         tp.EfficientDPP(50, refine=True, kernel_bandwidth=1e4).fit(X)
-
-
-def test_gradient_of_the_trace_error(X):
-    rng = np.random.default_rng(4)
-    Z = X[:20] + 0.1 * rng.normal(size=(20, 3))
-    kernel = gaussian_of(X, 0.9)
-    error, gradient = trace_error(X, Z, kernel, 0.9, 2)
-    np.testing.assert_allclose(error, nystrom_error(X, Z, 0.9), rtol=1e-9)
-    for _ in range(3):
-        step = 1e-5 * rng.normal(size=Z.shape)
-        there, back = (trace_error(X, Z + sign * step, kernel, 0.9, 1)[0] for sign in (1, -1))
-        np.testing.assert_allclose((there - back) / 2, (gradient * step).sum(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -9,14 +9,9 @@ from subset_statistics import N_DRAWS, POINTS, SIGNIFICANCE, p_value
 from threadpoolctl import threadpool_limits
 
 from trigpoint._landmarks import cholesky
-from trigpoint._landmarks.cholesky import (
-    PivotDraw,
-    Residual,
-    RPCholesky,
-    TriangularFactor,
-    gaussian_of,
-)
+from trigpoint._landmarks.cholesky import PivotDraw, RPCholesky, gaussian_of
 from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint.metrics import nystrom_error
 
 POINTS = POINTS[:6]
@@ -55,11 +50,10 @@ def drawn_codes(bandwidth, block_size, n_draws, k=3):
     kernel = gaussian_of(POINTS, bandwidth)
     codes, n_passes = [], 0
     for _ in range(n_draws):
-        residual = Residual(POINTS, kernel, k, 1)
-        draw = PivotDraw(residual, block_size)
-        while len(residual.rows) < k:
-            draw.next_block(k, rng)
-        codes.append((code(residual.rows),))
+        draw = PivotDraw(POINTS, kernel, k, block_size, 1)
+        while len(draw.rows) < k:
+            draw.next_block(rng)
+        codes.append((code(draw.rows),))
         n_passes += draw.n_passes
     assert bandwidth == MEDIUM or n_passes > 0.9 * n_draws
     return codes
@@ -91,7 +85,7 @@ def test_the_test_rejects_blocks_without_rejection(monkeypatch):
     accept = cholesky._accept
 
     def accept_all(matrix, thresholds, most):
-        return accept(matrix, np.full_like(thresholds, cholesky._ROUNDING), most)
+        return accept(matrix, np.full_like(thresholds, ROUNDING), most)
 
     monkeypatch.setattr(cholesky, "_accept", accept_all)
     assert p_value(drawn_codes(MEDIUM, 4, 3000), ordered_draws(MEDIUM)) < SIGNIFICANCE
@@ -99,12 +93,12 @@ def test_the_test_rejects_blocks_without_rejection(monkeypatch):
 
 def test_the_test_rejects_wrong_weights_of_all_points(monkeypatch):
     """As if points were proposed by other numbers than they are accepted by."""
-    right = Residual.diagonal
-    monkeypatch.setattr(Residual, "diagonal", lambda self, rows: right(self, rows) ** 2)
+    right = LandmarkFactor.residuals
+    monkeypatch.setattr(LandmarkFactor, "residuals", lambda self, X: right(self, X) ** 2)
     assert p_value(drawn_codes(WIDE, 4, 2000), ordered_draws(WIDE)) < SIGNIFICANCE
 
 
-# --- residuals and factor ----------------------------------------------------------------------
+# --- the factor and the error ------------------------------------------------------------------
 
 
 @pytest.fixture(params=[3, 40], ids=["differences", "products"])
@@ -113,25 +107,13 @@ def points(request):
     return np.random.default_rng(0).normal(size=(500, request.param)), request.param**0.5
 
 
-def test_factor_and_residuals_are_those_of_the_dense_kernel(points):
+def test_factor_is_that_of_the_pivots(points):
     X, bandwidth = points
-    residual = Residual(X, gaussian_of(X, bandwidth), 150, 2)
-    draw = PivotDraw(residual, 32)
-    while len(residual.rows) < 150:
-        draw.next_block(150, np.random.default_rng(len(residual.rows)))
-    K = gaussian_kernel(X, bandwidth)
-    J = residual.rows
-    np.testing.assert_allclose(
-        residual.factor.matrix, np.linalg.cholesky(K[np.ix_(J, J)]), rtol=0, atol=1e-9
-    )
-    left = schur_complement(K, J)
-    np.testing.assert_allclose(
-        residual.diagonal(np.arange(500)), left.diagonal(), rtol=0, atol=1e-11
-    )
-    columns = residual.columns(np.arange(100))
-    np.testing.assert_allclose(
-        residual.matrix(np.arange(100)) - columns.T @ columns, left[:100, :100], rtol=0, atol=1e-11
-    )
+    draw = PivotDraw(X, gaussian_of(X, bandwidth), 150, 32, 2)
+    while len(draw.rows) < 150:
+        draw.next_block(np.random.default_rng(len(draw.rows)))
+    K = gaussian_kernel(X[draw.rows], bandwidth)
+    np.testing.assert_allclose(draw.factor.factor.matrix, np.linalg.cholesky(K), rtol=0, atol=1e-9)
 
 
 def test_residual_trace_is_the_nystrom_error(points):
@@ -152,20 +134,6 @@ def test_residual_trace_of_many_points_is_estimated(monkeypatch):
     error = nystrom_error(X, sampler.indices_, sampler.bandwidth_, relative=True)
     assert sampler.residual_trace_ == pytest.approx(error, rel=0.1)
     assert sampler.residual_trace_ != pytest.approx(error, rel=1e-6)
-
-
-def test_triangular_factor_grows_and_solves():
-    rng = np.random.default_rng(2)
-    A = rng.normal(size=(400, 400))
-    L = np.linalg.cholesky(A @ A.T / 400 + np.eye(400))
-    factor = TriangularFactor(400)
-    before = 0
-    for after in (1, 5, 128, 130, 300, 390, 400):
-        factor.append(L[before:after, :after])
-        B = rng.normal(size=(after, 7))
-        exact = np.linalg.solve(L[:after, :after], B)
-        np.testing.assert_allclose(factor.solve(B), exact, rtol=0, atol=1e-12)
-        before = after
 
 
 def test_landmarks_leave_less_than_a_uniform_draw():

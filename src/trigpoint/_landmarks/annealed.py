@@ -10,8 +10,8 @@ from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.chain import (
-    KernelEntries,
-    SwapChain,
+    DeterminantChain,
+    PointKernel,
     pivoted_start,
     singular_kernel_error,
 )
@@ -127,32 +127,32 @@ class AnnealedDPP(Sampler):
         else:
             # One thread: the steps are too small to share, and rounding must not depend on it.
             with threadpool_limits(limits=1, user_api="blas"):
-                indices = self._run_chain(self._entries(X, rng), k, exponent, n_sweeps, rng)
+                indices = self._run_chain(self._point_kernel(X, rng), k, exponent, n_sweeps, rng)
         return Landmarks(points=X[indices], indices=indices)
 
-    def _entries(self, X: np.ndarray, rng: np.random.Generator) -> KernelEntries:
+    def _point_kernel(self, X: np.ndarray, rng: np.random.Generator) -> PointKernel:
         if self.kernel == "gaussian":
-            return KernelEntries.gaussian(X, resolve_bandwidth(self.bandwidth, X, rng))
+            return PointKernel.gaussian(X, resolve_bandwidth(self.bandwidth, X, rng))
         K = kernel_matrix(
             X, kernel=self.kernel, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, rng=rng
         )
         # The nearest positive semidefinite matrix, whose determinants are not negative.
         spectrum = decompose(K)
         features = spectrum.basis * np.sqrt(spectrum.eigenvalues)
-        return KernelEntries.precomputed(features @ features.T)
+        return PointKernel.precomputed(features @ features.T)
 
     def _run_chain(
-        self, K: KernelEntries, k: int, exponent: float, n_sweeps: int, rng: np.random.Generator
+        self, K: PointKernel, k: int, exponent: float, n_sweeps: int, rng: np.random.Generator
     ) -> np.ndarray:
         check_dense(k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         start = pivoted_start(K, k, exponent, rng)
         check_rank(k, len(start), self.kernel)
         if k == len(K.diagonal):
             return start
-        chain = SwapChain(K, start, exponent)
+        chain = DeterminantChain(K, start, exponent)
         n_accepted = sum(chain.sweep(rng) for _ in range(n_sweeps))
         # Left out, sets that are nearly singular would no longer be the rare ones.
-        if chain.n_singular > _MOST_SINGULAR * (n_accepted + chain.n_singular):
+        if chain.n_refused > _MOST_SINGULAR * (n_accepted + chain.n_refused):
             raise singular_kernel_error(k)
         self.acceptance_rate_ = n_accepted / (n_sweeps * k)
         return chain.indices

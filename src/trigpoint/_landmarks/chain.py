@@ -1,26 +1,22 @@
-"""Swapping landmarks one by one: the Markov chain behind annealed determinantal sampling."""
+"""The Markov chain of exchanges whose distribution is a power of the determinant."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import dgemm
+from scipy.linalg import LinAlgError
 from scipy.spatial.distance import cdist
 
-from trigpoint._numerics.kernels import gaussian
+from trigpoint._numerics.blocks import row_blocks
+from trigpoint._numerics.kernels import Kernel, gaussian
+from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
+from trigpoint._numerics.residual.factor import PoolFactor
 
-# A point whose variance given the landmarks is this small a part of its own is a combination of
-# them but for rounding.
-_SINGULAR = 1e-13
+# A variance given the landmarks that is this small is nothing but rounding.
+_ZERO = 1e-13
 
-# Rounding of the kernel's entries alone leaves an error of some eps |z|^2 in a variance z'Kz. A
-# variance must be this many times larger, which makes it good to two digits.
-_RELIABLE = 100 * 4 * float(np.finfo(np.float64).eps)
-
-# How far the kernel times its maintained inverse may be off before that is computed afresh.
-_DRIFT = 1e-4
+# Proposals that share a table, which then stays in the cache.
+_TOGETHER = 64
 
 # Points among which the start is looked for first, and how many per landmark at least: all would
 # take O(n k) memory.
@@ -29,38 +25,39 @@ _POOL_PER_LANDMARK = 20
 
 
 @dataclass(frozen=True)
-class KernelEntries:
-    """A positive semidefinite kernel of which only the entries asked for are computed.
+class PointKernel:
+    """A positive semidefinite kernel of some points, computed where it is asked for.
 
     Attributes
     ----------
+    points : ndarray of shape (n, d) or (n,)
+        The points as the kernel takes them: coordinates, or rows of a matrix.
+    matrix : callable
+        ``matrix(A, B)`` is the kernel matrix between two arrays of points.
     diagonal : ndarray of shape (n,)
-        The variances of the points, ``K_ii``.
-    block : callable
-        ``block(rows, columns)`` is the matrix of the entries at `rows` and `columns`.
+        The variances of the points.
     """
 
+    points: np.ndarray
+    matrix: Kernel
     diagonal: np.ndarray
-    block: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
     @classmethod
     def gaussian(cls, X: np.ndarray, bandwidth: float) -> Self:
-        """Gaussian kernel of Euclidean distances between rows of `X`."""
+        """Gaussian kernel of Euclidean distances, computed by differences, between rows of `X`."""
 
-        def block(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-            return gaussian(cdist(X[rows], X[columns], "sqeuclidean"), bandwidth)
+        def matrix(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+            return gaussian(cdist(A, B, "sqeuclidean"), bandwidth)
 
-        return cls(np.ones(len(X)), block)
+        return cls(X, matrix, np.ones(len(X)))
 
     @classmethod
     def precomputed(cls, K: np.ndarray) -> Self:
-        """Entries of a matrix that is at hand."""
-        return cls(K.diagonal().copy(), lambda rows, columns: K[np.ix_(rows, columns)])
+        """Kernel of a matrix that is at hand."""
+        return cls(np.arange(len(K)), lambda A, B: K[np.ix_(A, B)], K.diagonal().copy())
 
 
-def pivoted_start(
-    K: KernelEntries, k: int, exponent: float, rng: np.random.Generator
-) -> np.ndarray:
+def pivoted_start(K: PointKernel, k: int, exponent: float, rng: np.random.Generator) -> np.ndarray:
     """Draw up to `k` points whose kernel matrix is not singular.
 
     Pivots of a Cholesky factorisation are drawn by their variance given those before, which for
@@ -82,29 +79,24 @@ def pivoted_start(
 
 
 def _draw_pivots(
-    K: KernelEntries, pool: np.ndarray, k: int, exponent: float, rng: np.random.Generator
+    K: PointKernel, pool: np.ndarray, k: int, exponent: float, rng: np.random.Generator
 ) -> np.ndarray:
-    floor = _SINGULAR * K.diagonal[pool]
-    variances = K.diagonal[pool].copy()
-    factor = np.empty((k, len(pool)))
-    chosen = np.empty(k, dtype=np.int64)
-    for step in range(k):
-        variances[variances <= floor] = 0
-        largest = variances.max()
-        if largest == 0:
-            return chosen[:step]
+    points = K.points[pool]
+
+    def kernel(places: np.ndarray, part: slice) -> np.ndarray:
+        return K.matrix(points[places], points[part])
+
+    residual = PoolFactor(kernel, K.diagonal[pool], k, n_threads=1)
+    while residual.n_missing:
         # Below 1, the power would start the chain from nearly singular sets that it must leave.
-        cumulated = np.cumsum((variances / largest) ** max(exponent, 1.0))
-        i = np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right")
-        chosen[step] = pool[i]
-        column = K.block(pool, pool[[i]])[:, 0] - factor[:step, i] @ factor[:step]
-        factor[step] = column / np.sqrt(variances[i])
-        variances -= np.square(factor[step])
-        variances[i] = 0
-    return chosen
+        weights = (residual.variances / residual.variances.max()) ** max(exponent, 1.0)
+        cumulative = np.cumsum(weights)
+        i = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+        residual.add(i, residual.rows(np.array([i]))[0])
+    return pool[residual.chosen]
 
 
-class SwapChain:
+class DeterminantChain:
     """Markov chain on sets J of k points with stationary distribution ``p(J) ~ det(K_J)^s``.
 
     A proposal picks one of the k landmarks and one of the n points uniformly, and the landmark is
@@ -112,14 +104,13 @@ class SwapChain:
     is a landmark already nothing happens, which also keeps the chain from being periodic. Sets
     whose kernel matrix is singular to rounding have probability zero.
 
-    Given the k - 1 landmarks that stay, the ratio of determinants is that of the variances of the
-    new and of the old one. The inverse of ``K_J`` gives the combination z of landmarks with the
-    least variance ``z'Kz`` for each; because z is a minimum, its own error hardly matters. All this
-    costs O(k^2), as does the update of the inverse after a swap.
+    A few dozen proposals share a table, in which a decision takes a few operations and an exchange
+    as many as the table has entries (see `compiled.exchange`). Making the table costs O(k^2) for
+    each proposal, in matrix products.
 
     Parameters
     ----------
-    K : KernelEntries
+    K : PointKernel
         The kernel of all points.
     start : int64 ndarray of shape (k,)
         Distinct points whose kernel matrix is not singular.
@@ -130,93 +121,92 @@ class SwapChain:
     ----------
     indices : int64 ndarray of shape (k,)
         The landmarks at present.
-    n_singular : int
-        How many swaps were turned down only because a variance, though not zero, was too small
+    n_refused : int
+        How many exchanges were turned down only because a variance, though not zero, was too small
         to be computed.
-    n_refreshed : int
-        How often the inverse was computed afresh.
     """
 
-    def __init__(self, K: KernelEntries, start: np.ndarray, exponent: float) -> None:
-        self.K = K
-        self.exponent = exponent
+    def __init__(self, K: PointKernel, start: np.ndarray, exponent: float) -> None:
         self.indices = start.copy()
-        self.n_singular = 0
-        self.n_refreshed = 0
-        self._is_landmark = np.zeros(len(K.diagonal), dtype=bool)
-        self._is_landmark[start] = True
-        self._matrix = K.block(start, start)
-        self._inverse: np.ndarray
-        self._n_updates = 0
-        self._refresh()
+        self.n_refused = 0
+        self._K = K
+        self._exponent = exponent
+        # The number that a landmark has in the inverse; -1 for all other points.
+        self._numbers = np.full(len(K.diagonal), -1)
 
     def sweep(self, rng: np.random.Generator) -> int:
-        """Propose k swaps and return how many were accepted."""
-        k, n = len(self.indices), len(self._is_landmark)
+        """Propose k exchanges and return how many were made."""
+        k, n = len(self.indices), len(self._numbers)
         slots, candidates = rng.integers(k, size=k), rng.integers(n, size=k)
-        # A uniform number is below ratio^s when minus an exponential one is below s log(ratio).
-        thresholds = np.exp(-rng.standard_exponential(k) / self.exponent)
-        return sum(map(self._try_swap, slots, candidates, thresholds))
-
-    def _try_swap(self, slot: int, candidate: int, threshold: float) -> bool:
-        """Put `candidate` in the place of a landmark if the ratio of determinants is larger."""
-        if self._is_landmark[candidate]:
-            return False
-        inverse, own = self._inverse, self.K.diagonal[candidate]
-        column = self.K.block(self.indices, np.array([candidate]))[:, 0]
-        column[slot] = 0
-        # What is left of each when predicted from the landmarks that stay. Their inverse kernel is
-        # the maintained one less a multiple of the outer product of its column `slot`.
-        leaving = inverse[:, slot] / inverse[slot, slot]
-        entering = inverse @ -column
-        entering -= leaving * entering[slot]
-        entering[slot] = 0
-        spread = self._matrix @ np.column_stack([leaving, entering])
-        old = leaving @ spread[:, 0]
-        new = own + 2 * (entering @ column) + entering @ spread[:, 1]
-        entering[slot] = 1
-        if new <= _SINGULAR * own or new <= threshold * old:
-            return False
-        # Symmetric in old and new, so that the chain stays reversible.
-        if new < _RELIABLE * own * (entering @ entering) or old < (
-            _RELIABLE * self._matrix[slot, slot] * (leaving @ leaving)
-        ):
-            self.n_singular += 1
-            return False
-        self._swap(slot, candidate, column, entering, new)
-        return True
-
-    def _swap(
-        self, slot: int, candidate: int, column: np.ndarray, entering: np.ndarray, variance: float
-    ) -> None:
-        self._is_landmark[self.indices[slot]] = False
-        self._is_landmark[candidate] = True
-        self.indices[slot] = candidate
-        self._matrix[slot] = self._matrix[:, slot] = column
-        self._matrix[slot, slot] = self.K.diagonal[candidate]
-        leaving = self._inverse[:, slot]
-        left = np.column_stack([leaving / -leaving[slot], entering / variance])
-        right = np.column_stack([leaving, entering])
-        # In place: for many landmarks, a new matrix each time would cost more than the update.
-        inverse = dgemm(1.0, left, right, 1.0, self._inverse, trans_b=1, overwrite_c=1)
-        inverse[slot] = inverse[:, slot] = entering / variance
-        self._inverse = inverse
-        self._n_updates += 1
-        off = self._matrix @ inverse[:, slot]
-        off[slot] -= 1
-        # Renewed once in k updates, it costs no more than these; rounding that shows, at once.
-        if self._n_updates >= len(self.indices) or abs(off).max() > _DRIFT:
-            self._refresh()
-
-    def _refresh(self) -> None:
+        thresholds = acceptance_thresholds(self._exponent, k, rng)
         try:
-            factor = cho_factor(self._matrix, check_finite=False)
+            # Afresh in every sweep: it costs no more than the tables, and rounding cannot add up.
+            landmarks = self._K.points[self.indices]
+            inverse = ExchangeableInverse(landmarks[:0], landmarks, self._K.matrix, 1)
         except LinAlgError:
-            raise singular_kernel_error(len(self._matrix)) from None
-        identity = np.eye(len(self._matrix), order="F")
-        self._inverse = cho_solve(factor, identity, overwrite_b=True, check_finite=False)
-        self._n_updates = 0
-        self.n_refreshed += 1
+            raise singular_kernel_error(k) from None
+        self._numbers[self.indices] = np.arange(k)
+        n_accepted = 0
+        for part in row_blocks(k, _TOGETHER):
+            n_accepted += self._decide(inverse, slots[part], candidates[part], thresholds[part])
+        self._numbers[self.indices] = -1
+        return n_accepted
+
+    def _decide(
+        self,
+        inverse: ExchangeableInverse,
+        slots: np.ndarray,
+        candidates: np.ndarray,
+        thresholds: np.ndarray,
+    ) -> int:
+        """Decide proposals one after the other, and return how many were accepted."""
+        leaving, held = self._numbers[self.indices[slots]], self._numbers[candidates]
+        is_new = held < 0
+        # Landmarks are in the table also as candidates: one that has left may be proposed again.
+        numbers = np.union1d(leaving, held[~is_new])
+        new, places_of_new = np.unique(candidates[is_new], return_inverse=True)
+        places = np.searchsorted(numbers, held)
+        places[is_new] = len(numbers) + places_of_new
+        slots_in_table = np.searchsorted(numbers, leaving)
+        rows = np.empty(len(numbers) + len(new), dtype=np.int64)
+        rows[slots_in_table], rows[places] = self.indices[slots], candidates
+
+        new_points = self._K.points[new]
+        tables = inverse.tables(numbers, new_points, keep=True)
+        chosen = np.arange(len(numbers))
+        accepted, refused = walk(tables.A.copy(), chosen, slots_in_table, places, thresholds)
+        self.n_refused += refused
+        if accepted:
+            self.indices[slots] = rows[chosen[slots_in_table]]
+            pairs = exchanged_pairs(chosen)
+            inverse.exchange(tables, numbers, new_points, pairs)
+            self._numbers[rows[pairs[:, 0]]] = -1
+            self._numbers[new[pairs[:, 1]]] = numbers[pairs[:, 0]]
+        return accepted
+
+
+def acceptance_thresholds(exponent: float, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Ratios of determinants, drawn at random, that proposals must exceed to be accepted."""
+    # A uniform number is below ratio^s when minus an exponential one is below s log(ratio).
+    return np.exp(-rng.standard_exponential(size) / exponent)
+
+
+def walk(
+    A: np.ndarray, chosen: np.ndarray, slots: np.ndarray, places: np.ndarray, thresholds: np.ndarray
+) -> tuple[int, int]:
+    """Decide proposals in a table, see `compiled.exchange.anneal`; numbers made and refused."""
+    from trigpoint._numerics.compiled.exchange import anneal
+
+    return anneal(A, chosen, slots, places, thresholds, _ZERO, SINGULAR)
+
+
+def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
+    """Landmarks that left a table and candidates that took their places, of shape (p, 2).
+
+    Of those that left, some may have come back in the place of others: only the set counts.
+    """
+    b = len(chosen)
+    return np.column_stack([np.setdiff1d(np.arange(b), chosen), chosen[chosen >= b] - b])
 
 
 def singular_kernel_error(k: int) -> ValueError:

@@ -1,30 +1,16 @@
 """Randomly pivoted Cholesky: landmarks drawn by what the ones before leave unexplained."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
-from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
-from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
-
-# A residual this small is rounding. The kernel of a point with itself is 1, entries are right to
-# some 1e-13, and the residuals that nearly singular factors leave were found right to 1e-13 too.
-_ROUNDING = 1e-12
-
-# Rows of the factor that are solved for at once.
-_PANEL = 128
-
-# What a thread takes at a time of the kernel's columns: enough for fast products, and near the
-# caches. It must not depend on the number of threads, as rounding does on it.
-_PART_BYTES = 2**21
-_PART_COLUMNS = 256
+from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
+from trigpoint._numerics.threads import one_blas_thread, thread_count
 
 # Proposals looked at together, unless the user says. The same for any number of landmarks, so that
 # a draw of fewer begins like a draw of more.
@@ -151,14 +137,13 @@ class RPCholesky(Sampler):
         # Parts of the points are what runs side by side: products keep to their thread.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
-            residual = Residual(X, gaussian_of(X, self.bandwidth_), k, n_threads)
-            draw = PivotDraw(residual, block_size)
-            while len(residual.rows) < k:
-                draw.next_block(k, rng)
-            self.residual_traces_ = _residual_traces(residual, rng)
+            draw = PivotDraw(X, gaussian_of(X, self.bandwidth_), k, block_size, n_threads)
+            while len(draw.rows) < k:
+                draw.next_block(rng)
+            self.residual_traces_ = _residual_traces(X, draw.factor, rng)
         self.residual_trace_ = float(self.residual_traces_[-1])
         self.n_proposals_, self.n_passes_ = draw.n_proposals, draw.n_passes
-        return Landmarks(X[residual.rows], residual.rows)
+        return Landmarks(X[draw.rows], draw.rows)
 
 
 class PivotDraw:
@@ -166,62 +151,83 @@ class PivotDraw:
 
     Parameters
     ----------
-    residual : Residual
-        The points; landmarks are added to it.
+    X : ndarray of shape (n, d)
+        The points.
+    kernel : callable
+        The Gaussian kernel between two arrays of points.
+    k : int
+        Number of landmarks to draw.
     block_size : int
         Number of proposals looked at together.
+    n_threads : int
 
     Attributes
     ----------
+    rows : int64 ndarray of shape (t,)
+        Rows of the landmarks so far.
+    factor : LandmarkFactor
+        What they leave unexplained.
     n_proposals : int
         How many proposals have been decided.
     n_passes : int
         How often the residuals of all points were computed.
     """
 
-    def __init__(self, residual: "Residual", block_size: int) -> None:
-        self.residual = residual
-        self.block_size = block_size
+    def __init__(
+        self, X: np.ndarray, kernel: Kernel, k: int, block_size: int, n_threads: int
+    ) -> None:
+        self.rows = np.empty(0, dtype=np.int64)
+        self.factor = LandmarkFactor(kernel, X.shape[1], k, n_threads)
         self.n_proposals = 0
         self.n_passes = 0
+        self._X = X
+        self._kernel = kernel
+        self._k = k
+        self._block_size = block_size
         self._n_rejected = 0
-        self._weights = np.ones(len(residual.X))
+        self._weights = np.ones(len(X))
         self._cumulative = np.cumsum(self._weights)
 
-    def next_block(self, most: int, rng: np.random.Generator) -> None:
-        """Decide a block of proposals, or fewer if that makes `most` landmarks."""
+    def next_block(self, rng: np.random.Generator) -> None:
+        """Decide a block of proposals, or fewer if that completes the landmarks."""
         proposed = self._propose(rng)
-        thresholds = np.maximum(rng.random(len(proposed)) * self._weights[proposed], _ROUNDING)
-        columns = self.residual.columns(proposed)
+        thresholds = np.maximum(rng.random(len(proposed)) * self._weights[proposed], ROUNDING)
+        points = self._X[proposed].astype(np.float64, copy=False)
+        columns = self.factor.columns(points)
         # Others of the block can only take from a residual: what is too small now stays so.
         hopeful = np.flatnonzero(1.0 - np.einsum("ij,ij->j", columns, columns) > thresholds)
-        n_wanted = most - len(self.residual.rows)
+        n_wanted = self._k - len(self.rows)
         accepted = hopeful[:0]
         if len(hopeful):
-            candidates, columns = proposed[hopeful], columns[:, hopeful]
-            matrix = self.residual.matrix(candidates) - columns.T @ columns
+            candidates, columns = points[hopeful], columns[:, hopeful]
+            matrix = self._kernel(candidates, candidates)
+            np.fill_diagonal(matrix, 1.0)
+            matrix -= columns.T @ columns
             places, factor = _accept(matrix, thresholds[hopeful], n_wanted)
-            self.residual.add(candidates[places], np.hstack([columns[:, places].T, factor]))
+            self.factor.add(candidates[places], np.hstack([columns[:, places].T, factor]))
             accepted = hopeful[places]
+            self.rows = np.concatenate([self.rows, proposed[accepted]])
         n_decided = accepted[-1] + 1 if len(accepted) == n_wanted else len(proposed)
         self.n_proposals += int(n_decided)
         self._n_rejected += int(n_decided) - len(accepted)
         # The proposals in vain have cost as much as the residuals of all points do.
         if len(accepted) < n_wanted and self._n_rejected >= len(self._weights):
-            self._renew_weights(most)
+            self._renew_weights()
 
     def _propose(self, rng: np.random.Generator) -> np.ndarray:
         total = self._cumulative[-1]
-        drawn = np.searchsorted(self._cumulative, rng.random(self.block_size) * total, side="right")
+        drawn = np.searchsorted(
+            self._cumulative, rng.random(self._block_size) * total, side="right"
+        )
         # Rounding may lift the last number of the stream onto the total itself.
         return np.minimum(drawn, np.searchsorted(self._cumulative, total))
 
-    def _renew_weights(self, most: int) -> None:
-        self._weights = self.residual.diagonal(np.arange(len(self._weights)))
-        self._weights[self._weights <= _ROUNDING] = 0
+    def _renew_weights(self) -> None:
+        self._weights = self.factor.residuals(self._X)
+        self._weights[self._weights <= ROUNDING] = 0
         self._cumulative = np.cumsum(self._weights)
         if self._cumulative[-1] == 0:
-            raise _exhausted(most, len(self.residual.rows))
+            raise _exhausted(self._k, len(self.rows))
         self.n_passes += 1
         self._n_rejected = 0
 
@@ -264,124 +270,15 @@ def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.n
     return places, np.tril(factor[: len(places), places].T)
 
 
-class Residual:
-    """The Gaussian kernel less what the landmarks explain, a few columns at a time.
-
-    With ``K_JJ = L L'`` for the landmarks J, they explain ``K_XJ K_JJ^-1 K_JX``, the products of
-    the columns of ``L^-1 K_JX``.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        The points.
-    kernel : callable
-        ``kernel(A, B)`` is the matrix of the kernel between the rows of two float64 arrays.
-    most : int
-        Most landmarks that will be added.
-    n_threads : int
-
-    Attributes
-    ----------
-    rows : int64 ndarray of shape (t,)
-        Rows of the landmarks so far.
-    factor : TriangularFactor
-        The Cholesky factor L of their kernel matrix.
-    """
-
-    def __init__(self, X: np.ndarray, kernel: Kernel, most: int, n_threads: int) -> None:
-        self.X = X
-        self.factor = TriangularFactor(most)
-        self.rows = np.empty(0, dtype=np.int64)
-        self._kernel = kernel
-        self._points = np.empty((most, X.shape[1]))
-        self._n_threads = n_threads
-
-    def add(self, rows: np.ndarray, factor_rows: np.ndarray) -> None:
-        """Add landmarks with their rows of the factor."""
-        self._points[len(self.rows) : len(self.rows) + len(rows)] = self.X[rows]
-        self.rows = np.concatenate([self.rows, rows])
-        self.factor.append(factor_rows)
-
-    def matrix(self, rows: np.ndarray) -> np.ndarray:
-        """Kernel matrix of some points, before any landmarks."""
-        points = self.X[rows].astype(np.float64, copy=False)
-        matrix = self._kernel(points, points)
-        np.fill_diagonal(matrix, 1.0)
-        return matrix
-
-    def columns(self, rows: np.ndarray) -> np.ndarray:
-        """Columns (t, b) of ``L^-1 K_JX`` for some points."""
-        return np.hstack(list(self.column_parts(rows)))
-
-    def column_parts(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the same in parts, in order."""
-        column_bytes = 8 * (len(self.rows) + self.X.shape[1])
-        n_columns = max(_PART_COLUMNS, block_rows(column_bytes, _PART_BYTES))
-        parts = list(row_blocks(len(rows), n_columns))
-        yield from thread_map(
-            lambda part: self._columns(rows[part]), parts, min(self._n_threads, len(parts))
-        )
-
-    def diagonal(self, rows: np.ndarray) -> np.ndarray:
-        """Residual of each of some points."""
-        explained = [np.einsum("ij,ij->j", part, part) for part in self.column_parts(rows)]
-        return 1.0 - np.concatenate(explained)
-
-    def _columns(self, rows: np.ndarray) -> np.ndarray:
-        points = self.X[rows].astype(np.float64, copy=False)
-        return self.factor.solve(self._kernel(self._points[: len(self.rows)], points))
-
-
-class TriangularFactor:
-    """A lower triangular matrix that grows by rows, and solves by matrix products alone.
-
-    SciPy's solvers keep the interpreter's lock, and threads would wait for each other. Products
-    with the inverses of small blocks on the diagonal do not, and are twice as fast.
-
-    Parameters
-    ----------
-    size : int
-        Most rows.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (t, t)
-        The rows so far.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._all = np.zeros((size, size))
-        self._inverses: list[np.ndarray] = []
-        self.matrix = self._all[:0, :0]
-
-    def append(self, rows: np.ndarray) -> None:
-        """Add rows of shape (m, t + m)."""
-        before, after = len(self.matrix), rows.shape[1]
-        self._all[before:after, :after] = rows
-        self.matrix = self._all[:after, :after]
-        unchanged = before // _PANEL
-        del self._inverses[unchanged:]
-        for panel in row_blocks(after, _PANEL):
-            if panel.start >= unchanged * _PANEL:
-                self._inverses.append(dtrtri(self.matrix[panel, panel], lower=1)[0])
-
-    def solve(self, B: np.ndarray) -> np.ndarray:
-        """Overwrite `B` (t, b) with the solution of ``matrix @ solution = B``."""
-        for panel, inverse in zip(row_blocks(len(B), _PANEL), self._inverses, strict=True):
-            B[panel] = inverse @ (B[panel] - self.matrix[panel, : panel.start] @ B[: panel.start])
-        return B
-
-
-def _residual_traces(residual: Residual, rng: np.random.Generator) -> np.ndarray:
+def _residual_traces(X: np.ndarray, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
     """Mean residual of the points after each landmark."""
-    n = len(residual.X)
-    points = np.arange(n)
-    if n > _TRACE_POINTS:
-        points = np.sort(rng.choice(n, _TRACE_POINTS, replace=False))
-    explained = np.zeros(len(residual.rows))
-    for columns in residual.column_parts(points):
+    rows = np.arange(len(X))
+    if len(X) > _TRACE_POINTS:
+        rows = np.sort(rng.choice(len(X), _TRACE_POINTS, replace=False))
+    explained = np.zeros(len(factor))
+    for columns in factor.column_parts(X, rows):
         explained += np.einsum("ij,ij->i", columns, columns)
-    return np.maximum(1.0 - np.cumsum(explained) / len(points), 0.0)
+    return np.maximum(1.0 - np.cumsum(explained) / len(rows), 0.0)
 
 
 def _exhausted(n_landmarks: int, n_drawn: int) -> ValueError:

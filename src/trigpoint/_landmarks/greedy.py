@@ -10,6 +10,7 @@ from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.kernels import gaussian_of, resolve_kernel_bandwidth
+from trigpoint._numerics.residual.factor import PoolFactor, PoolKernel
 from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
 
 # Points of the pool, at least and per landmark. With fewer, landmarks fit the draw of the pool;
@@ -24,13 +25,6 @@ _CANDIDATES_PER_LANDMARK = 8
 
 # The farthest points, looked at together because the next landmarks are often among them.
 _FARTHEST = 32
-
-# A point whose variance given the landmarks is this small a part of its own is a combination of
-# them but for rounding.
-_SINGULAR = 1e-12
-
-# Points of the pool that are compared with the candidates at once.
-_COLUMNS = 2048
 
 # Entries whose update is worth sharing among threads.
 _SHARED = 2**20
@@ -160,7 +154,8 @@ class GreedyNystrom(Sampler):
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, pilot_rng)
             self.pool_ = np.sort(draw_rng.choice(len(X), size, replace=False)).astype(np.int64)
-            residual = _Residual(X[self.pool_], self.bandwidth_, k, n_threads)
+            kernel = _pool_kernel(X[self.pool_], self.bandwidth_)
+            residual = PoolFactor(kernel, np.ones(size), k, n_threads)
             if self.criterion == "trace":
                 _choose_by_trace(residual, n_candidates, draw_rng)
             else:
@@ -196,69 +191,15 @@ def _check_memory(k: int, size: int, n_candidates: int) -> None:
         )
 
 
-class _Residual:
-    """The residual ``E = K - F'F`` of the kernel of a pool; rows of it are computed when needed.
+def _pool_kernel(points: np.ndarray, bandwidth: float) -> PoolKernel:
+    """Gaussian kernel between points (p, d) of the pool."""
+    kernel = gaussian_of(points, bandwidth)
 
-    Parameters
-    ----------
-    points : ndarray of shape (p, d)
-        The pool.
-    bandwidth : float
-        Bandwidth of the Gaussian kernel.
-    k : int
-        Number of landmarks to come.
-    n_threads : int
-        Number of threads.
+    def between(places: np.ndarray, part: slice) -> np.ndarray:
+        some, others = (points[chosen].astype(np.float64, copy=False) for chosen in (places, part))
+        return kernel(some, others)
 
-    Attributes
-    ----------
-    chosen : list of int
-        Places of the landmarks in the pool.
-    variances : ndarray of shape (p,)
-        The diagonal of E; exactly 0 where it is no more than rounding, as for the landmarks.
-    """
-
-    def __init__(self, points: np.ndarray, bandwidth: float, k: int, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self.chosen: list[int] = []
-        self.variances = np.ones(len(points))
-        self._points = points
-        self._kernel = gaussian_of(points, bandwidth)
-        self._factor = np.empty((k, len(points)))
-
-    @property
-    def n_missing(self) -> int:
-        """How many landmarks are yet to come; none when all points are explained."""
-        return len(self._factor) - len(self.chosen) if self.variances.any() else 0
-
-    def rows(self, places: np.ndarray) -> np.ndarray:
-        """Rows of E, of shape (b, p)."""
-        rows = np.empty((len(places), len(self._points)))
-        some = self._points[places].astype(np.float64, copy=False)
-        factor = self._factor[: len(self.chosen)]
-        some_factors = np.ascontiguousarray(factor[:, places].T)
-
-        def fill(part: slice) -> None:
-            kernel = self._kernel(some, self._points[part].astype(np.float64, copy=False))
-            np.subtract(kernel, some_factors @ factor[:, part], out=rows[:, part])
-
-        parts = list(row_blocks(len(self._points), _COLUMNS))
-        for _ in thread_map(fill, parts, min(self.n_threads, len(parts))):
-            pass
-        return rows
-
-    def add(self, place: int, row: np.ndarray) -> np.ndarray:
-        """Make a landmark of a point, given its row of E.
-
-        Returns the vector whose product with its own transpose is thereby taken from E.
-        """
-        explained = row / np.sqrt(self.variances[place])
-        self._factor[len(self.chosen)] = explained
-        self.chosen.append(place)
-        self.variances -= np.square(explained)
-        self.variances[self.variances < _SINGULAR] = 0
-        self.variances[place] = 0
-        return explained
+    return between
 
 
 class _Candidates:
@@ -266,7 +207,7 @@ class _Candidates:
 
     Parameters
     ----------
-    residual : _Residual
+    residual : PoolFactor
         The residual, to which the landmarks are added.
     places : int64 ndarray of shape (b,)
         Places of the candidates in the pool.
@@ -278,7 +219,7 @@ class _Candidates:
         Squared norms of their rows.
     """
 
-    def __init__(self, residual: _Residual, places: np.ndarray) -> None:
+    def __init__(self, residual: PoolFactor, places: np.ndarray) -> None:
         self.places = places
         self._residual = residual
         self._rows = residual.rows(places)
@@ -306,7 +247,7 @@ class _Candidates:
             pass
 
 
-def _choose_by_trace(residual: _Residual, n_candidates: int, rng: np.random.Generator) -> None:
+def _choose_by_trace(residual: PoolFactor, n_candidates: int, rng: np.random.Generator) -> None:
     """Add landmarks, each the candidate that lowers the trace most."""
     while residual.n_missing:
         candidates = _Candidates(residual, _draw_places(residual.variances, n_candidates, rng))
@@ -333,7 +274,7 @@ def _draw_places(variances: np.ndarray, count: int, rng: np.random.Generator) ->
     return left[np.sort(np.argpartition(times, count)[:count])]
 
 
-def _choose_by_novelty(residual: _Residual, rng: np.random.Generator) -> None:
+def _choose_by_novelty(residual: PoolFactor, rng: np.random.Generator) -> None:
     """Add landmarks, each the point of the largest variance given those before."""
     # At first all points have the same.
     candidates = _Candidates(residual, rng.integers(len(residual.variances), size=1))

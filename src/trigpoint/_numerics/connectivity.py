@@ -4,20 +4,21 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._numerics.nearest import nearest
 
 # A component of s points surely has a foreign point among the s + 1 nearest neighbours of each of
-# its points. Up to this s, asking for them is cheaper than a tree of the foreign points alone.
+# its points. Up to this s, asking for them is cheaper than a search among foreign points alone.
 _SMALL_COMPONENT = 64
 
-# The fast searches agree with distances computed term by term to about this relative precision;
-# whatever lies within it of the shortest is compared again term by term.
+# Lengths that differ by no more than this part of them count as equal.
 _RELATIVE_SLACK = 1e-12
+
+# There are few landmarks, and fewer components.
+_N_THREADS = 1
 
 
 class DisconnectedGraphWarning(ParameterWarning):
@@ -61,13 +62,13 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     """
     n_components, found = connected_components(adjacency, directed=False)
     labels: np.ndarray = found
-    nearest = _NearestForeign(np.asarray(points, dtype=np.float64))
+    foreign = _NearestForeign(np.asarray(points, dtype=np.float64))
     bridges: list[tuple[int, int]] = []
     while n_components > 1:
         components = DisjointSet(range(n_components))
         # Two components may pick different edges of one length; with the union taken edge by
         # edge, shortest first, such ties cannot close a cycle.
-        for _, i, j in sorted(nearest.shortest_edges(labels)):
+        for _, i, j in sorted(foreign.shortest_edges(labels)):
             if components.merge(int(labels[i]), int(labels[j])):
                 bridges.append((min(i, j), max(i, j)))
         roots = np.array([components[label] for label in range(n_components)])
@@ -84,28 +85,20 @@ class _NearestForeign:
     """
 
     def __init__(self, points: np.ndarray) -> None:
-        self.points = points - points.mean(axis=0)
-        self.tree = _tree(self.points) if points.shape[1] <= TREE_MAX_DIMENSION else None
-        self.squares = np.zeros(len(points))
+        self.points = points
+        self.distances = np.zeros(len(points))
         # A point is its own partner until it is asked, which marks it as out of date.
         self.partners = np.arange(len(points))
-        self.ambiguous = np.zeros(len(points), dtype=bool)
-        # The matrix product's rounding error is absolute: relative to the norms, not to the
-        # distance. It is bounded by a small multiple of d eps max|x|^2.
-        self.norms = np.einsum("ij,ij->i", self.points, self.points)
-        product_error = 16 * (points.shape[1] + 8) * np.finfo(np.float64).eps * self.norms.max()
-        self.slack = product_error if self.tree is None else 0.0
 
     def shortest_edges(self, labels: np.ndarray) -> list[tuple[float, int, int]]:
-        """Squared length and ends of the shortest edge out of each component but the largest."""
+        """Length and ends of the shortest edge out of each component but the largest."""
         sizes = np.bincount(labels)
         largest = int(sizes.argmax())
         limits = self._refresh(labels, sizes, largest)
         order = np.argsort(labels, kind="stable")
         members = np.split(order, np.cumsum(sizes)[:-1])
-        break_tie = self._compare_exactly if self.tree is None else self._smallest_indices
         return [
-            break_tie(rows[self.squares[rows] <= limits[label]], labels)
+            self._edge(int(rows[self.distances[rows] <= limits[label]][0]), labels)
             for label, rows in enumerate(members)
             if label != largest
         ]
@@ -114,80 +107,36 @@ class _NearestForeign:
         """Ask the points that could hold a shortest edge; return each component's bound on it."""
         outdated = labels[self.partners] == labels
         limits = self._limits(labels, ~outdated, len(sizes))
-        rows = np.flatnonzero(outdated & (labels != largest) & (self.squares <= limits[labels]))
-        if self.tree is None:
-            self._ask_blocks(rows, labels)
-        else:
-            small = sizes[labels[rows]] <= _SMALL_COMPONENT
-            self._ask_tree(rows[small], labels, sizes)
-            for label in np.unique(labels[rows[~small]]):
-                self._ask_foreign_tree(rows[labels[rows] == label], labels != label)
+        rows = np.flatnonzero(outdated & (labels != largest) & (self.distances <= limits[labels]))
+        small = sizes[labels[rows]] <= _SMALL_COMPONENT
+        if small.any():
+            self._ask_among_all(rows[small], labels, sizes)
+        for label in np.unique(labels[rows[~small]]):
+            self._ask_foreign(rows[labels[rows] == label], np.flatnonzero(labels != label))
         return self._limits(labels, labels[self.partners] != labels, len(sizes))
 
     def _limits(self, labels: np.ndarray, known: np.ndarray, n_components: int) -> np.ndarray:
         shortest = np.full(n_components, np.inf)
-        np.minimum.at(shortest, labels[known], self.squares[known])
-        return shortest * (1 + _RELATIVE_SLACK) + 2 * self.slack
+        np.minimum.at(shortest, labels[known], self.distances[known])
+        return shortest * (1 + _RELATIVE_SLACK)
 
-    def _ask_blocks(self, rows: np.ndarray, labels: np.ndarray) -> None:
-        doubled = -2 * self.points.T
-        for block in row_blocks(len(rows), block_rows(8 * len(self.points))):
-            asked = rows[block]
-            # |b|^2 - 2 a.b orders the points b as |a - b|^2 does; |a|^2 is added to the least only.
-            scores = self.points[asked] @ doubled
-            scores += self.norms
-            np.putmask(scores, labels[asked, None] == labels, np.inf)
-            least = scores.min(axis=1)
-            self.partners[asked] = scores.argmin(axis=1)
-            self.squares[asked] = np.maximum(least + self.norms[asked], 0)
-            within = scores <= least[:, None] + 2 * self.slack
-            self.ambiguous[asked] = np.count_nonzero(within, axis=1) > 1
-
-    def _ask_tree(self, rows: np.ndarray, labels: np.ndarray, sizes: np.ndarray) -> None:
-        if self.tree is None or rows.size == 0:
-            return
+    def _ask_among_all(self, rows: np.ndarray, labels: np.ndarray, sizes: np.ndarray) -> None:
         n_asked = int(sizes[labels[rows]].max()) + 1
         for block in row_blocks(len(rows), block_rows(32 * n_asked)):
             asked = rows[block]
-            distances, found = map(np.asarray, self.tree.query(self.points[asked], k=n_asked))
+            distances, found = nearest(self.points, self.points[asked], n_asked, _N_THREADS)
             # Neighbours come nearest first, so the first foreign one is the nearest foreign one.
             first = (labels[found] != labels[asked, None]).argmax(axis=1)[:, None]
             self.partners[asked] = np.take_along_axis(found, first, axis=1)[:, 0]
-            self.squares[asked] = np.take_along_axis(distances, first, axis=1)[:, 0] ** 2
+            self.distances[asked] = np.take_along_axis(distances, first, axis=1)[:, 0]
 
-    def _ask_foreign_tree(self, rows: np.ndarray, foreign: np.ndarray) -> None:
-        others = np.flatnonzero(foreign)
-        distances, found = _tree(self.points[others]).query(self.points[rows])
-        self.partners[rows] = others[found]
-        self.squares[rows] = distances**2
+    def _ask_foreign(self, rows: np.ndarray, others: np.ndarray) -> None:
+        distances, found = nearest(self.points[others], self.points[rows], 1, _N_THREADS)
+        self.partners[rows] = others[found[:, 0]]
+        self.distances[rows] = distances[:, 0]
 
-    def _smallest_indices(self, rows: np.ndarray, labels: np.ndarray) -> tuple[float, int, int]:
-        """Of the shortest edges of `rows`, the one with the smallest row and then partner."""
-        assert self.tree is not None
-        i = int(rows[0])
-        radius = np.sqrt(self.squares[i]) * (1 + _RELATIVE_SLACK)
-        found = np.array(self.tree.query_ball_point(self.points[i], radius), dtype=np.int64)
-        # The partner is foreign for sure, even if rounding leaves it just outside the ball.
-        j = min(found[labels[found] != labels[i]], default=self.partners[i])
-        return float(self.squares[i]), i, int(j)
-
-    def _compare_exactly(self, rows: np.ndarray, labels: np.ndarray) -> tuple[float, int, int]:
-        """Shortest edge of `rows`, computed term by term where the product cannot tell."""
-        i = int(rows[0])
-        if len(rows) == 1 and not self.ambiguous[i]:
-            j = int(self.partners[i])
-            return float(np.square(self.points[i] - self.points[j]).sum()), i, j
-        shortest, j = np.inf, -1
-        for block in row_blocks(len(rows), block_rows(8 * len(labels))):
-            squares = cdist(self.points[rows[block]], self.points, "sqeuclidean")
-            squares[:, labels == labels[i]] = np.inf
-            # argmin takes the first of equals, which is the smallest row and then column.
-            row, column = divmod(int(squares.argmin()), len(labels))
-            if squares[row, column] < shortest:
-                shortest, i, j = float(squares[row, column]), int(rows[block][row]), column
-        return shortest, i, j
-
-
-def _tree(points: np.ndarray) -> cKDTree:
-    # Splitting at midpoints builds faster than at medians and does not degenerate on duplicates.
-    return cKDTree(points, balanced_tree=False, compact_nodes=False)
+    def _edge(self, i: int, labels: np.ndarray) -> tuple[float, int, int]:
+        """Edge from a point to the first of its nearest foreign points."""
+        distances = cdist(self.points[[i]], self.points)[0]
+        distances[labels == labels[i]] = np.inf
+        return float(distances.min()), i, int(distances.argmin())

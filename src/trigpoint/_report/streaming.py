@@ -10,10 +10,10 @@ import numpy as np
 from trigpoint._common.progress import Report
 from trigpoint._extension.extensions import extend, warn_of_far
 from trigpoint._files import PointSource
+from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import checked_blocks
 from trigpoint._report.density import DensityImage, GrowingGrid, grid_size
-from trigpoint.metrics._search import nearest
 
 # Coordinates kept of the sample, and those whose pairs have a density of all points.
 MOST_COORDINATES = 6

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint._numerics.nearest import nearest
 from trigpoint.metrics._arguments import as_landmarks, as_matrix
-from trigpoint.metrics._search import nearest
 
 
 def coverage_radius(

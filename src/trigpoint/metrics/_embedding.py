@@ -6,8 +6,8 @@ import numpy as np
 
 from trigpoint._common.checks import as_generator, check_count
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.nearest import nearest
 from trigpoint.metrics._arguments import as_labels, as_matrix, check_same_length
-from trigpoint.metrics._search import nearest
 
 
 def knn_accuracy(

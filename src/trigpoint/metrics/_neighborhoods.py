@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_count
+from trigpoint._numerics.nearest import nearest
 from trigpoint.metrics._arguments import as_edges, as_matrix
-from trigpoint.metrics._search import nearest
 
 # Distances on the manifold that differ by less than this count as equal, so that grids, where all
 # neighbours are tied, are not judged by rounding errors.

@@ -1,13 +1,11 @@
 """Moving landmarks off the points, to where they explain a Gaussian kernel best."""
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
 
-from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import Kernel
-from trigpoint._numerics.residual.exchange import FIELD_BYTES
-from trigpoint._numerics.threads import thread_map
+from trigpoint._numerics.residual.exchange import trace_error
 
 # Steps after which more gained less than one per cent on images and on surfaces.
 _STEPS = 20
@@ -61,35 +59,3 @@ def move_landmarks(
         options={"maxiter": _STEPS, "gtol": 0.0},
     )
     return landmarks + bandwidth * found.x.reshape(landmarks.shape)
-
-
-def trace_error(
-    points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
-) -> tuple[float, np.ndarray]:
-    """Trace error at `points`, and its gradient (k, d) by the places of the landmarks.
-
-    With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the error changes as
-    ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.
-    """
-    K = kernel(landmarks, landmarks)
-    inverse = cho_solve(cho_factor(K, check_finite=False), np.eye(len(K)), check_finite=False)
-
-    def part_of(part: slice) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        columns = kernel(points[part], landmarks)
-        weights = columns @ inverse
-        pull = weights * columns
-        return float(pull.sum()), pull.T @ points[part], pull.sum(axis=0), weights.T @ weights
-
-    explained = 0.0
-    pulled, pulls = np.zeros(landmarks.shape), np.zeros(len(landmarks))
-    products = np.zeros_like(K)
-    blocks = row_blocks(len(points), block_rows(8 * len(landmarks), FIELD_BYTES))
-    for share, towards, strength, inner in thread_map(part_of, blocks, n_threads):
-        explained += share
-        pulled += towards
-        pulls += strength
-        products += inner
-    push = products * K
-    gradient = push @ landmarks - push.sum(axis=1)[:, None] * landmarks
-    gradient -= pulled - pulls[:, None] * landmarks
-    return len(points) - explained, 2 / bandwidth**2 * gradient

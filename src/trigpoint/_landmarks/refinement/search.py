@@ -9,9 +9,10 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial import cKDTree
 
 from trigpoint._common.progress import Report
+from trigpoint._landmarks.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._landmarks.refinement.moving import move_landmarks
-from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import gaussian_of, squared_distances
+from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 
@@ -136,7 +137,7 @@ class ExchangeSearch:
         n_threads: int,
     ) -> None:
         self._X = X
-        self._rows = rows
+        self.rows = rows
         self._landmarks = self._coordinates(rows)
         self._bandwidth = bandwidth
         self._kernel = gaussian_of(X, bandwidth)
@@ -168,10 +169,10 @@ class ExchangeSearch:
         if len(patches) < _LOCAL_FROM:
             return False
         near = [len(self._near_landmarks(self._members(patch))) for patch in patches]
-        return float(np.mean(near)) < len(self._rows) / _LOCAL_FROM
+        return float(np.mean(near)) < len(self.rows) / _LOCAL_FROM
 
     def _measured_rows(self) -> np.ndarray:
-        n, k = len(self._X), len(self._rows)
+        n, k = len(self._X), len(self.rows)
         wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
         # Of every landmark, or of every candidate where one table holds them all.
         columns = max(k, _ENOUGH_CANDIDATES)
@@ -185,7 +186,7 @@ class ExchangeSearch:
             )
         if n <= min(2 * wanted, most):
             return np.arange(n)
-        return self._draw(min(wanted, most, n // 2), self._rows)
+        return self._draw(min(wanted, most, n // 2), self.rows)
 
     def _draw(self, size: int, excluded: np.ndarray) -> np.ndarray:
         """Draw `size` distinct rows, or as many as there are, that are not `excluded`."""
@@ -204,25 +205,25 @@ class ExchangeSearch:
         """
         self._replace_redundant()
         errors: list[float] = []
-        least = _CONVERGED_OF_FEW if len(self._rows) <= _MOST_TOGETHER else _CONVERGED
+        least = _CONVERGED_OF_FEW if len(self.rows) <= _MOST_TOGETHER else _CONVERGED
         for sweep in range(n_sweeps):
-            errors.append(self._sweep())
+            errors.append(self.sweep())
             if self._exponent is None:
                 logger.info("refinement: trace error %.4g before sweep %d", errors[-1], sweep + 1)
             enough = not patient and sweep > 1 and errors[-1] > (1 - least) * errors[-3]
             report("refinement", n_sweeps if enough else sweep + 1, n_sweeps)
             if enough:
                 break
-        points = self._X[self._rows]
+        points = self._X[self.rows]
         if not snap:
             self._landmarks = move_landmarks(
                 self._points, self._landmarks, self._kernel, self._bandwidth, self._n_threads
             )
             points = self._landmarks.astype(self._X.dtype)
         if self._exponent is None:
-            errors.append(self._sweep(exchange=False))
+            errors.append(self.sweep(exchange=False))
         return RefinementResult(
-            self._rows,
+            self.rows,
             points,
             self._bandwidth,
             tuple(errors) if self._exponent is None else (),
@@ -242,15 +243,15 @@ class ExchangeSearch:
             kernel = self._kernel(self._landmarks, self._landmarks)
             _, order, rank, _ = dpstrf(kernel, tol=_REDUNDANT)
             redundant = order[rank:] - 1
-            rows = self._draw(len(redundant), np.union1d(self._rows, self._reserved))
+            rows = self._draw(len(redundant), np.union1d(self.rows, self._reserved))
             if not len(rows):
                 return
             redundant = redundant[: len(rows)]
-            self._rows[redundant] = rows
+            self.rows[redundant] = rows
             self._landmarks[redundant] = self._coordinates(rows)
             self._n_exchanges += len(rows)
 
-    def _sweep(self, *, exchange: bool = True) -> float:
+    def sweep(self, *, exchange: bool = True) -> float:
         """Exchange landmarks of all patches; return the relative error there was before.
 
         Where work is local, that is the error each patch had before its own exchanges.
@@ -281,7 +282,7 @@ class ExchangeSearch:
             return ExchangeableInverse(points, landmarks, self._kernel, self._n_threads)
         except LinAlgError:
             raise ValueError(
-                f"refine: the kernel matrix of {len(self._rows)} landmarks is singular to rounding "
+                f"refine: the kernel matrix of {len(self.rows)} landmarks is singular to rounding "
                 f"for a kernel of bandwidth {self._bandwidth:.3g}: choose a smaller bandwidth of "
                 "the kernel or fewer landmarks, none of which nearly coincide"
             ) from None
@@ -313,13 +314,8 @@ class ExchangeSearch:
             rows = np.sort(np.array(tree.query_ball_point(centre, ball), dtype=np.int64))
         else:
             rows = np.flatnonzero(squared_distances(places, centre[None])[:, 0] <= ball**2)
-        if places.shape[1] <= TREE_MAX_DIMENSION:
-            found = cKDTree(members).query(places[rows], distance_upper_bound=reach)[0]
-            return rows[np.isfinite(found)]
-        nearest = np.empty(len(rows))
-        for part in row_blocks(len(rows), block_rows(8 * len(members))):
-            nearest[part] = squared_distances(places[rows[part]], members).min(axis=1)
-        return rows[nearest <= reach**2]
+        distances, _ = nearest(members, places[rows], 1, n_threads=1)
+        return rows[distances[:, 0] <= reach]
 
     def _patches(self) -> list[_Patch]:
         """Parts of space around random points, with the landmarks in each and new candidates.
@@ -328,8 +324,8 @@ class ExchangeSearch:
         candidates are equally likely. So exchanges within a patch can go back and forth, and a
         Markov chain of them keeps its distribution.
         """
-        k = len(self._rows)
-        excluded = np.union1d(self._rows, self._reserved)
+        k = len(self.rows)
+        excluded = np.union1d(self.rows, self._reserved)
         if k <= _MOST_TOGETHER:
             wanted = max(_CANDIDATES * k, min(_CANDIDATES_OF_FEW * k, _ENOUGH_CANDIDATES))
             points = np.arange(len(self._points))
@@ -338,7 +334,7 @@ class ExchangeSearch:
         candidates = self._draw(_CANDIDATES * k, excluded)
         centres = self._X[self._rng.choice(len(self._X), n_patches, replace=False)]
         members = (
-            _nearest(places, centres)
+            nearest(centres, places, 1, self._n_threads)[1][:, 0]
             for places in (self._landmarks, self._X[candidates], self._points)
         )
         return [
@@ -356,42 +352,29 @@ class ExchangeSearch:
         return members if len(members) <= size else self._rng.permutation(members)[:size]
 
     def _refine(
-        self, patch: _Patch, field: ExchangeableInverse, slots: np.ndarray, *, keep: bool
+        self, patch: _Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
     ) -> None:
-        """Exchange landmarks of a patch, and `keep` the field true to them."""
-        from trigpoint._numerics.compiled.exchange import anneal, descend
+        """Exchange landmarks of a patch, and `keep` the inverse true to them."""
+        from trigpoint._numerics.compiled.exchange import descend
 
         candidates = self._coordinates(patch.candidates)
-        tables = field.tables(slots, candidates, keep=keep)
+        tables = inverse.tables(slots, candidates, keep=keep)
         b, c = len(slots), len(candidates)
-        chosen, free = np.arange(b), np.arange(b, b + c)
-        A, H = tables.A.copy(), tables.H.copy()
+        chosen, A = np.arange(b), tables.A.copy()
         if self._exponent is None:
-            least = _WORTHWHILE * field.unexplained.sum() / len(field.landmarks)
+            least = _WORTHWHILE * inverse.unexplained.sum() / len(inverse.landmarks)
+            free, H = np.arange(b, b + c), tables.H.copy()
             self._n_exchanges += descend(A, H, chosen, free, least, SINGULAR, b + c)
         else:
-            proposed = self._rng.integers(b, size=c), self._rng.integers(c, size=c)
-            # A uniform number is below ratio^s when minus an exponential one is below s log ratio.
-            thresholds = np.exp(-self._rng.standard_exponential(c) / self._exponent)
-            self._n_exchanges += anneal(A, chosen, free, *proposed, thresholds, SINGULAR)
-        # Of those that left, some may have come back in the place of others: only the set counts.
-        leaving = np.setdiff1d(np.arange(b), chosen)
-        entering = chosen[chosen >= b] - b
-        if keep and len(entering):
-            pairs = np.column_stack([leaving, entering])
-            field.exchange(tables, slots, candidates, pairs)
-        self._rows[patch.slots[leaving]] = patch.candidates[entering]
+            proposed = self._rng.integers(b, size=b + c), self._rng.integers(b + c, size=b + c)
+            thresholds = acceptance_thresholds(self._exponent, b + c, self._rng)
+            self._n_exchanges += walk(A, chosen, *proposed, thresholds)[0]
+        pairs = exchanged_pairs(chosen)
+        if keep and len(pairs):
+            inverse.exchange(tables, slots, candidates, pairs)
+        leaving, entering = pairs.T
+        self.rows[patch.slots[leaving]] = patch.candidates[entering]
         self._landmarks[patch.slots[leaving]] = candidates[entering]
-
-
-def _nearest(places: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Number of the nearest centre of each place."""
-    if places.shape[1] <= TREE_MAX_DIMENSION:
-        return np.asarray(cKDTree(centres).query(places)[1], dtype=np.int64)
-    labels = np.empty(len(places), dtype=np.int64)
-    for part in row_blocks(len(places), block_rows(8 * len(centres))):
-        labels[part] = squared_distances(places[part], centres).argmin(axis=1)
-    return labels
 
 
 def _grouped(labels: np.ndarray, n_groups: int) -> list[np.ndarray]:

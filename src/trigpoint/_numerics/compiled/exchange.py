@@ -79,29 +79,43 @@ def _best(
 def anneal(
     A: np.ndarray,
     chosen: np.ndarray,
-    free: np.ndarray,
     slots: np.ndarray,
-    candidates: np.ndarray,
+    places: np.ndarray,
     thresholds: np.ndarray,
+    zero: float,
     floor: float,
-) -> int:
+) -> tuple[int, int]:
     """Propose exchanges one after the other, and make those that the determinant is in favour of.
 
-    Their ratio of determinants, new to old, must exceed their threshold. Returns how many did.
+    Proposal t is to take ``places[t]`` of the table in for the landmark that ``chosen[slots[t]]``
+    is by then. Nothing happens where it is a landmark already; otherwise the ratio of determinants,
+    new to old, must exceed ``thresholds[t]``. Variances up to `zero` count as none; where only one
+    up to `floor`, too small to rely on, stands against an exchange, it is refused.
+
+    Returns the number of exchanges and the number refused.
     """
-    accepted = 0
+    taken = np.zeros(len(A), dtype=np.bool_)
+    for place in chosen:
+        taken[place] = True
+    accepted, refused = 0, 0
     for proposal in range(len(thresholds)):
-        i, at = slots[proposal], candidates[proposal]
-        j, c = chosen[i], free[at]
+        i, c = slots[proposal], places[proposal]
+        if taken[c]:
+            continue
+        j = chosen[i]
         precision = -A[j, j]
         variance = A[c, c] + A[j, c] * A[j, c] / precision
+        if variance <= zero or variance * precision <= thresholds[proposal]:
+            continue
         # Symmetric in old and new, so that the chain stays reversible.
-        if min(variance, 1 / precision) > floor and variance * precision > thresholds[proposal]:
-            for p in (j, c):
-                _pivot(A, A[p].copy(), p)
-            chosen[i], free[at] = c, j
-            accepted += 1
-    return accepted
+        if min(variance, 1 / precision) <= floor:
+            refused += 1
+            continue
+        for p in (j, c):
+            _pivot(A, A[p].copy(), p)
+        chosen[i], taken[j], taken[c] = c, False, True
+        accepted += 1
+    return accepted, refused
 
 
 @compiled

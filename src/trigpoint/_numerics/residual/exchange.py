@@ -1,4 +1,4 @@
-"""What landmarks explain of a Gaussian kernel, and how that changes when some are exchanged."""
+"""The inverse of the landmarks' kernel matrix, as landmarks are exchanged or moved."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
@@ -13,7 +13,7 @@ from trigpoint._numerics.threads import thread_map
 Result = TypeVar("Result")
 
 # Points whose rows are worked on at once. Fixed, so that sums do not depend on the threads.
-FIELD_BYTES = 4 * 2**20
+_PART_BYTES = 4 * 2**20
 
 # Where a landmark's variance given the others, of 1, is less than this, predictions computed with
 # the inverse are corrected once: their error is about eps divided by it.
@@ -33,7 +33,7 @@ class Tables(NamedTuple):
     weights : ndarray of shape (k, c)
         How each landmark predicts the candidates.
     residuals : ndarray of shape (s, c) or (0, c)
-        What is left of the candidates' kernel functions at the points, if that is kept.
+        What is left of the candidates' kernel functions at the measured points, if that is kept.
     """
 
     A: np.ndarray
@@ -43,22 +43,28 @@ class Tables(NamedTuple):
 
 
 class ExchangeableInverse:
-    """Predictions of a Gaussian kernel at some points from its landmarks.
+    """The inverse of the landmarks' kernel matrix, and what they predict at measured points.
+
+    Landmarks, candidates and measured points are whatever the kernel takes: arrays of coordinates,
+    or row numbers.
 
     Parameters
     ----------
-    points : float64 ndarray of shape (s, d)
-        Where the error is measured; may be empty.
-    landmarks : float64 ndarray of shape (k, d)
+    points : ndarray of shape (s, d) or (s,)
+        Where the trace error is measured, if the diagonal of the kernel is 1; may be empty.
+    landmarks : ndarray of shape (k, d) or (k,)
     kernel : callable
-        The kernel matrix between two arrays of points.
+        The kernel matrix between two such arrays.
     n_threads : int
 
     Attributes
     ----------
+    points : ndarray
+    landmarks : ndarray
+        The landmarks at present.
     unexplained : ndarray of shape (s,)
-        Variance of each point given the landmarks, when the field was made: its part of the trace
-        error.
+        Variance of each measured point given the landmarks that there were at first: its part of
+        the trace error.
 
     Raises
     ------
@@ -74,9 +80,7 @@ class ExchangeableInverse:
         self._kernel = kernel
         self._n_threads = n_threads
         self._matrix = self._kernel(landmarks, landmarks)
-        factor = cho_factor(self._matrix, check_finite=False)
-        inverse = cho_solve(factor, np.eye(len(landmarks)), check_finite=False)
-        self._set_inverse(inverse)
+        self._set_inverse(_inverse(self._matrix))
         if self._inverse.diagonal().max() > 1 / SINGULAR:
             raise LinAlgError("the kernel matrix of the landmarks is singular to rounding")
         self._weights = np.empty((len(points), len(landmarks)))
@@ -89,9 +93,7 @@ class ExchangeableInverse:
         self._delicate = bool(self._inverse.diagonal().max() > 1 / _DELICATE)
 
     def _by_rows(self, function: Callable[[slice], Result]) -> Iterator[Result]:
-        rows = block_rows(8 * len(self.landmarks), FIELD_BYTES)
-        parts = list(row_blocks(len(self.points), rows))
-        yield from thread_map(function, parts, min(self._n_threads, max(1, len(parts))))
+        return _by_rows(function, len(self.points), len(self.landmarks), self._n_threads)
 
     def _predict(self, kernel: np.ndarray) -> np.ndarray:
         """Weights (s, k) of the landmarks for points whose kernel with them is given."""
@@ -107,10 +109,10 @@ class ExchangeableInverse:
         self.unexplained[part] = np.maximum(1 - explained, 0)
 
     def tables(self, slots: np.ndarray, candidates: np.ndarray, *, keep: bool = False) -> Tables:
-        """Tables of the landmarks in `slots` and of candidate points (c, d).
+        """Tables of the landmarks in `slots` and of some candidates.
 
-        With `keep` they can be given to `exchange`, which takes a number for each point and
-        candidate.
+        With `keep` they can be given to `exchange`, which takes a number for each measured point
+        and candidate.
         """
         b, c = len(slots), len(candidates)
         kernel = self._kernel(candidates, self.landmarks)
@@ -166,3 +168,48 @@ class ExchangeableInverse:
         self.landmarks[out] = candidates[into]
         self._matrix[out] = self._kernel(self.landmarks[out], self.landmarks)
         self._matrix[:, out] = self._matrix[out].T
+
+
+def trace_error(
+    points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
+) -> tuple[float, np.ndarray]:
+    """Trace error at `points` (s, d), and its gradient (k, d) by the places of the landmarks.
+
+    With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the error changes as
+    ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.
+    """
+    K = kernel(landmarks, landmarks)
+    inverse = _inverse(K)
+
+    def part_of(part: slice) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        columns = kernel(points[part], landmarks)
+        weights = columns @ inverse
+        pull = weights * columns
+        return float(pull.sum()), pull.T @ points[part], pull.sum(axis=0), weights.T @ weights
+
+    explained = 0.0
+    pulled, pulls = np.zeros(landmarks.shape), np.zeros(len(landmarks))
+    products = np.zeros_like(K)
+    parts = _by_rows(part_of, len(points), len(landmarks), n_threads)
+    for share, towards, strength, inner in parts:
+        explained += share
+        pulled += towards
+        pulls += strength
+        products += inner
+    push = products * K
+    gradient = push @ landmarks - push.sum(axis=1)[:, None] * landmarks
+    gradient -= pulled - pulls[:, None] * landmarks
+    return len(points) - explained, 2 / bandwidth**2 * gradient
+
+
+def _inverse(K: np.ndarray) -> np.ndarray:
+    factor = cho_factor(K, check_finite=False)
+    return np.asarray(cho_solve(factor, np.eye(len(K)), check_finite=False))
+
+
+def _by_rows(
+    function: Callable[[slice], Result], n_points: int, n_landmarks: int, n_threads: int
+) -> Iterator[Result]:
+    """Map a function over parts of the points, in order."""
+    parts = list(row_blocks(n_points, block_rows(8 * n_landmarks, _PART_BYTES)))
+    yield from thread_map(function, parts, min(n_threads, max(1, len(parts))))

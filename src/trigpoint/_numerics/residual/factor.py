@@ -1,18 +1,205 @@
-"""The Nystrom approximation of a Gaussian kernel: what landmarks leave unexplained of it."""
+"""A Cholesky factor that grows as landmarks are added.
 
-from collections.abc import Iterator
+With ``K_JJ = L L'`` for the landmarks J, they explain ``F'F`` of the kernel, where the columns of
+``F = L^-1 K_JX`` belong to the points. `LandmarkFactor` keeps L alone, and computes columns when
+they are asked for; `PoolFactor` keeps F itself, for as many points as fit in memory.
+"""
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.spatial.distance import cdist
 
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
-from trigpoint._numerics.kernels import gaussian, squared_distances
+from trigpoint._numerics.kernels import Kernel, gaussian, squared_distances
+from trigpoint._numerics.threads import thread_map
+
+# The kernel between points of a pool, some places of it and a part.
+PoolKernel = Callable[[np.ndarray, slice], np.ndarray]
+
+# A residual this small a part of the point's own variance is rounding. Entries of the kernel are
+# right to some 1e-13, and so were the residuals that nearly singular factors leave.
+ROUNDING = 1e-12
 
 # A landmark is left out when its squared distance, in the feature space of the kernel, from the
 # span of the others falls below this. A few rounding errors of 1: any smaller distance is noise.
 _SPAN_CUTOFF = 1e-15
+
+# Rows of the factor that are solved for at once.
+_PANEL = 128
+
+# What a thread takes at a time of the kernel's columns: enough for fast products, and near the
+# caches. It must not depend on the number of threads, as rounding does on it.
+_PART_BYTES = 2**21
+_PART_COLUMNS = 256
+
+# Points of a pool whose rows of the residual are computed at once.
+_POOL_COLUMNS = 2048
+
+
+class LandmarkFactor:
+    """The factor L of the landmarks' kernel matrix; columns of ``L^-1 K_JX`` on demand.
+
+    Parameters
+    ----------
+    kernel : callable
+        The matrix of a Gaussian kernel between the rows of two float64 arrays of points.
+    n_columns : int
+        Number of coordinates of a point.
+    most : int
+        Most landmarks that will be added.
+    n_threads : int
+
+    Attributes
+    ----------
+    factor : TriangularFactor
+        The factor L.
+    """
+
+    def __init__(self, kernel: Kernel, n_columns: int, most: int, n_threads: int) -> None:
+        self.factor = TriangularFactor(most)
+        self._kernel = kernel
+        self._landmarks = np.empty((most, n_columns))
+        self._n_threads = n_threads
+
+    def __len__(self) -> int:
+        """Return the number of landmarks."""
+        return len(self.factor.matrix)
+
+    def add(self, points: np.ndarray, factor_rows: np.ndarray) -> None:
+        """Add landmarks (m, d), given their rows (m, t + m) of the factor."""
+        self._landmarks[len(self) : factor_rows.shape[1]] = points
+        self.factor.append(factor_rows)
+
+    def columns(self, X: np.ndarray) -> np.ndarray:
+        """Columns (t, n) of ``L^-1 K_JX`` for points X."""
+        return np.hstack(list(self.column_parts(X, np.arange(len(X)))))
+
+    def column_parts(self, X: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the columns of some rows of X in parts, in order."""
+        column_bytes = 8 * (len(self) + X.shape[1])
+        n_columns = max(_PART_COLUMNS, block_rows(column_bytes, _PART_BYTES))
+        landmarks = self._landmarks[: len(self)]
+
+        def solve(part: slice) -> np.ndarray:
+            points = X[rows[part]].astype(np.float64, copy=False)
+            return self.factor.solve(self._kernel(landmarks, points))
+
+        parts = list(row_blocks(len(rows), n_columns))
+        yield from thread_map(solve, parts, min(self._n_threads, len(parts)))
+
+    def residuals(self, X: np.ndarray) -> np.ndarray:
+        """Diagonal of the residual (n,), for a kernel whose own diagonal is 1."""
+        parts = self.column_parts(X, np.arange(len(X)))
+        return 1.0 - np.concatenate([np.einsum("ij,ij->j", part, part) for part in parts])
+
+
+class TriangularFactor:
+    """A lower triangular matrix that grows by rows, and solves by matrix products alone.
+
+    SciPy's solvers keep the interpreter's lock, and threads would wait for each other. Products
+    with the inverses of small blocks on the diagonal do not, and are twice as fast.
+
+    Parameters
+    ----------
+    size : int
+        Most rows.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (t, t)
+        The rows so far.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._all = np.zeros((size, size))
+        self._inverses: list[np.ndarray] = []
+        self.matrix = self._all[:0, :0]
+
+    def append(self, rows: np.ndarray) -> None:
+        """Add rows of shape (m, t + m)."""
+        before, after = len(self.matrix), rows.shape[1]
+        self._all[before:after, :after] = rows
+        self.matrix = self._all[:after, :after]
+        unchanged = before // _PANEL
+        del self._inverses[unchanged:]
+        for panel in row_blocks(after, _PANEL):
+            if panel.start >= unchanged * _PANEL:
+                self._inverses.append(dtrtri(self.matrix[panel, panel], lower=1)[0])
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        """Overwrite `B` (t, b) with the solution of ``matrix @ solution = B``."""
+        for panel, inverse in zip(row_blocks(len(B), _PANEL), self._inverses, strict=True):
+            B[panel] = inverse @ (B[panel] - self.matrix[panel, : panel.start] @ B[: panel.start])
+        return B
+
+
+class PoolFactor:
+    """The residual ``E = K - F'F`` of a pool of points, with F (t, p) kept in memory.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(places, part)`` is the matrix of the kernel between points of the pool, given an
+        int64 array of places and a slice.
+    variances : ndarray of shape (p,)
+        The diagonal of the kernel.
+    most : int
+        Most landmarks that will be added.
+    n_threads : int
+
+    Attributes
+    ----------
+    chosen : list of int
+        Places of the landmarks in the pool.
+    variances : ndarray of shape (p,)
+        The diagonal of E; exactly 0 where it is no more than rounding, as for the landmarks.
+    """
+
+    def __init__(
+        self, kernel: PoolKernel, variances: np.ndarray, most: int, n_threads: int
+    ) -> None:
+        self.n_threads = n_threads
+        self.chosen: list[int] = []
+        self.variances = variances.copy()
+        self._kernel = kernel
+        self._floor = ROUNDING * variances
+        self._factor = np.empty((most, len(variances)))
+
+    @property
+    def n_missing(self) -> int:
+        """How many landmarks are yet to come; none when all points are explained."""
+        return len(self._factor) - len(self.chosen) if self.variances.any() else 0
+
+    def rows(self, places: np.ndarray) -> np.ndarray:
+        """Rows of E, of shape (b, p)."""
+        rows = np.empty((len(places), len(self.variances)))
+        factor = self._factor[: len(self.chosen)]
+        some_factors = np.ascontiguousarray(factor[:, places].T)
+
+        def fill(part: slice) -> None:
+            explained = some_factors @ factor[:, part]
+            np.subtract(self._kernel(places, part), explained, out=rows[:, part])
+
+        parts = list(row_blocks(rows.shape[1], _POOL_COLUMNS))
+        for _ in thread_map(fill, parts, min(self.n_threads, len(parts))):
+            pass
+        return rows
+
+    def add(self, place: int, row: np.ndarray) -> np.ndarray:
+        """Make a landmark of a point, given its row of E.
+
+        Returns the vector whose product with its own transpose is thereby taken from E.
+        """
+        explained = row / np.sqrt(self.variances[place])
+        self._factor[len(self.chosen)] = explained
+        self.chosen.append(place)
+        self.variances -= np.square(explained)
+        self.variances[self.variances < self._floor] = 0
+        self.variances[place] = 0
+        return explained
 
 
 def unexplained_variances(
@@ -20,16 +207,15 @@ def unexplained_variances(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of rows of `X`, and the variance of each point given the landmark points.
 
-    That is its squared distance, in the feature space of the kernel, from the span of the
-    landmarks: its part of the trace error. All in float64, by a Cholesky factorisation with
-    diagonal pivoting, which takes landmarks that others make redundant.
+    That is its part of the trace error. All in float64, from a factor with diagonal pivoting, which
+    leaves out landmarks that others make redundant.
     """
     basis, factor = _independent(landmarks.astype(np.float64, copy=False), bandwidth)
     for block in row_blocks(len(X), block_rows(8 * len(basis), block_bytes)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
-        # Not the inverse of the factor: with pivoting, the solution loses fewer digits than its
-        # condition number suggests.
+        # Not by inverses of blocks, as in `TriangularFactor`: with pivoting, substitution loses
+        # fewer digits than the condition number suggests.
         explained = solve_triangular(
             factor, kernel.T, trans="T", overwrite_b=True, check_finite=False
         )
@@ -37,7 +223,7 @@ def unexplained_variances(
 
 
 def _independent(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
-    """Independent ones of the landmarks, and the upper Cholesky factor of their kernel."""
+    """Landmarks that are independent of each other, and the upper factor of their kernel."""
     # Distances by differences: the smallest pivots are what is left after nearly all digits of
     # the kernel have cancelled.
     kernel = gaussian(cdist(points, points, "sqeuclidean"), bandwidth)
