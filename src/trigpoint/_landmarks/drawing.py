@@ -26,8 +26,11 @@ _FORESEEN = 512
 # a pass over them.
 _PATIENCE = 2**18
 
-# Proposals that are compared with the landmarks by one call, and landmarks in a bucket of a tree.
+# Proposals that are compared with the landmarks by one call; landmarks that they are compared with
+# first, where only those that still may be accepted are compared with more; landmarks in a bucket
+# of a tree.
 _COMPARED = 4096
+_FIRST_COMPARED = 32
 _LANDMARKS_IN_BUCKET = 8
 
 
@@ -190,25 +193,31 @@ class _Chosen:
             self._points[part], self._size, self._squared_radii[part], self._last_rows[part]
         )
 
-    def log_weights(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Logarithms of the weights of proposals: sums in the order of the landmarks."""
-        from trigpoint._numerics.compiled.repulsion import sums_in_order
+    def log_weights(
+        self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray
+    ) -> np.ndarray:
+        """Logarithms of the weights of proposals: sums in the order of the landmarks.
 
+        Those that fall below their threshold need not be complete: weights only shrink.
+        """
         if not self._count:
             return np.zeros(len(points))
         in_low_dimension = points.shape[1] <= TREE_MAX_DIMENSION
-        repelling = self._repelling_in_tree if in_low_dimension else self._repelling
-
-        def compare(part: slice) -> np.ndarray:
-            squares, starts = repelling(points[part], rows[part])
-            logs = self.log_repulsion(squares)
-            logs[squares == 0] = -np.inf
-            return sums_in_order(logs, starts)
-
         if in_low_dimension:
             self._grow_tree()
+        compare = self._compare_in_tree if in_low_dimension else self._compare
         blocks = row_blocks(len(points), _COMPARED if in_low_dimension else _FORESEEN)
-        return np.concatenate(list(thread_map(compare, blocks, self._n_threads)))
+        compared = thread_map(
+            lambda part: compare(points[part], rows[part], thresholds[part]),
+            blocks,
+            self._n_threads,
+        )
+        return np.concatenate(list(compared))
+
+    def _log_factors(self, squares: np.ndarray) -> np.ndarray:
+        logs = self.log_repulsion(squares)
+        logs[squares == 0] = -np.inf
+        return logs
 
     def _grow_tree(self) -> None:
         """Plant the tree anew where a fair share of the landmarks is not in it."""
@@ -220,34 +229,46 @@ class _Chosen:
             self._tree = tree, largest_radii(tree, self._squared_radii)
             self._in_tree = self._count
 
-    def _known(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        part = slice(self._count)
-        return self._points[part], self._squared_radii[part], self._last_rows[part]
-
-    def _repelling_in_tree(
-        self, points: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances to the landmarks that repel each point, and where each begins."""
-        from trigpoint._numerics.compiled.repulsion import repelling_in_tree
+    def _compare_in_tree(
+        self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray
+    ) -> np.ndarray:
+        """Weights from the landmarks around each point."""
+        from trigpoint._numerics.compiled.repulsion import add_in_order, repelling_in_tree
 
         assert self._tree is not None
-        return repelling_in_tree(points, rows, *self._tree, *self._known())
+        del thresholds
+        squares, starts = repelling_in_tree(points, rows, *self._tree, *self._part(0, self._count))
+        sums = np.zeros(len(points))
+        add_in_order(sums, np.arange(len(points)), self._log_factors(squares), starts)
+        return sums
 
-    def _repelling(self, points: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Likewise, where a product is faster than differences."""
-        from trigpoint._numerics.compiled.repulsion import repelling
+    def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+        """Weights from one group of landmarks after the other, as long as they may be enough."""
+        from trigpoint._numerics.compiled.repulsion import add_in_order, repelling
 
-        landmarks, squared_radii, last_rows = self._known()
-        bounds = _lower_bounds(points, landmarks)
-        return repelling(points, rows, landmarks, squared_radii, last_rows, bounds)
+        sums = np.zeros(len(points))
+        waiting = np.arange(len(points))
+        start, stop = 0, _FIRST_COMPARED
+        while len(waiting) and start < self._count:
+            part = self._part(start, stop)
+            bounds = _lower_bounds(points[waiting], part[0])
+            squares, starts = repelling(points[waiting], rows[waiting], *part, bounds)
+            add_in_order(sums, waiting, self._log_factors(squares), starts)
+            waiting = waiting[sums[waiting] >= thresholds[waiting]]
+            start, stop = stop, 2 * stop
+        return sums
+
+    def _part(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points, squared radii and last rows of some landmarks."""
+        part = slice(start, min(stop, self._count))
+        return self._points[part], self._squared_radii[part], self._last_rows[part]
 
 
 def _lower_bounds(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
     """Lower bounds of squared distances, from a product around the first landmark."""
-    origin = landmarks[0].astype(np.float64)
-    left, right = points - origin, landmarks - origin
+    left, right = points - landmarks[0], landmarks - landmarks[0]
     norms = np.add.outer(np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", right, right))
-    error = 2 * (points.shape[1] + 8) * np.finfo(np.float64).eps
+    error = 2 * (points.shape[1] + 8) * np.finfo(points.dtype).eps
     return (1 - error) * norms - 2 * (left @ right.T)
 
 
@@ -274,7 +295,7 @@ class _Window:
         self._places = np.arange(len(rows))
         self._rows, self._thresholds = rows, thresholds
         self._points = store.take(rows)
-        self._log_weights = chosen.log_weights(self._points, rows)
+        self._log_weights = chosen.log_weights(self._points, rows, thresholds)
         self._keep_waiting()
         self._guesses: dict[int, float] = {}
         self._known: dict[int, tuple[Neighborhoods, int]] = {}

@@ -162,10 +162,10 @@ def repelling_in_tree(
 
 
 @compiled_strictly
-def sums_in_order(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sum of each run of values, one after the other."""
-    sums = np.zeros(len(starts) - 1)
-    for p in range(len(sums)):
+def add_in_order(
+    sums: np.ndarray, places: np.ndarray, values: np.ndarray, starts: np.ndarray
+) -> None:
+    """Add a run of values to each of some sums, one value after the other."""
+    for p in range(len(places)):
         for i in range(starts[p], starts[p + 1]):
-            sums[p] += values[i]
-    return sums
+            sums[places[p]] += values[i]
