@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -159,15 +160,18 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
     controller, terminal = os.openpty()
     process = subprocess.Popen(command, stderr=terminal)
     os.close(terminal)
-    # Text is slow to write, so that there is time to interrupt it once it has begun.
-    deadline = time.monotonic() + 60
-    while not [name for name in os.listdir() if "partial" in name]:
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == INTERRUPTED
-    *bars, blank, message, end = read_terminal(controller).split("\n")
+    with ThreadPoolExecutor() as reader:
+        # All the time, since a terminal that nobody reads makes who writes to it wait.
+        written = reader.submit(read_terminal, controller)
+        # Text is slow to write, so that there is time to interrupt it once it has begun.
+        deadline = time.monotonic() + 60
+        while not any(os.path.getsize(name) for name in os.listdir() if "partial" in name):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == INTERRUPTED
+    *bars, blank, message, end = written.result().split("\n")
     assert message == "trigpoint: interrupted; nothing was left half-written"
     assert blank == end == ""
     # As they stay on the screen.
@@ -177,7 +181,7 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
 
 
 def read_terminal(controller):
-    """What was written to a pseudo-terminal, with plain line ends."""
+    """What is written to a pseudo-terminal until it is closed, with plain line ends."""
     written = b""
     # Linux ends with an error where others end with nothing.
     with os.fdopen(controller, "rb", buffering=0) as file, contextlib.suppress(OSError):

@@ -10,10 +10,11 @@ import numpy as np
 from trigpoint._files.arrow import PARQUET_SUFFIXES
 from trigpoint._files.optional import require
 from trigpoint._files.zarrs import NAMES_ATTRIBUTE
-from trigpoint._numerics.blocks import block_rows
+from trigpoint._numerics.blocks import block_rows, row_blocks
 
 _CHUNK_BYTES = 8 * 2**20
 _ROW_GROUP_BYTES = 16 * 2**20
+_LINES_TOGETHER = 1000
 
 
 class Sink(ABC):
@@ -83,9 +84,11 @@ class CsvSink(Sink):
 
     def write(self, block: np.ndarray) -> None:
         """Append rows."""
-        # As text, a float32 keeps its own shortest digits instead of those of a float64.
-        text = block.astype(str)
-        self._file.writelines(",".join(row) + "\n" for row in text)
+        for part in row_blocks(len(block), _LINES_TOGETHER):
+            # As text, a float32 keeps its own shortest digits instead of those of a float64. As
+            # lists, since to join the strings of an array may swallow Ctrl-C.
+            rows = block[part].astype(str).tolist()
+            self._file.writelines(",".join(row) + "\n" for row in rows)
 
     def close(self) -> None:
         """Close the file."""
