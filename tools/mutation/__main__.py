@@ -41,6 +41,8 @@ TESTS = ["tests/test_*.py", "tests/landmarks/test_*.py", "tests/metrics/test_*.p
 SLOW_OR_APART = {"architecture", "cli", "compiled_cache", "demo", "docs", "interrupt", "progress"}
 COLUMNS = ["file", "line", "old", "new", "result", "by", "seconds", "diff"]
 STARTING_SECONDS = 120
+# Of pytest's exit status. An error is one of this tool, or a test that fails without the mistake.
+RESULTS = {0: "survived", 1: "killed", 2: "killed", 5: "not reached", None: "timeout"}
 
 
 def main() -> None:
@@ -118,7 +120,7 @@ def pytest(
     clean = {"PYTHONPATH": f"{tree / 'src'}:{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
     inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=tree,
         env=inherited | one_thread | clean | (environment or {}),
         stdout=subprocess.PIPE,
@@ -151,28 +153,35 @@ def choose(count: int, seed: int, sources: list[str]) -> list[Edit]:
 def attempt(edit: Edit, tests: dict, trees: "queue.Queue[Path]", budget: float) -> dict:
     """Make a mistake, run the tests that may notice, and take it back."""
     names = concerned(edit, tests, budget)
+    limit = STARTING_SECONDS + 3 * sum(tests[name][0] for name in names)
     tree = trees.get()
     path = tree / "src" / edit.file
     right = path.read_bytes()
     wrong = right[: edit.start] + edit.new.encode() + right[edit.stop :]
-    path.write_bytes(wrong)
-    limit = STARTING_SECONDS + 3 * sum(tests[name][0] for name in names)
     start = time.perf_counter()
-    status, output = pytest(tree, names, limit) if names else (5, "")
+    path.write_bytes(wrong)
+    status, output = pytest(tree, ["-x", *names], limit) if names else (5, "")
     path.write_bytes(right)
+    # A crash has a negative status.
+    result = RESULTS.get(status, "killed" if status is not None and status < 0 else "error")
+    failed = [line.split(" - ")[0].split(maxsplit=1)[1] for line in failures(output)][:1]
+    if failed and result == "killed" and pytest(tree, failed, limit)[0] != 0:
+        result = "error"
     trees.put(tree)
-    failed = [
-        line.split()[1] for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))
-    ]
     texts = (text.decode().splitlines() for text in (right, wrong))
     row = edit._asdict() | {
-        "result": {0: "survived", 5: "not reached", None: "timeout"}.get(status, "killed"),
-        "by": failed[0] if failed else "",
+        "result": result,
+        "by": output[-500:] if result == "error" else "".join(failed),
         "seconds": round(time.perf_counter() - start, 1),
         "diff": "\n".join(difflib.unified_diff(*texts, edit.file, edit.file, lineterm="", n=1)),
     }
-    print(f"{row['result']:<12}{edit.file}:{edit.line}  {edit.old}  ->  {edit.new}", flush=True)
+    print(f"{result:<12}{edit.file}:{edit.line}  {edit.old}  ->  {edit.new}", flush=True)
     return row
+
+
+def failures(output: str) -> list[str]:
+    """Lines of pytest's summary that name a test that failed."""
+    return [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
 
 
 def concerned(edit: Edit, tests: dict, budget: float) -> list[str]:
@@ -249,7 +258,7 @@ def summarize(rows: list[dict], path: Path) -> None:
     counts = Counter(row["result"] for row in rows)
     caught = counts["killed"] + counts["timeout"]
     for row in rows:
-        if row["result"] in ("survived", "not reached"):
+        if row["result"] not in ("killed", "timeout"):
             print(f"\n{row['result']}\n{row['diff']}")
     print(f"\n{dict(counts)}\n{caught} of {len(rows)} caught, {caught / len(rows):.0%}: {path}")
 
