@@ -12,7 +12,7 @@ from trigpoint._common.progress import Report
 from trigpoint._landmarks.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._landmarks.refinement.moving import move_landmarks
 from trigpoint._numerics.kernels import gaussian_of, squared_distances
-from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.nearest import any_within, nearest
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 
@@ -314,8 +314,7 @@ class ExchangeSearch:
             rows = np.sort(np.array(tree.query_ball_point(centre, ball), dtype=np.int64))
         else:
             rows = np.flatnonzero(squared_distances(places, centre[None])[:, 0] <= ball**2)
-        distances, _ = nearest(members, places[rows], 1, n_threads=1)
-        return rows[distances[:, 0] <= reach]
+        return rows[any_within(members, places[rows], reach)]
 
     def _patches(self) -> list[_Patch]:
         """Parts of space around random points, with the landmarks in each and new candidates.
