@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
-from trigpoint._common.progress import ProgressMixin, reporter
+from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import Repulsion, draw_landmarks
-from trigpoint._landmarks.refinement import RefinementResult, resolve_refinement
+from trigpoint._landmarks.refinement import resolve_refinement
 from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
 from trigpoint._numerics.threads import thread_count
 
@@ -24,7 +24,7 @@ _PILOT_QUERIES = (16, 256)
 _LANDMARKS_PER_PILOT = 8
 
 
-class EfficientDPP(ProgressMixin, Sampler):
+class EfficientDPP(Sampler):
     """Efficient determinantal sampling on a manifold (Algorithm 2).
 
     Landmarks are drawn one after the other with probability proportional to a weight that starts
@@ -61,8 +61,8 @@ class EfficientDPP(ProgressMixin, Sampler):
         Relative trace error that ``n_landmarks="auto"`` allows.
     random_state : None, int, RandomState or Generator, default=None
         Seed. The same seed gives the same landmarks with any number of threads.
-    n_jobs : int, default=-1
-        Number of threads; -1 for all cores.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -71,9 +71,10 @@ class EfficientDPP(ProgressMixin, Sampler):
 
     Attributes
     ----------
-    indices_ : int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn. Where
-        the refinement has moved the landmarks off the points, the rows they were moved from.
+    indices_ : int64 ndarray of shape (n_landmarks,) or None
+        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn. ``None``
+        where the refinement has moved the landmarks off the points; ``refinement_.indices`` has
+        the rows they were moved from.
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates.
     radii_ : ndarray of shape (n_landmarks,)
@@ -138,7 +139,7 @@ class EfficientDPP(ProgressMixin, Sampler):
         kernel_bandwidth: float | None = None,
         tolerance: float = 0.01,
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -192,7 +193,8 @@ class EfficientDPP(ProgressMixin, Sampler):
                 report,
             )
             kernel_bandwidth = self.refinement_.bandwidth
-            chosen = _measured(index, self.refinement_, m, self.covariance)
+            rows = self.refinement_.indices if refinement.snap else None
+            chosen = _measured(index, self.refinement_.points, rows, m, self.covariance)
         self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
         self.search_ = index.name
         self.n_distance_rows_ = index.rows_computed
@@ -221,10 +223,13 @@ class EfficientDPP(ProgressMixin, Sampler):
 
 
 def _measured(
-    index: NeighborIndex, refined: RefinementResult, m: int, covariance: str | None
+    index: NeighborIndex,
+    points: np.ndarray,
+    rows: np.ndarray | None,
+    m: int,
+    covariance: str | None,
 ) -> Landmarks:
     """Refined landmarks, with the radii and covariances of their neighbourhoods."""
-    points, rows = refined.points, refined.indices
     if covariance is not None:
         return Landmarks(points, rows, *neighborhood_covariances(index, points, m, covariance))
     found = index.neighborhoods(points, m)

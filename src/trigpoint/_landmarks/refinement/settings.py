@@ -105,7 +105,7 @@ class Refinement(BaseEstimator):
         *,
         bandwidth: float | None = None,
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> RefinementResult:
@@ -122,8 +122,8 @@ class Refinement(BaseEstimator):
             takes twice the radius of the ball that holds a landmark's share of the points.
         random_state : None, int, RandomState or Generator, default=None
             Seed. The same seed gives the same landmarks with any number of threads.
-        n_jobs : int, default=-1
-            Number of threads; -1 for all cores.
+        n_jobs : int or None, default=None
+            Number of threads; ``None`` for all cores.
         verbose : bool, default=False
             Show progress on the terminal.
         callback : callable or None, default=None
