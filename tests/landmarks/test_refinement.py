@@ -7,7 +7,7 @@ from subset_statistics import SIGNIFICANCE, determinant, p_value, subsets
 
 import trigpoint as tp
 from trigpoint._landmarks.chain import walk
-from trigpoint._landmarks.refinement import search
+from trigpoint._landmarks.refinement import patches, search
 from trigpoint._landmarks.refinement.search import ExchangeSearch
 from trigpoint._numerics.compiled.exchange import descend
 from trigpoint._numerics.kernels import gaussian_kernel, gaussian_of
@@ -141,8 +141,8 @@ def test_determinant_chain_has_its_distribution(exponent, wrong):
 @pytest.fixture(name="small_patches")
 def patches_of_two(monkeypatch):
     """Patches of a few landmarks each, larger ones cut at random, few candidates."""
-    for name, value in (("_MOST_TOGETHER", 2), ("_TOGETHER", 2), ("_CANDIDATES", 1)):
-        monkeypatch.setattr(search, name, value)
+    for name, value in (("MOST_TOGETHER", 2), ("_TOGETHER", 2), ("_CANDIDATES", 1)):
+        monkeypatch.setattr(patches, name, value)
 
 
 def test_chain_of_many_patches_has_the_same_distribution(small_patches):

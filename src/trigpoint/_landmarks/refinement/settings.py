@@ -1,4 +1,4 @@
-"""Refining landmarks by exchanges with points around them."""
+"""What users ask of a refinement, and the check of it."""
 
 from numbers import Integral
 from typing import Any
@@ -20,7 +20,7 @@ from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementRes
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
-# Without a number of sweeps, at most so many.
+# Most sweeps where no number of them is given.
 _MOST_SWEEPS = 20
 
 
@@ -109,7 +109,7 @@ class Refinement(BaseEstimator):
         verbose: bool = False,
         callback: Any = None,
     ) -> RefinementResult:
-        """Refine landmarks, whoever chose them.
+        """Refine landmarks, however they were chosen.
 
         Parameters
         ----------
