@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from trigpoint._geometry import neighborhood_covariances
+from trigpoint._landmarks import drawing
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
 from trigpoint._numerics.products import ProductIndex

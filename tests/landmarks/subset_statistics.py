@@ -11,7 +11,7 @@ from trigpoint._landmarks.ensemble import kernel_matrix, make_ensemble
 # Seeds are fixed: a right sampler fails with this probability once, when a seed is chosen.
 SIGNIFICANCE = 1e-4
 
-N_DRAWS = 20_000
+N_DRAWS = 4000
 
 # Seven points bent around, so that paths and lines of sight differ.
 POINTS = np.array(

@@ -51,8 +51,8 @@ class LaplacianEigenmaps(GraphEmbedding):
     Attributes
     ----------
     landmark_indices_ : int64 ndarray of shape (k,) or None
-        Rows of the landmarks, also where a sampler has moved these off the points
-        (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`); ``None`` if points were given.
+        Rows of the landmarks; ``None`` where they are not rows: points were given, or a sampler has
+        left them (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`).
     landmarks_ : ndarray of shape (k, d)
     covariances_ : ndarray of shape (k, d, d) or (k, d), or None
         Local covariances of the landmarks, or above 32 dimensions their diagonals; ``None`` if

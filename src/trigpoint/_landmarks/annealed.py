@@ -7,6 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.memory import check_dense
+from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.chain import (
@@ -54,6 +55,12 @@ class AnnealedDPP(Sampler):
         Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
+    n_jobs : int or None, default=None
+        Has no effect: the steps are too small to share.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -105,14 +112,19 @@ class AnnealedDPP(Sampler):
         n_neighbors: int = 10,
         n_sweeps: int | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
         self.exponent = exponent
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_neighbors = n_neighbors
         self.n_sweeps = n_sweeps
-        self.random_state = random_state
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
@@ -150,7 +162,11 @@ class AnnealedDPP(Sampler):
         if k == len(K.diagonal):
             return start
         chain = DeterminantChain(K, start, exponent)
-        n_accepted = sum(chain.sweep(rng) for _ in range(n_sweeps))
+        report = reporter(self.verbose, self.callback)
+        n_accepted = 0
+        for sweep in range(n_sweeps):
+            n_accepted += chain.sweep(rng)
+            report("sweeps", sweep + 1, n_sweeps)
         # Left out, sets that are nearly singular would no longer be the rare ones.
         if chain.n_refused > _MOST_SINGULAR * (n_accepted + chain.n_refused):
             raise singular_kernel_error(k)

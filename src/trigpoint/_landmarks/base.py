@@ -4,24 +4,53 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from trigpoint._common.checks import as_generator, check_count
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import reporter
+from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import Landmarks
+from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import points_to_fit
 
 
-class Sampler(BaseEstimator, ABC):
+class Sampler(ProgressMixin, ABC):
     """Base of the samplers: ``fit(X)`` chooses landmarks among the rows of `X`.
 
-    A sampler assigns its parameters in ``__init__`` and implements `_select`. After `fit` it has
-    ``indices_`` (int64 rows of `X`) and ``landmarks_`` (their coordinates); the same
-    ``random_state`` gives the same indices whatever the number of threads.
+    A sampler assigns its own parameters in ``__init__``, after `n_landmarks` and before those that
+    all samplers have, and implements `_select`.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState or Generator, default=None
+        Seed. The same seed gives the same landmarks with any number of threads.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` or -1 for all cores. Samplers that use one thread only say so.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress; an exception from it
+        ends `fit`.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (k,) or None
+        Rows of the landmarks; ``None`` where landmarks are not rows of `X`.
+    landmarks_ : ndarray of shape (k, d)
+        Their coordinates.
     """
 
-    random_state: Any
+    def __init__(
+        self,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
+    ) -> None:
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
 
     @abstractmethod
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
@@ -42,12 +71,13 @@ class Sampler(BaseEstimator, ABC):
         -------
         self
         """
-        report = reporter(getattr(self, "verbose", False), getattr(self, "callback", None))
-        self.select(points_to_fit(self, X, report))
+        self.select(points_to_fit(self, X, reporter(self.verbose, self.callback)))
         return self
 
     def select(self, X: np.ndarray) -> Landmarks:
         """Choose the landmarks among points that have been validated."""
+        # Refused even by samplers that use one thread.
+        thread_count(self.n_jobs)
         chosen = self._select(X, as_generator(self.random_state))
         self._remember(chosen)
         return chosen

@@ -133,7 +133,7 @@ def _prepared(
         sampler.set_params(random_state=rng)
     if mode is not None and "covariance" in parameters and parameters["covariance"] is None:
         sampler.set_params(covariance=mode)
-    if parameters.get("n_jobs") == -1:
+    if parameters.get("n_jobs", 1) is None:
         sampler.set_params(n_jobs=n_threads)
     if isinstance(sampler, ProgressMixin) and not sampler.verbose and sampler.callback is None:
         sampler.set_params(callback=report)

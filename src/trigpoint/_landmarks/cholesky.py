@@ -6,6 +6,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.memory import check_dense
+from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._numerics.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
@@ -39,10 +40,14 @@ class RPCholesky(Sampler):
     block_size : int or None, default=None
         Number of points that are proposed at once, which changes the speed but not the
         distribution. ``None`` takes 512.
-    n_jobs : int, default=-1
-        Number of threads; -1 for all cores. The landmarks do not depend on it.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -118,14 +123,17 @@ class RPCholesky(Sampler):
         *,
         bandwidth: float | None = None,
         block_size: int | None = None,
-        n_jobs: int = -1,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth
         self.block_size = block_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
@@ -138,8 +146,10 @@ class RPCholesky(Sampler):
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
             draw = PivotDraw(X, gaussian_of(X, self.bandwidth_), k, block_size, n_threads)
+            report = reporter(self.verbose, self.callback)
             while len(draw.rows) < k:
                 draw.next_block(rng)
+                report("landmarks", len(draw.rows), k)
             self.residual_traces_ = _residual_traces(X, draw.factor, rng)
         self.residual_trace_ = float(self.residual_traces_[-1])
         self.n_proposals_, self.n_passes_ = draw.n_proposals, draw.n_passes

@@ -7,13 +7,13 @@ import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import ProgressMixin, Report, reporter
+from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import LocalCovariances, neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
-from trigpoint._landmarks.refinement import RefinementResult, resolve_refinement
+from trigpoint._landmarks.refinement import resolve_refinement
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.repulsion import Repulsion
@@ -27,7 +27,7 @@ _PILOT_QUERIES = (16, 256)
 _LANDMARKS_PER_PILOT = 8
 
 
-class EfficientDPP(ProgressMixin, Sampler):
+class EfficientDPP(Sampler):
     """Efficient determinantal sampling on a manifold (Algorithm 2).
 
     Landmarks are drawn one after the other with probability proportional to a weight that starts
@@ -64,8 +64,8 @@ class EfficientDPP(ProgressMixin, Sampler):
         Relative trace error that ``n_landmarks="auto"`` allows.
     random_state : None, int, RandomState or Generator, default=None
         Seed. The same seed gives the same landmarks with any number of threads.
-    n_jobs : int, default=-1
-        Number of threads; -1 for all cores.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -74,9 +74,10 @@ class EfficientDPP(ProgressMixin, Sampler):
 
     Attributes
     ----------
-    indices_ : int64 ndarray of shape (n_landmarks,)
-        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn. Where
-        the refinement has moved the landmarks off the points, the rows they were moved from.
+    indices_ : int64 ndarray of shape (n_landmarks,) or None
+        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn. ``None``
+        where the refinement has moved the landmarks off the points; ``refinement_.indices`` has
+        the rows they were moved from.
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates.
     radii_ : ndarray of shape (n_landmarks,)
@@ -141,7 +142,7 @@ class EfficientDPP(ProgressMixin, Sampler):
         kernel_bandwidth: float | None = None,
         tolerance: float = 0.01,
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -197,7 +198,8 @@ class EfficientDPP(ProgressMixin, Sampler):
                 report,
             )
             kernel_bandwidth = self.refinement_.bandwidth
-            chosen = _measured(store, self.refinement_, m, self.covariance)
+            rows = self.refinement_.indices if refinement.snap else None
+            chosen = _measured(store, self.refinement_.points, rows, m, self.covariance)
         self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
         self.search_ = store.name
         self.n_distance_rows_ = store.n_searches
@@ -245,9 +247,10 @@ def _drawn(draw: LandmarkDraw, store: Store, covariance: str | None, report: Rep
     )
 
 
-def _measured(store: Store, refined: RefinementResult, m: int, covariance: str | None) -> Landmarks:
+def _measured(
+    store: Store, points: np.ndarray, rows: np.ndarray | None, m: int, covariance: str | None
+) -> Landmarks:
     """Refined landmarks, with the radii and covariances of their neighborhoods."""
-    points, rows = refined.points, refined.indices
     if covariance is not None:
         return Landmarks(points, rows, *neighborhood_covariances(store, points, m, covariance))
     return Landmarks(points, rows, store.search(points, m).radii)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler
 from trigpoint._landmarks.ensemble import Ensemble, draw_projection, make_ensemble
@@ -36,6 +37,12 @@ class ExactDPP(Sampler):
         Neighbours of each point in the graph of the geodesic kernel; other kernels ignore it.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
+    n_jobs : int or None, default=None
+        Has no effect: rounding differs with the number of threads, so that one is used.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -74,17 +81,23 @@ class ExactDPP(Sampler):
         bandwidth: float | None = None,
         n_neighbors: int = 10,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_neighbors = n_neighbors
-        self.random_state = random_state
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         ensemble = make_ensemble(
             X, kernel=self.kernel, bandwidth=self.bandwidth, n_neighbors=self.n_neighbors, rng=rng
         )
         indices = draw_dpp(ensemble, rng)
+        reporter(self.verbose, self.callback)("landmarks", len(indices), len(indices))
         return Landmarks(points=X[indices], indices=indices)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -35,8 +36,12 @@ class FarthestPoint(Sampler):
         Number of landmarks, k.
     random_state : None, int, RandomState or Generator, default=None
         Seed; decides about the first landmark only.
-    n_jobs : int, default=-1
-        Number of threads, -1 for all cores. The landmarks do not depend on it.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -85,22 +90,31 @@ class FarthestPoint(Sampler):
     """
 
     def __init__(
-        self, n_landmarks: int = 100, *, random_state: Any = None, n_jobs: int = -1
+        self,
+        n_landmarks: int = 100,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
         traversal = _Traversal(X, thread_count(self.n_jobs))
         rows, radii = np.empty(k, dtype=np.int64), np.empty(k)
         farthest = int(rng.integers(len(X)))
+        report = reporter(self.verbose, self.callback)
         for step in range(k):
             if step and radii[step - 1] == 0:
                 raise too_few_distinct(k, step, len(X))
             rows[step] = farthest
             farthest, radii[step] = traversal.add(farthest)
+            report("landmarks", step + 1, k)
         self.covering_radii_ = radii
         return Landmarks(X[rows], rows)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count
 from trigpoint._common.memory import physical_memory
+from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._numerics.blocks import row_blocks
@@ -61,8 +62,12 @@ class GreedyNystrom(Sampler):
         ``8 k p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
-    n_jobs : int, default=-1
-        Number of threads, -1 for all cores. The landmarks do not depend on it.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -127,15 +132,18 @@ class GreedyNystrom(Sampler):
         n_candidates: int | None = None,
         pool_size: int | None = None,
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth
         self.criterion = criterion
         self.n_candidates = n_candidates
         self.pool_size = pool_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
@@ -156,10 +164,11 @@ class GreedyNystrom(Sampler):
             self.pool_ = np.sort(draw_rng.choice(len(X), size, replace=False)).astype(np.int64)
             kernel = _pool_kernel(X[self.pool_], self.bandwidth_)
             residual = PoolFactor(kernel, np.ones(size), k, n_threads)
+            report = reporter(self.verbose, self.callback)
             if self.criterion == "trace":
-                _choose_by_trace(residual, n_candidates, draw_rng)
+                _choose_by_trace(residual, n_candidates, draw_rng, report)
             else:
-                _choose_by_novelty(residual, draw_rng)
+                _choose_by_novelty(residual, draw_rng, report)
         if len(residual.chosen) < k:
             raise self._too_many_landmarks(k, len(residual.chosen), len(X))
         self.residual_trace_ = float(residual.variances.mean())
@@ -247,7 +256,9 @@ class _Candidates:
             pass
 
 
-def _choose_by_trace(residual: PoolFactor, n_candidates: int, rng: np.random.Generator) -> None:
+def _choose_by_trace(
+    residual: PoolFactor, n_candidates: int, rng: np.random.Generator, report: Report
+) -> None:
     """Add landmarks, each the candidate that lowers the trace most."""
     while residual.n_missing:
         candidates = _Candidates(residual, _draw_places(residual.variances, n_candidates, rng))
@@ -259,6 +270,7 @@ def _choose_by_trace(residual: PoolFactor, n_candidates: int, rng: np.random.Gen
             if not gains.any():
                 break
             candidates.choose(int(gains.argmax()))
+        report("landmarks", len(residual.chosen), residual.most)
 
 
 def _draw_places(variances: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -274,7 +286,7 @@ def _draw_places(variances: np.ndarray, count: int, rng: np.random.Generator) ->
     return left[np.sort(np.argpartition(times, count)[:count])]
 
 
-def _choose_by_novelty(residual: PoolFactor, rng: np.random.Generator) -> None:
+def _choose_by_novelty(residual: PoolFactor, rng: np.random.Generator, report: Report) -> None:
     """Add landmarks, each the point of the largest variance given those before."""
     # At first all points have the same.
     candidates = _Candidates(residual, rng.integers(len(residual.variances), size=1))
@@ -286,3 +298,4 @@ def _choose_by_novelty(residual: PoolFactor, rng: np.random.Generator) -> None:
             candidates = _Candidates(residual, order[:_FARTHEST])
             farthest = np.array([0])
         candidates.choose(int(farthest[0]))
+        report("landmarks", len(residual.chosen), residual.most)

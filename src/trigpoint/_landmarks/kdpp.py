@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.ensemble import Ensemble, check_rank, draw_projection, make_ensemble
@@ -33,6 +34,12 @@ class KDPP(Sampler):
         Neighbours of each point in the graph of the geodesic kernel; other kernels ignore it.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
+    n_jobs : int or None, default=None
+        Has no effect: rounding differs with the number of threads, so that one is used.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -68,12 +75,17 @@ class KDPP(Sampler):
         bandwidth: float | None = None,
         n_neighbors: int = 10,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_neighbors = n_neighbors
-        self.random_state = random_state
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         n_landmarks = check_n_landmarks(self.n_landmarks, len(X))
@@ -82,6 +94,7 @@ class KDPP(Sampler):
         )
         check_rank(n_landmarks, len(ensemble.eigenvalues), self.kernel)
         indices = draw_kdpp(ensemble, log_polynomials(ensemble.eigenvalues, n_landmarks), rng)
+        reporter(self.verbose, self.callback)("landmarks", len(indices), len(indices))
         return Landmarks(points=X[indices], indices=indices)
 
 

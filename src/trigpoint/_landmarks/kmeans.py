@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._numerics.threads import one_blas_thread, thread_count
 
 # Differences to one centre stay in the second-level cache between subtraction and square.
 _CACHE_BYTES = 2**19
@@ -35,6 +37,12 @@ class KMeansPlusPlus(Sampler):
         Number of landmarks.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
+    n_jobs : int or None, default=None
+        Has no effect: the steps, each after the one before, are too short to share.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -59,12 +67,23 @@ class KMeansPlusPlus(Sampler):
     [0.0, 1000000.0]
     """
 
-    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
+    ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
-        self.random_state = random_state
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
-        rows = _seed_rows(X, check_n_landmarks(self.n_landmarks, len(X)), rng)
+        k = check_n_landmarks(self.n_landmarks, len(X))
+        rows = _seed_rows(X, k, rng, reporter(self.verbose, self.callback))
         return Landmarks(X[rows], rows)
 
 
@@ -86,12 +105,18 @@ class KMeansLandmarks(Sampler):
         Most iterations of Lloyd's algorithm, which ends sooner when the centres stand still.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
+    n_jobs : int or None, default=None
+        Number of threads of the iterations; ``None`` leaves it to scikit-learn.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
-    indices_ : int64 ndarray of shape (n_landmarks,)
+    indices_ : int64 ndarray of shape (n_landmarks,) or None
         Of each cluster the member nearest to its centre, ties going to the lower row; no two of
-        them coincide. Also with ``snap=False``.
+        them coincide. ``None`` with ``snap=False``.
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates, or with ``snap=False`` the centres.
     n_iter_ : int
@@ -127,12 +152,17 @@ class KMeansLandmarks(Sampler):
         snap: bool = True,
         max_iter: int = 300,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
         self.init = init
         self.snap = snap
         self.max_iter = max_iter
-        self.random_state = random_state
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
@@ -141,17 +171,22 @@ class KMeansLandmarks(Sampler):
             raise TypeError(f"snap must be True or False, got {self.snap!r}")
         max_iter = check_count("max_iter", self.max_iter)
 
-        draw = _seed_rows if self.init == "k-means++" else _distinct_rows
-        start = draw(X, k, rng)
-        labels, self.n_iter_ = _cluster(X, X[start], max_iter)
+        report = reporter(self.verbose, self.callback)
+        if self.init == "k-means++":
+            start = _seed_rows(X, k, rng, report)
+        else:
+            start = _distinct_rows(X, k, rng)
+        with threadpool_limits(None if self.n_jobs is None else thread_count(self.n_jobs)):
+            labels, self.n_iter_ = _cluster(X, X[start], max_iter)
+        report("k-means", 1, 1)
         _fill_empty(X, labels, k)
         centres = _cluster_means(X, labels, k)
         rows = _nearest_members(X, labels, centres)
         _check_separate(np.unique(X[rows], axis=0), k)
-        return Landmarks(X[rows] if self.snap else centres.astype(X.dtype), rows)
+        return Landmarks(X[rows], rows) if self.snap else Landmarks(centres.astype(X.dtype))
 
 
-def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
     """Rows drawn by k-means++ seeding."""
     rows = np.empty(k, dtype=np.int64)
     rows[0] = rng.integers(len(X))
@@ -168,6 +203,7 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
             drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
             # Rounding may lift the last number of the stream onto the total itself.
             rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
+            report("seeding", step + 1, k)
     return rows
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 
@@ -20,6 +21,12 @@ class Uniform(Sampler):
         Number of landmarks.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
+    n_jobs : int or None, default=None
+        Has no effect: the draw takes no time worth sharing.
+    verbose : bool, default=False
+        Show progress on the terminal.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -43,11 +50,22 @@ class Uniform(Sampler):
     (50, 3)
     """
 
-    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
+    ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
-        self.random_state = random_state
 
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
         rows = rng.choice(len(X), k, replace=False).astype(np.int64, copy=False)
+        reporter(self.verbose, self.callback)("landmarks", k, k)
         return Landmarks(X[rows], rows)

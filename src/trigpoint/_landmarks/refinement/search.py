@@ -1,4 +1,4 @@
-"""Exchanging landmarks for points around them, patch by patch."""
+"""Sweeps of exchanges: of all landmarks at once, or patch by patch."""
 
 import logging
 from dataclasses import dataclass
@@ -11,22 +11,19 @@ from scipy.spatial import cKDTree
 from trigpoint._common.progress import Report
 from trigpoint._landmarks.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._landmarks.refinement.moving import move_landmarks
+from trigpoint._landmarks.refinement.patches import (
+    ENOUGH_CANDIDATES,
+    MOST_TOGETHER,
+    Patch,
+    draw_patches,
+    draw_rows,
+)
 from trigpoint._numerics.kernels import gaussian_of, squared_distances
-from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.nearest import any_within
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 
 logger = logging.getLogger(__name__)
-
-# Landmarks that are exchanged among one another's candidates, on average and at most. So few that
-# their tables stay in the cache; more would see more of the exchanges that are worth it.
-_TOGETHER = 32
-_MOST_TOGETHER = 160
-
-# Candidates of each landmark; where one table holds them all, more, up to so many.
-_CANDIDATES = 4
-_CANDIDATES_OF_FEW = 8
-_ENOUGH_CANDIDATES = 640
 
 # Points that the error is measured at: per landmark, and at most, so that what belongs to them can
 # be held. More where landmarks are few, until that costs something. Fewer than the least per
@@ -41,12 +38,11 @@ _MEASURED_FEWEST = 4
 _REDUNDANT = 1e-9
 _REPLACEMENTS = 10
 
-# Work is local where the kernel reaches less than one landmark in so many from a patch.
+# Work is local where the kernel reaches less than one landmark in this many from a patch.
 _LOCAL_FROM = 3
 
-# How far it reaches, in bandwidths: points whose error an exchange may change,
-# and landmarks
-# that take part in predicting them.
+# How far it reaches, in bandwidths: points whose error an exchange may change, and landmarks that
+# take part in predicting them.
 _POINTS_WITHIN = 1.0
 _LANDMARKS_WITHIN = 3.0
 
@@ -89,25 +85,6 @@ class RefinementResult:
     errors: tuple[float, ...]
     n_exchanges: int
     is_local: bool
-
-
-@dataclass(frozen=True)
-class _Patch:
-    """Landmarks that are refined together.
-
-    Attributes
-    ----------
-    slots : int64 ndarray
-        Their numbers.
-    candidates : int64 ndarray
-        Rows of the points they may be exchanged for.
-    points : int64 ndarray
-        Numbers of the measured points in the patch.
-    """
-
-    slots: np.ndarray
-    candidates: np.ndarray
-    points: np.ndarray
 
 
 class ExchangeSearch:
@@ -175,7 +152,7 @@ class ExchangeSearch:
         n, k = len(self._X), len(self.rows)
         wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
         # Of every landmark, or of every candidate where one table holds them all.
-        columns = max(k, _ENOUGH_CANDIDATES)
+        columns = max(k, ENOUGH_CANDIDATES)
         width = self._X.shape[1] if self._is_local else max(columns, self._X.shape[1])
         most = _NUMBERS_HELD // width
         if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
@@ -186,17 +163,7 @@ class ExchangeSearch:
             )
         if n <= min(2 * wanted, most):
             return np.arange(n)
-        return self._draw(min(wanted, most, n // 2), self.rows)
-
-    def _draw(self, size: int, excluded: np.ndarray) -> np.ndarray:
-        """Draw `size` distinct rows, or as many as there are, that are not `excluded`."""
-        n = len(self._X)
-        if n <= 4 * (size + len(excluded)):
-            rows = np.arange(n)
-        else:
-            rows = np.unique(self._rng.integers(n, size=2 * size))
-        rows = np.setdiff1d(rows, excluded, assume_unique=True)
-        return self._rng.permutation(rows)[:size]
+        return draw_rows(n, min(wanted, most, n // 2), self.rows, self._rng)
 
     def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> RefinementResult:
         """Sweep `n_sweeps` times, or, unless `patient`, until that is no longer worth it.
@@ -205,7 +172,7 @@ class ExchangeSearch:
         """
         self._replace_redundant()
         errors: list[float] = []
-        least = _CONVERGED_OF_FEW if len(self.rows) <= _MOST_TOGETHER else _CONVERGED
+        least = _CONVERGED_OF_FEW if len(self.rows) <= MOST_TOGETHER else _CONVERGED
         for sweep in range(n_sweeps):
             errors.append(self.sweep())
             if self._exponent is None:
@@ -243,7 +210,8 @@ class ExchangeSearch:
             kernel = self._kernel(self._landmarks, self._landmarks)
             _, order, rank, _ = dpstrf(kernel, tol=_REDUNDANT)
             redundant = order[rank:] - 1
-            rows = self._draw(len(redundant), np.union1d(self.rows, self._reserved))
+            excluded = np.union1d(self.rows, self._reserved)
+            rows = draw_rows(len(self._X), len(redundant), excluded, self._rng)
             if not len(rows):
                 return
             redundant = redundant[: len(rows)]
@@ -257,11 +225,11 @@ class ExchangeSearch:
         Where work is local, that is the error each patch had before its own exchanges.
         """
         patches = self._patches()
-        everywhere = None if self._is_local else self._field(self._points, self._landmarks)
+        everywhere = None if self._is_local else self._inverse(self._points, self._landmarks)
         error = 0.0 if everywhere is None else float(everywhere.unexplained.sum())
         for patch in patches:
             if everywhere is not None:
-                field, slots = everywhere, patch.slots
+                inverse, slots = everywhere, patch.slots
             else:
                 members = self._members(patch)
                 near = self._near_landmarks(members)
@@ -269,15 +237,15 @@ class ExchangeSearch:
                     error += len(patch.points)
                     continue
                 points = np.union1d(patch.points, self._near_points(members))
-                field = self._field(self._points[points], self._landmarks[near])
+                inverse = self._inverse(self._points[points], self._landmarks[near])
                 slots = np.searchsorted(near, patch.slots)
                 own = np.searchsorted(points, patch.points)
-                error += float(field.unexplained[own].sum())
+                error += float(inverse.unexplained[own].sum())
             if exchange and len(patch.slots) and len(patch.candidates):
-                self._refine(patch, field, slots, keep=len(patches) > 1 and not self._is_local)
+                self._refine(patch, inverse, slots, keep=len(patches) > 1 and not self._is_local)
         return error / max(1, len(self._points))
 
-    def _field(self, points: np.ndarray, landmarks: np.ndarray) -> ExchangeableInverse:
+    def _inverse(self, points: np.ndarray, landmarks: np.ndarray) -> ExchangeableInverse:
         try:
             return ExchangeableInverse(points, landmarks, self._kernel, self._n_threads)
         except LinAlgError:
@@ -287,7 +255,7 @@ class ExchangeSearch:
                 "the kernel or fewer landmarks, none of which nearly coincide"
             ) from None
 
-    def _members(self, patch: _Patch) -> np.ndarray:
+    def _members(self, patch: Patch) -> np.ndarray:
         """All points of a patch that are looked at."""
         parts = self._landmarks[patch.slots], self._coordinates(patch.candidates)
         return np.concatenate([*parts, self._points[patch.points]])
@@ -303,7 +271,7 @@ class ExchangeSearch:
     def _within(
         self, members: np.ndarray, places: np.ndarray, reach: float, tree: cKDTree | None = None
     ) -> np.ndarray:
-        """Numbers of the `places` within so many bandwidths of the members of a patch."""
+        """Numbers of the `places` within `reach` bandwidths of the members of a patch."""
         if not len(members) or not len(places):
             return np.empty(0, dtype=np.int64)
         reach *= self._bandwidth
@@ -314,45 +282,16 @@ class ExchangeSearch:
             rows = np.sort(np.array(tree.query_ball_point(centre, ball), dtype=np.int64))
         else:
             rows = np.flatnonzero(squared_distances(places, centre[None])[:, 0] <= ball**2)
-        distances, _ = nearest(members, places[rows], 1, n_threads=1)
-        return rows[distances[:, 0] <= reach]
+        return rows[any_within(members, places[rows], reach)]
 
-    def _patches(self) -> list[_Patch]:
-        """Parts of space around random points, with the landmarks in each and new candidates.
-
-        The parts do not depend on where the landmarks are, and among the other points all
-        candidates are equally likely. So exchanges within a patch can go back and forth, and a
-        Markov chain of them keeps its distribution.
-        """
-        k = len(self.rows)
+    def _patches(self) -> list[Patch]:
         excluded = np.union1d(self.rows, self._reserved)
-        if k <= _MOST_TOGETHER:
-            wanted = max(_CANDIDATES * k, min(_CANDIDATES_OF_FEW * k, _ENOUGH_CANDIDATES))
-            points = np.arange(len(self._points))
-            return [_Patch(np.arange(k), self._draw(wanted, excluded), points)]
-        n_patches = -(-k // _TOGETHER)
-        candidates = self._draw(_CANDIDATES * k, excluded)
-        centres = self._X[self._rng.choice(len(self._X), n_patches, replace=False)]
-        members = (
-            nearest(centres, places, 1, self._n_threads)[1][:, 0]
-            for places in (self._landmarks, self._X[candidates], self._points)
+        return draw_patches(
+            self._X, self._landmarks, self._points, excluded, self._rng, self._n_threads
         )
-        return [
-            _Patch(
-                self._at_most(slots, _MOST_TOGETHER),
-                candidates[self._at_most(near, _CANDIDATES * _MOST_TOGETHER)],
-                points,
-            )
-            for slots, near, points in zip(
-                *(_grouped(labels, n_patches) for labels in members), strict=True
-            )
-        ]
-
-    def _at_most(self, members: np.ndarray, size: int) -> np.ndarray:
-        return members if len(members) <= size else self._rng.permutation(members)[:size]
 
     def _refine(
-        self, patch: _Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
+        self, patch: Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
     ) -> None:
         """Exchange landmarks of a patch, and `keep` the inverse true to them."""
         from trigpoint._numerics.compiled.exchange import descend
@@ -375,9 +314,3 @@ class ExchangeSearch:
         leaving, entering = pairs.T
         self.rows[patch.slots[leaving]] = patch.candidates[entering]
         self._landmarks[patch.slots[leaving]] = candidates[entering]
-
-
-def _grouped(labels: np.ndarray, n_groups: int) -> list[np.ndarray]:
-    """Numbers of the members of each group."""
-    order = np.argsort(labels, kind="stable")
-    return np.split(order, np.searchsorted(labels[order], np.arange(1, n_groups)))

@@ -1,4 +1,4 @@
-"""Refining landmarks by exchanges with points around them."""
+"""What users ask of a refinement, and the check of it."""
 
 from numbers import Integral
 from typing import Any
@@ -20,7 +20,7 @@ from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementRes
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
-# Without a number of sweeps, at most so many.
+# Most sweeps where no number of them is given.
 _MOST_SWEEPS = 20
 
 
@@ -105,11 +105,11 @@ class Refinement(BaseEstimator):
         *,
         bandwidth: float | None = None,
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> RefinementResult:
-        """Refine landmarks, whoever chose them.
+        """Refine landmarks, however they were chosen.
 
         Parameters
         ----------
@@ -122,8 +122,8 @@ class Refinement(BaseEstimator):
             takes twice the radius of the ball that holds a landmark's share of the points.
         random_state : None, int, RandomState or Generator, default=None
             Seed. The same seed gives the same landmarks with any number of threads.
-        n_jobs : int, default=-1
-            Number of threads; -1 for all cores.
+        n_jobs : int or None, default=None
+            Number of threads; ``None`` for all cores.
         verbose : bool, default=False
             Show progress on the terminal.
         callback : callable or None, default=None

@@ -161,6 +161,7 @@ class PoolFactor:
     def __init__(
         self, kernel: PoolKernel, variances: np.ndarray, most: int, n_threads: int
     ) -> None:
+        self.most = most
         self.n_threads = n_threads
         self.chosen: list[int] = []
         self.variances = variances.copy()
@@ -171,7 +172,7 @@ class PoolFactor:
     @property
     def n_missing(self) -> int:
         """How many landmarks are yet to come; none when all points are explained."""
-        return len(self._factor) - len(self.chosen) if self.variances.any() else 0
+        return self.most - len(self.chosen) if self.variances.any() else 0
 
     def rows(self, places: np.ndarray) -> np.ndarray:
         """Rows of E, of shape (b, p)."""
