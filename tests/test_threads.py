@@ -30,3 +30,16 @@ def test_blas_gets_its_threads_back_after_calls_that_overlap():
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(enter, range(40)))
     assert blas_threads() == before
+
+
+def test_blas_keeps_to_one_thread_in_every_thread_that_asks():
+    """The first that asked is still alive, and has left."""
+    with one_blas_thread():
+        pass
+
+    def inside():
+        with one_blas_thread():
+            return blas_threads()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert set(pool.submit(inside).result()) == {1}
