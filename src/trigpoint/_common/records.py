@@ -1,6 +1,7 @@
 """The small frozen records that travel between the stages."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -64,6 +65,21 @@ class Spectrum:
 
     coordinates: np.ndarray
     eigenvalues: np.ndarray
+
+
+class Extension(Protocol):
+    """A pure function of a block of points, prepared from what was fitted to the landmarks."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of coordinates, l."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes held for each point of a block at most."""
+
+    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
 
 
 @dataclass(frozen=True)

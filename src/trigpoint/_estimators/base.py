@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
-from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks
-from trigpoint._extension.extensions import Extension, MarkovExtension, extended_blocks
+from trigpoint._common.records import Extension, Fitted, LandmarkGraph, Landmarks
+from trigpoint._extension.extensions import MarkovExtension, extended_blocks
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._files import open_writer, read_points, refuse_same_file
 from trigpoint._graph import METRICS, KNNGraph, precomputed_graph
@@ -356,7 +356,7 @@ class GraphEmbedding(LandmarkEmbedding):
         if isinstance(extension, str) and extension == "auto":
             extension = "graph" if points.shape[1] <= TREE_MAX_DIMENSION else "all"
         if isinstance(extension, str) and extension == "graph":
-            return GraphNeighbors(points, graph)
+            return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)
 
     def _markov(
@@ -371,7 +371,7 @@ class GraphEmbedding(LandmarkEmbedding):
             )
         assert fitted.graph is not None
         support = self._support(fitted.landmarks.points, fitted.graph)
-        return MarkovExtension(support, fitted.spectrum.coordinates, mu, scale)
+        return MarkovExtension.prepare(support, fitted.spectrum.coordinates, mu, scale)
 
 
 def check_pairs(landmarks: np.ndarray) -> None:
@@ -386,5 +386,5 @@ def plain_support(
     if isinstance(extension, Integral):
         k = len(landmarks)
         count = check_count("extension", extension, high=k, why=f"there are {k} landmarks")
-        return NearestLandmarks(landmarks, bandwidths, count)
-    return AllLandmarks(landmarks, bandwidths)
+        return NearestLandmarks.prepare(landmarks, bandwidths, count)
+    return AllLandmarks.prepare(landmarks, bandwidths)

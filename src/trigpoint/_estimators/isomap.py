@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from trigpoint._common.records import Fitted, Landmarks
+from trigpoint._common.records import Extension, Fitted, Landmarks
 from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
-from trigpoint._extension.extensions import Extension, GeodesicExtension
+from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
 from trigpoint._spectrum import classical_scaling, geodesics
@@ -89,4 +89,4 @@ class Isomap(GraphEmbedding):
             check_pairs(fitted.landmarks.points)
             paths = geodesics(fitted.graph.lengths)
         self.geodesics_ = paths
-        return GeodesicExtension(support, paths, fitted.spectrum)
+        return GeodesicExtension.prepare(support, paths, fitted.spectrum)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_positive
-from trigpoint._common.records import Fitted, Landmarks
+from trigpoint._common.records import Extension, Fitted, Landmarks
 from trigpoint._estimators.base import LandmarkEmbedding, Run, check_pairs, plain_support
-from trigpoint._extension.extensions import Extension, KernelExtension
+from trigpoint._extension.extensions import KernelExtension
 from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._spectrum import kernel_pca
 
@@ -110,7 +110,7 @@ class KernelPCA(LandmarkEmbedding):
         if means is None:
             check_pairs(points)
             means = gaussian_kernel(points.astype(np.float64), fitted.bandwidth).mean(axis=0)
-        return KernelExtension(support, means, fitted.spectrum)
+        return KernelExtension.prepare(support, means, fitted.spectrum)
 
     def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
         super()._take(fitted, dtype)

@@ -3,9 +3,8 @@
 from typing import Any
 
 from trigpoint._common.checks import check_choice, check_positive
-from trigpoint._common.records import Fitted, Landmarks
+from trigpoint._common.records import Extension, Fitted, Landmarks
 from trigpoint._estimators.base import GraphEmbedding, Run
-from trigpoint._extension.extensions import Extension
 from trigpoint._spectrum import density_scale, diffusion_maps, laplacian_eigenmaps
 
 

@@ -178,7 +178,7 @@ def _landmark_coordinates(estimator: Any, streamed: Streamed | None, n_threads: 
     """
     own = estimator.embedding_
     if streamed is not None:
-        own = extend(estimator._extension, estimator.landmarks_, n_threads)
+        own, _ = extend(estimator._extension, estimator.landmarks_, n_threads)
     return np.asarray(own[:, :MOST_COORDINATES], dtype=np.float64)
 
 

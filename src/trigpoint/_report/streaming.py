@@ -86,11 +86,11 @@ def stream(
     grids = _grids(estimator.embedding_, n) if n > len(rows) else {}
     landmarks = estimator.landmarks_
     radius, cell_sizes = 0.0, np.zeros(len(landmarks), dtype=np.int64)
-    far: list[int] = []
-    n_threads, seconds = thread_count(estimator.n_jobs), 0.0
+    n_threads, seconds, n_far = thread_count(estimator.n_jobs), 0.0, 0
     for block in checked_blocks(source, report, "report"):
         start = time.perf_counter()
-        coordinates = extend(estimator._extension, block, n_threads, far=far)
+        coordinates, count = extend(estimator._extension, block, n_threads)
+        n_far += count
         seconds += time.perf_counter() - start
         coordinates = coordinates[:, :MOST_COORDINATES].astype(np.float64)
         distances, cells = (part[:, 0] for part in nearest(landmarks, block, 1))
@@ -101,7 +101,7 @@ def stream(
         kept.take(block, coordinates, columns, cells)
         # Names given up at once, or two blocks would be alive while the next is read.
         del block, coordinates, distances, cells
-    warn_of_far(sum(far), n)
+    warn_of_far(n_far, n)
     images = [grid.image(axes) for axes, grid in grids.items()]
     return Streamed(rows, *kept.joined(), images, radius, cell_sizes, seconds)
 
