@@ -41,7 +41,7 @@ def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
     again = tp.load(tmp_path / "model.trig")
     assert type(again) is type(fitted)
     np.testing.assert_array_equal(again.transform(X), fitted.transform(X))
-    for attribute in ("landmarks_", "embedding_", "eigenvalues_", "landmark_indices_"):
+    for attribute in ("landmarks_", "landmark_embedding_", "eigenvalues_", "landmark_indices_"):
         expected, found = getattr(fitted, attribute), getattr(again, attribute)
         np.testing.assert_array_equal(found, expected)
         assert found.dtype == expected.dtype

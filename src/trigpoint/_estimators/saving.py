@@ -17,7 +17,13 @@ from sklearn.base import BaseEstimator
 
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
-from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks, Spectrum
+from trigpoint._common.records import (
+    EmbeddedLandmarks,
+    FittedEmbedding,
+    LandmarkGraph,
+    Landmarks,
+    Spectrum,
+)
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._files.tensors import DamagedFileError, read_tensors, write_tensors
 
@@ -45,7 +51,7 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
             f"{type(estimator).__name__} is not one of trigpoint's estimators, and could not be "
             "loaded again: save one of those, or use pickle"
         )
-    fitted: Fitted = estimator._fitted
+    fitted = estimator.fitted_
     arrays = {
         "landmarks.points": fitted.landmarks.points,
         "spectrum.coordinates": fitted.spectrum.coordinates,
@@ -61,11 +67,11 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
     names = getattr(estimator, "feature_names_in_", None)
     model = {
         "estimator": type(estimator).__name__,
-        "parameters": _described(estimator, fitted),
+        "parameters": _described(fitted),
         "bandwidth": fitted.bandwidth,
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "dtype": estimator.embedding_.dtype.name,
+        "dtype": estimator.landmark_embedding_.dtype.name,
         "trigpoint": version("trigpoint"),
     }
     metadata = {"format": FORMAT, "version": str(FORMAT_VERSION), "model": json.dumps(model)}
@@ -117,14 +123,14 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         kind = _estimators()[model["estimator"]]
         n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
         _require(dtype in (np.float32, np.float64), "types")
-        fitted = _fitted(arrays, n_features, model["bandwidth"])
+        embedded = _embedded(kind.__name__, arrays, n_features, model["bandwidth"])
         estimator = kind(**_parameters(model["parameters"], arrays))
         estimator.n_features_in_ = n_features
         if model["feature_names"] is not None:
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
-        estimator._take(fitted, dtype)
+        estimator._set_fitted(embedded, dtype)
     except _NONSENSE as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
     return estimator
@@ -146,7 +152,9 @@ def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
     }
 
 
-def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None) -> Fitted:
+def _embedded(
+    method: str, arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None
+) -> EmbeddedLandmarks:
     """Records from arrays, with their shapes and values checked against each other."""
     points = arrays["landmarks.points"]
     k = len(points)
@@ -172,7 +180,8 @@ def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | N
     if bandwidth is not None:
         bandwidth = float(bandwidth)
         _require(0 < bandwidth < float("inf"), "bandwidth")
-    return Fitted(Landmarks(points, indices), Spectrum(coordinates, eigenvalues), graph, bandwidth)
+    spectrum = Spectrum(coordinates, eigenvalues)
+    return EmbeddedLandmarks(method, Landmarks(points, indices), spectrum, graph, bandwidth)
 
 
 def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
@@ -191,10 +200,10 @@ def _require(condition: bool, what: str) -> None:
         raise ValueError(f"its {what} do not fit the rest")
 
 
-def _described(estimator: LandmarkEmbedding, fitted: Fitted) -> dict[str, Any]:
-    """Parameters as JSON; what cannot be written down is given by what it came to."""
+def _described(fitted: FittedEmbedding) -> dict[str, Any]:
+    """Parameters as JSON; what cannot be written down is given by its result."""
     described: dict[str, Any] = {}
-    for name, value in estimator._fitted_with.items():
+    for name, value in fitted.parameters.items():
         try:
             described[name] = _as_json(value)
         except TypeError:
@@ -205,7 +214,7 @@ def _described(estimator: LandmarkEmbedding, fitted: Fitted) -> dict[str, Any]:
     return described
 
 
-def _stand_in(name: str, fitted: Fitted) -> Any:
+def _stand_in(name: str, fitted: FittedEmbedding) -> Any:
     if name == "landmarks":
         rows = fitted.landmarks.indices is not None
         return {"array": "landmarks.indices" if rows else "landmarks.points"}
