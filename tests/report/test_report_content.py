@@ -154,18 +154,26 @@ def test_neighborhoods_are_those_of_estimators_fitted_so(fitted, roll):
     assert (np.sum(own * fitted.landmark_embedding_[:, :2], axis=0) > 0).all()
 
 
-def test_a_loaded_model_knows_covariances_only_from_points(fitted, roll, tmp_path):
-    X, _ = roll
+def test_a_loaded_model_knows_its_covariances(fitted, tmp_path):
     fitted.save(tmp_path / "roll.trig")
-    loaded = tp.load(tmp_path / "roll.trig")
+    alone = gathered(tp.load(tmp_path / "roll.trig"), None, neighborhoods=(10,))
+    metrics = {one.metric for one in alone.neighborhoods.embeddings}
+    assert metrics == {"euclidean", "bhattacharyya"}
+    assert alone.covariances == "kept from fit"
+    assert alone.curve is None
+
+
+def test_covariances_that_no_file_keeps_are_estimated_from_points(rng, tmp_path):
+    X = rng.normal(size=(600, 20))
+    tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X).save(tmp_path / "wide.trig")
+    loaded = tp.load(tmp_path / "wide.trig")
     alone = gathered(loaded, None, neighborhoods=(10,))
     assert {one.metric for one in alone.neighborhoods.embeddings} == {"euclidean"}
     assert "Only Euclidean" in alone.neighborhoods.notes[0]
-    assert alone.curve is None
     with_points = gathered(loaded, X, neighborhoods=(10,), curve=False)
     metrics = {one.metric for one in with_points.neighborhoods.embeddings}
     assert metrics == {"euclidean", "bhattacharyya"}
-    assert with_points.covariances == "estimated from 3,000 points of the sample"
+    assert with_points.covariances == "estimated from 600 points of the sample"
 
 
 def test_the_gap_of_clusters_is_found(rng):

@@ -233,10 +233,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         -----
         The file holds landmarks, their graph and coordinates, and the parameters; it does not grow
         with the number of points that were fitted. It is in the safetensors layout, with no
-        pickle: what is loaded is numbers. Parameters that cannot be written down are kept as what
-        they came to (landmarks by a sampler of your own become their rows), or dropped (a random
-        generator). `n_jobs`, `verbose`, `callback` and the times of `fit` are not kept, so that
-        the same run gives the same file.
+        pickle: what is loaded is numbers. Covariances of the landmarks are kept if they are few:
+        diagonals, and full ones up to 16 dimensions. Parameters that cannot be written down are
+        replaced by their result (landmarks by a sampler of your own become their rows), or dropped
+        (a random generator). `n_jobs`, `verbose`, `callback` and the times of `fit` are not kept,
+        so that the same run gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 

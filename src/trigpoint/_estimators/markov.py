@@ -59,7 +59,8 @@ class LaplacianEigenmaps(GraphEmbedding):
     landmarks_ : ndarray of shape (k, d)
     covariances_ : ndarray of shape (k, d, d) or (k, d), or None
         Local covariances of the landmarks, or above 32 dimensions their diagonals; ``None`` if
-        neither the graph nor the sampler asked for them, and in an estimator read from a file.
+        neither the graph nor the sampler asked for them, and of 17 to 32 dimensions in an
+        estimator read from a file.
     landmark_embedding_ : ndarray of shape (k, n_components)
         Coordinates of the landmarks.
     eigenvalues_ : ndarray of shape (n_components,)

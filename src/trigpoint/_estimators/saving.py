@@ -29,6 +29,10 @@ from trigpoint._files.tensors import DamagedFileError, read_tensors, write_tenso
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
 
+# Covariances are for reports and pictures only: they are saved if they have at most this many
+# numbers for one of the landmarks, diagonals always and full ones up to as many dimensions.
+_COVARIANCES = 16
+
 # What parameters may be objects of; nothing else is ever made from a file.
 _PARTS: dict[str, Any] = {
     name: getattr(samplers, name)
@@ -59,6 +63,9 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
     }
     if fitted.landmarks.indices is not None:
         arrays["landmarks.indices"] = fitted.landmarks.indices
+    covariances = fitted.landmarks.covariances
+    if covariances is not None and covariances.size <= _COVARIANCES * fitted.landmarks.points.size:
+        arrays["landmarks.covariances"] = covariances
     if fitted.graph is not None:
         arrays |= _matrix("graph.weights", fitted.graph.weights)
         arrays |= _matrix("graph.lengths", fitted.graph.lengths)
@@ -167,6 +174,10 @@ def _embedded(
         _require(array.dtype.kind == "f", "types")
     _require(eigenvalues.shape == coordinates.shape[1:], "eigenvalues")
     _require(indices is None or indices.shape == (k,), "rows")
+    covariances = arrays.get("landmarks.covariances")
+    if covariances is not None:
+        shapes = (k, n_features), (k, n_features, n_features)
+        _require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
     graph = None
     if "graph.weights.data" in arrays:
         bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
@@ -180,8 +191,9 @@ def _embedded(
     if bandwidth is not None:
         bandwidth = float(bandwidth)
         _require(0 < bandwidth < float("inf"), "bandwidth")
+    landmarks = Landmarks(points, indices, covariances=covariances)
     spectrum = Spectrum(coordinates, eigenvalues)
-    return EmbeddedLandmarks(method, Landmarks(points, indices), spectrum, graph, bandwidth)
+    return EmbeddedLandmarks(method, landmarks, spectrum, graph, bandwidth)
 
 
 def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:

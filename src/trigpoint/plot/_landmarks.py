@@ -113,8 +113,8 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
     if covariances is None:
         raise ValueError(
             f"{type(source).__name__} has no covariances: fit EfficientDPP(covariance='full'), or "
-            "an estimator with graph='bhattacharyya' (files of saved ones leave them out); or pass "
-            "covariances=False"
+            "an estimator with graph='bhattacharyya' (files of saved ones leave out full ones "
+            "above 16 dimensions); or pass covariances=False"
         )
     columns = check_plane(plane, covariances.shape[1])
     if covariances.ndim == 3:
