@@ -15,8 +15,10 @@ SOURCE = Path(trigpoint.__file__).parent
 LAYERS = [
     {"__main__"},
     {"_command"},
-    {"_forecast", "_report"},
-    {"_estimators", "metrics", "datasets", "plot"},
+    {"_forecast"},
+    {"_estimators"},
+    {"_report"},
+    {"metrics", "datasets", "plot"},
     {"_landmarks", "_graph", "_spectrum", "_extension"},
     {"_geometry"},
     {"_points"},

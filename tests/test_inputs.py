@@ -146,7 +146,7 @@ def test_what_cannot_be_written_is_refused_before_the_fit(tmp_path, points):
             emb.fit_transform(points, out=out)
     with pytest.raises(ValueError, match=r"points\.npy"):
         emb.fit_transform(path, out=path)
-    assert not hasattr(emb, "embedding_")
+    assert not hasattr(emb, "landmark_embedding_")
 
 
 def test_a_file_and_a_frame_cannot_both_be_had(tmp_path, points):

@@ -43,8 +43,10 @@ def test_fit_transform_is_transform_of_the_training_points(estimator, roll):
 def test_landmarks_keep_their_coordinates(estimator, roll):
     emb = estimator(n_components=3, landmarks=120, random_state=0).fit(roll[0])
     np.testing.assert_array_equal(emb.landmarks_, roll[0][emb.landmark_indices_])
-    scale = np.abs(emb.embedding_).max()
-    np.testing.assert_allclose(emb.transform(emb.landmarks_), emb.embedding_, atol=1e-12 * scale)
+    scale = np.abs(emb.landmark_embedding_).max()
+    np.testing.assert_allclose(
+        emb.transform(emb.landmarks_), emb.landmark_embedding_, atol=1e-12 * scale
+    )
 
 
 @each_estimator
@@ -63,7 +65,7 @@ def test_float32_stays_float32_and_agrees_with_float64(estimator, roll):
     X = roll[0]
     double = estimator(landmarks=100, random_state=0).fit(X)
     single = estimator(landmarks=double.landmark_indices_).fit(X.astype(np.float32))
-    assert single.embedding_.dtype == np.float32
+    assert single.landmark_embedding_.dtype == np.float32
     found = single.transform(X.astype(np.float32))
     assert found.dtype == np.float32
     expected = double.transform(X)
@@ -91,7 +93,7 @@ def test_laplacian_eigenmaps_of_all_points_are_scikit_learns(roll):
         3, affinity="precomputed", eigen_solver="arpack", random_state=0
     )
     expected = peer.fit_transform(without_loops.toarray())
-    np.testing.assert_allclose(up_to_sign(emb.embedding_, expected), expected, atol=1e-8)
+    np.testing.assert_allclose(up_to_sign(emb.landmark_embedding_, expected), expected, atol=1e-8)
 
 
 def test_kernel_pca_of_all_points_is_scikit_learns(roll):
@@ -109,7 +111,7 @@ def test_isomap_of_all_points_is_scikit_learns_on_the_same_graph(roll):
         n_components=2, n_neighbors=499, metric="precomputed", eigen_solver="dense"
     )
     expected = peer.fit_transform(emb.geodesics_)
-    np.testing.assert_allclose(up_to_sign(emb.embedding_, expected), expected, atol=1e-6)
+    np.testing.assert_allclose(up_to_sign(emb.landmark_embedding_, expected), expected, atol=1e-6)
 
 
 def test_leading_eigenvectors_recover_arc_length_and_independent_ones_height_too(big_roll):
@@ -200,11 +202,13 @@ def test_graph_by_object_or_matrix(roll):
     ).fit(X)
     graph = tp.KNNGraph(9, metric="euclidean", bandwidth=2.0)
     by_object = tp.LaplacianEigenmaps(landmarks=100, graph=graph, random_state=0).fit(X)
-    np.testing.assert_array_equal(by_name.embedding_, by_object.embedding_)
+    np.testing.assert_array_equal(by_name.landmark_embedding_, by_object.landmark_embedding_)
     by_matrix = tp.LaplacianEigenmaps(
         landmarks=by_name.landmark_indices_, graph=by_name.graph_, bandwidth=2.0
     ).fit(X)
-    np.testing.assert_allclose(by_matrix.embedding_, by_name.embedding_, atol=1e-12)
+    np.testing.assert_allclose(
+        by_matrix.landmark_embedding_, by_name.landmark_embedding_, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("loops", [0.0, 1.0])
@@ -214,9 +218,9 @@ def test_landmarks_keep_their_coordinates_on_a_graph_of_ones_own(loops, roll):
     links = (tp.LaplacianEigenmaps(landmarks=np.arange(500)).fit(X).graph_ > 0).astype(float)
     links.setdiag(loops)
     emb = tp.LaplacianEigenmaps(landmarks=np.arange(500), graph=links).fit(X)
-    np.testing.assert_allclose(emb.transform(X), emb.embedding_, atol=1e-10)
+    np.testing.assert_allclose(emb.transform(X), emb.landmark_embedding_, atol=1e-10)
     isomap = tp.Isomap(landmarks=np.arange(500), graph=links).fit(X)
-    np.testing.assert_allclose(isomap.transform(X), isomap.embedding_, atol=1e-7)
+    np.testing.assert_allclose(isomap.transform(X), isomap.landmark_embedding_, atol=1e-7)
 
 
 def test_float32_of_separated_clusters_in_high_dimension(rng):
@@ -226,7 +230,7 @@ def test_float32_of_separated_clusters_in_high_dimension(rng):
     with pytest.warns(tp.DisconnectedGraphWarning):
         emb = tp.LaplacianEigenmaps(landmarks=100, extension=20, random_state=0).fit(X)
     difference = emb.transform(X.astype(np.float32)) - emb.transform(X)
-    assert np.abs(difference).max() < 1e-2 * emb.embedding_.std()
+    assert np.abs(difference).max() < 1e-2 * emb.landmark_embedding_.std()
 
 
 def test_duplicated_points_small_data_takes_each_once(rng):

@@ -44,13 +44,31 @@ def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
     again = tp.load(tmp_path / "model.trig")
     assert type(again) is type(fitted)
     np.testing.assert_array_equal(again.transform(X), fitted.transform(X))
-    for attribute in ("landmarks_", "embedding_", "eigenvalues_", "landmark_indices_"):
+    for attribute in ("landmarks_", "landmark_embedding_", "eigenvalues_", "landmark_indices_"):
         expected, found = getattr(fitted, attribute), getattr(again, attribute)
         np.testing.assert_array_equal(found, expected)
         # Landmarks that are not rows have no indices.
         assert found is expected is None or found.dtype == expected.dtype
+    if fitted.covariances_ is None:
+        assert again.covariances_ is None
+    else:
+        np.testing.assert_array_equal(again.covariances_, fitted.covariances_)
     assert again.get_params()["n_components"] == fitted.n_components
     assert list(again.get_feature_names_out()) == list(fitted.get_feature_names_out())
+
+
+def test_covariances_are_left_out_where_the_file_would_be_made_of_them(rng, tmp_path):
+    emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(rng.normal(size=(400, 20)))
+    assert emb.covariances_.shape == (60, 20, 20)
+    emb.save(tmp_path / "model.trig")
+    assert tp.load(tmp_path / "model.trig").covariances_ is None
+
+
+def test_a_file_without_covariances_is_read(model, tmp_path):
+    """As those of earlier versions are."""
+    data = rewritten(model, tmp_path, lambda a, m, _: a.pop("landmarks.covariances"))
+    (tmp_path / "old.trig").write_bytes(data)
+    assert tp.load(tmp_path / "old.trig").covariances_ is None
 
 
 def test_saved_twice_is_the_same_file(roll, tmp_path):
@@ -295,6 +313,7 @@ CHANGES = {
     "wider landmarks": lambda a, m, _: a.update({"landmarks.points": np.ones((30, 4))}),
     "edge to nowhere": lambda a, m, _: a["graph.lengths.indices"].__setitem__(0, 30),
     "rows that run back": lambda a, m, _: a["graph.weights.indptr"].__setitem__(1, 10**9),
+    "other covariances": lambda a, m, _: a.update({"landmarks.covariances": np.ones((30, 4))}),
     "not finite": lambda a, m, _: a["spectrum.coordinates"].__setitem__((0, 0), np.nan),
     "bandwidth 0": lambda a, m, _: a["graph.bandwidths"].__setitem__(0, 0),
     "bridge to nowhere": lambda a, m, _: a.update({"graph.bridges": np.array([[0, 99]])}),

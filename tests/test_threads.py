@@ -95,3 +95,16 @@ def test_coordinates_are_the_same_bits_with_any_number_of_threads(d, extension, 
         assert len(started) >= 2 if n_jobs > 1 else not started
         results.append({"coordinates": coordinates, "landmarks": embedding.landmarks_})
     assert_same_bits(results)
+
+
+def test_blas_keeps_to_one_thread_in_every_thread_that_asks():
+    """The first that asked is still alive, and has left."""
+    with one_blas_thread():
+        pass
+
+    def inside():
+        with one_blas_thread():
+            return blas_threads()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert set(pool.submit(inside).result()) == {1}

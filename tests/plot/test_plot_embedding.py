@@ -249,14 +249,16 @@ def test_landmarks_of_an_estimator_stand_where_transform_puts_them(roll, eigenma
     Y = smooth.transform(wide)
     marks = plot.embedding(Y, landmarks=smooth).collections[1].get_offsets()
     np.testing.assert_allclose(marks, Y[smooth.landmark_indices_], rtol=1e-6, atol=1e-12)
-    assert not np.allclose(marks, smooth.embedding_, rtol=0.1)
+    assert not np.allclose(marks, smooth.landmark_embedding_, rtol=0.1)
     assert not recwarn.list
 
 
 def test_an_estimator_is_drawn_by_its_landmarks(roll, eigenmaps):
     height = roll[1][:, 1]
     axes = plot.embedding(eigenmaps, color=height)
-    np.testing.assert_allclose(axes.collections[0].get_offsets(), eigenmaps.embedding_[:, :2])
+    np.testing.assert_allclose(
+        axes.collections[0].get_offsets(), eigenmaps.landmark_embedding_[:, :2]
+    )
     of_all = axes.collections[0].get_array()
     np.testing.assert_allclose(of_all, height[eigenmaps.landmark_indices_])
     of_landmarks = plot.embedding(eigenmaps, color=height[eigenmaps.landmark_indices_])
@@ -308,7 +310,10 @@ def test_bad_values_are_named(arguments, message):
         ({"color": list("abcde"), "categories": False}, "not numbers.*categories=True"),
         ({"color": np.array([1, "a", 2, 3, 4], object), "categories": False}, "not numbers"),
         ({"landmarks": [0.5, 1.5]}, "landmarks of type list and length 2 is not .* row numbers"),
-        ({"landmarks": tp.EfficientDPP(2, random_state=0).fit(POINTS)}, "has no embedding_"),
+        (
+            {"landmarks": tp.EfficientDPP(2, random_state=0).fit(POINTS)},
+            "has no landmark_embedding_",
+        ),
     ],
 )
 def test_bad_types_are_named(arguments, message):

@@ -32,7 +32,7 @@ def islands():
 def test_every_edge_is_drawn_once(on, plane, eigenmaps):
     axes = plot.graph(eigenmaps, on=on, plane=plane)
     edges, marks = axes.collections
-    where = eigenmaps.embedding_ if on == "embedding" else eigenmaps.landmarks_
+    where = eigenmaps.landmark_embedding_ if on == "embedding" else eigenmaps.landmarks_
     np.testing.assert_allclose(marks.get_offsets(), where[:, plane])
     expected = {
         tuple(edge) for edge in np.transpose(triu(eigenmaps.graph_, k=1).nonzero()).tolist()
@@ -105,7 +105,7 @@ def test_what_has_no_graph_is_refused(eigenmaps, kernel_pca, roll):
     with pytest.raises(ValueError, match=r"plane=\(0, 3\)"):
         plot.graph(eigenmaps, plane=(0, 3))
     line = tp.Isomap(1, landmarks=50, random_state=0).fit(roll[0])
-    with pytest.raises(ValueError, match=r"embedding_ of estimator has shape \(50, 1\)"):
+    with pytest.raises(ValueError, match=r"landmark_embedding_ of estimator has shape \(50, 1\)"):
         plot.graph(line)
     assert not plt.get_fignums()
     assert len(plot.graph(line, on="points").collections) == 2

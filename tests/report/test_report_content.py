@@ -8,14 +8,19 @@ import pytest
 from matplotlib.figure import Figure
 
 import trigpoint as tp
-from trigpoint._common.progress import reporter
+from trigpoint._points.inputs import points_to_transform
 from trigpoint._report.charts import spectrum_chart
 from trigpoint._report.content import gather
 from trigpoint._report.streaming import stream
 
 
+def gathered(estimator, X, **options):
+    source = None if X is None else points_to_transform(estimator, X)
+    return gather(estimator._subject(), source, **options)
+
+
 def quick(estimator, X=None, **options):
-    return gather(estimator, X, **{"curve": False, "neighborhoods": None, **options})
+    return gathered(estimator, X, **{"curve": False, "neighborhoods": None, **options})
 
 
 def values(column):
@@ -31,7 +36,7 @@ def test_every_point_counts_and_the_sample_is_theirs(fitted, roll):
         assert image.counts.sum() + image.outside == len(X)
     Y = fitted.transform(X)
     for j, column in enumerate(content.coordinates):
-        expected = np.concatenate([Y[content.rows, j], fitted.embedding_[:, j]])
+        expected = np.concatenate([Y[content.rows, j], fitted.landmark_embedding_[:, j]])
         np.testing.assert_allclose(values(column), expected, atol=1e-4 * np.ptp(expected))
     for j, column in enumerate(content.columns):
         expected = np.concatenate([X[content.rows, j], fitted.landmarks_[:, j]])
@@ -80,7 +85,7 @@ def test_memory_does_not_grow_with_the_points(tmp_path, rng):
         np.save(path, np.concatenate([X] * repeats))
         tracemalloc.start()
         source = tp.read_points(path)
-        streamed = stream(emb, source, np.arange(12), 1000, reporter(verbose=False))
+        streamed = stream(emb._subject(), source, np.arange(12), 1000)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert streamed.images[0].counts.sum() + streamed.images[0].outside == source.shape[0]
@@ -109,7 +114,7 @@ def test_many_columns_are_narrowed_to_those_that_vary(rng):
 def test_every_estimator_has_content(kind, roll):
     X, _ = roll
     emb = kind(landmarks=60, random_state=0).fit(X)
-    content = gather(emb, X, neighborhoods=(10, 20), curve=False)
+    content = gathered(emb, X, neighborhoods=(10, 20), curve=False)
     np.testing.assert_allclose(content.eigenvalues.values[:2], emb.eigenvalues_, rtol=1e-6)
     assert content.eigenvalues.used.tolist()[:3] == [True, True, False]
     if kind is tp.KernelPCA:
@@ -137,7 +142,7 @@ def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
 def test_neighborhoods_are_those_of_estimators_fitted_so(fitted, roll):
     """Same landmarks, other graph: up to signs, what fitting with it gives."""
     X, _ = roll
-    content = gather(fitted, X, neighborhoods=(10, 500), curve=False)
+    content = gathered(fitted, X, neighborhoods=(10, 500), curve=False)
     found = {(one.metric, one.n_neighbors): one for one in content.neighborhoods.embeddings}
     assert set(found) == {("bhattacharyya", 10), ("euclidean", 10)}
     assert "150 landmarks do not have" in content.neighborhoods.notes[0]
@@ -145,22 +150,30 @@ def test_neighborhoods_are_those_of_estimators_fitted_so(fitted, roll):
         landmarks=fitted.landmark_indices_, graph="euclidean", n_neighbors=10
     ).fit(X)
     own = found["euclidean", 10].coordinates
-    np.testing.assert_allclose(abs(own), abs(again.embedding_), atol=1e-8)
-    assert (np.sum(own * fitted.embedding_[:, :2], axis=0) > 0).all()
+    np.testing.assert_allclose(abs(own), abs(again.landmark_embedding_), atol=1e-8)
+    assert (np.sum(own * fitted.landmark_embedding_[:, :2], axis=0) > 0).all()
 
 
-def test_a_loaded_model_knows_covariances_only_from_points(fitted, roll, tmp_path):
-    X, _ = roll
+def test_a_loaded_model_knows_its_covariances(fitted, tmp_path):
     fitted.save(tmp_path / "roll.trig")
-    loaded = tp.load(tmp_path / "roll.trig")
-    alone = gather(loaded, None, neighborhoods=(10,))
+    alone = gathered(tp.load(tmp_path / "roll.trig"), None, neighborhoods=(10,))
+    metrics = {one.metric for one in alone.neighborhoods.embeddings}
+    assert metrics == {"euclidean", "bhattacharyya"}
+    assert alone.covariances == "kept from fit"
+    assert alone.curve is None
+
+
+def test_covariances_that_no_file_keeps_are_estimated_from_points(rng, tmp_path):
+    X = rng.normal(size=(600, 20))
+    tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X).save(tmp_path / "wide.trig")
+    loaded = tp.load(tmp_path / "wide.trig")
+    alone = gathered(loaded, None, neighborhoods=(10,))
     assert {one.metric for one in alone.neighborhoods.embeddings} == {"euclidean"}
     assert "Only Euclidean" in alone.neighborhoods.notes[0]
-    assert alone.curve is None
-    with_points = gather(loaded, X, neighborhoods=(10,), curve=False)
+    with_points = gathered(loaded, X, neighborhoods=(10,), curve=False)
     metrics = {one.metric for one in with_points.neighborhoods.embeddings}
     assert metrics == {"euclidean", "bhattacharyya"}
-    assert with_points.covariances == "estimated from 3,000 points of the sample"
+    assert with_points.covariances == "estimated from 600 points of the sample"
 
 
 def test_the_gap_of_clusters_is_found(rng):
@@ -201,7 +214,7 @@ def test_long_work_tells_how_far_it_is(roll):
         landmarks=60, callback=lambda *progress: told.append(progress), random_state=0
     ).fit(roll[0])
     told.clear()
-    content = gather(emb, roll[0], neighborhoods=(10, 20))
+    content = gathered(emb, roll[0], neighborhoods=(10, 20))
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
     assert stages == ["report", "landmark curve", "neighbourhoods"]
     for stage, total in (("landmark curve", len(content.curve.errors)), ("neighbourhoods", 4)):
@@ -210,7 +223,7 @@ def test_long_work_tells_how_far_it_is(roll):
 
 
 def test_the_curve_passes_through_the_number_of_landmarks(fitted, roll):
-    content = gather(fitted, roll[0], neighborhoods=None)
+    content = gathered(fitted, roll[0], neighborhoods=None)
     assert 150 in content.curve.n_landmarks
     assert (np.diff(content.curve.errors) < 0).all()
 
@@ -227,7 +240,7 @@ def test_landmarks_lie_where_the_extension_puts_them():
 def test_parameters_are_those_of_the_fit_without_how_it_was_run(roll):
     emb = tp.LaplacianEigenmaps(landmarks=100, random_state=0, callback=lambda *_: None)
     emb.fit(roll[0]).set_params(n_components=7)
-    shown = gather(emb, None, neighborhoods=None, curve=False).parameters
+    shown = gathered(emb, None, neighborhoods=None, curve=False).parameters
     assert shown["n_components"] == "2"
     assert shown["landmarks"] == "100"
     assert not {"callback", "verbose", "n_jobs"} & set(shown)

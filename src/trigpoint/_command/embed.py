@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> Result:
         "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
         "method": options.method,
         "landmarks": k,
-        "components": int(estimator.embedding_.shape[1]),
+        "components": int(estimator.landmark_embedding_.shape[1]),
         "eigenvalues": [float(value) for value in estimator.eigenvalues_],
         "bridges": len(getattr(estimator, "bridges_", ())),
         "seed": options.seed,
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> Result:
         "stage_seconds": {k: round(v, 3) for k, v in estimator.stage_seconds_.items()},
         "written": [str(path) for path in written],
     }
-    coordinates = counted(estimator.embedding_.shape[1], "coordinate")
+    coordinates = counted(estimator.landmark_embedding_.shape[1], "coordinate")
     text = (
         f"{n:,} points to {coordinates} from {k:,} landmarks in "
         f"{duration(in_all)}\n" + "\n".join(f"  {path}" for path in written)

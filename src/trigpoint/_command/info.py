@@ -201,14 +201,14 @@ def _model(options: argparse.Namespace) -> Result:
     k, d = model.landmarks_.shape
     parameters = {
         name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
-        for name, value in model._fitted_with.items()
+        for name, value in model.fitted_.parameters.items()
     }
     values: dict[str, Any] = {
         "name": options.input,
         "estimator": type(model).__name__,
         "landmarks": k,
         "columns": d,
-        "components": int(model.embedding_.shape[1]),
+        "components": int(model.landmark_embedding_.shape[1]),
         "eigenvalues": [float(value) for value in model.eigenvalues_],
         "parameters": parameters,
         "bytes": Path(options.input).stat().st_size,

@@ -43,10 +43,10 @@ def run(options: argparse.Namespace) -> Result:
     values = {
         "model": str(options.model),
         "input": {"name": points.name, "rows": n, "columns": points.shape[1]},
-        "components": int(model.embedding_.shape[1]),
+        "components": int(model.landmark_embedding_.shape[1]),
         "seconds": round(seconds, 3),
         "written": [str(options.output)],
     }
-    coordinates = counted(model.embedding_.shape[1], "coordinate")
+    coordinates = counted(model.landmark_embedding_.shape[1], "coordinate")
     text = f"{n:,} points to {coordinates} in {duration(seconds)}"
     return Result(f"{text}\n  {options.output}", values)

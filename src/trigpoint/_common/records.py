@@ -1,6 +1,7 @@
 """The small frozen records that travel between the stages."""
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -66,12 +67,28 @@ class Spectrum:
     eigenvalues: np.ndarray
 
 
+class Extension(Protocol):
+    """A pure function of a block of points, prepared from what was fitted to the landmarks."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of coordinates, l."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes held for each point of a block at most."""
+
+    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
+
+
 @dataclass(frozen=True)
-class Fitted:
-    """All that an embedding of landmarks is extended from.
+class EmbeddedLandmarks:
+    """Landmarks with their coordinates, and what these are extended from.
 
     Attributes
     ----------
+    method : {"LaplacianEigenmaps", "DiffusionMaps", "Isomap", "KernelPCA"}
     landmarks : Landmarks
     spectrum : Spectrum
     graph : LandmarkGraph or None
@@ -79,14 +96,32 @@ class Fitted:
     bandwidth : float or None
         Bandwidth of that kernel.
     geodesics : ndarray of shape (k, k) or None
-        Path lengths over the graph, where they have been computed.
+        Path lengths over the graph, for Isomap.
     kernel_means : ndarray of shape (k,) or None
-        Means of the kernel's columns, where they have been computed.
+        Means of the kernel's columns, for kernel PCA.
     """
 
+    method: str
     landmarks: Landmarks
     spectrum: Spectrum
     graph: LandmarkGraph | None = None
     bandwidth: float | None = None
     geodesics: np.ndarray | None = None
     kernel_means: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedEmbedding(EmbeddedLandmarks):
+    """All that an estimator has fitted, its attribute `fitted_`.
+
+    Attributes
+    ----------
+    parameters : dict
+        Those it was fitted with, but for ``n_jobs``, ``verbose`` and ``callback``, which change
+        nothing; they may have been set to something else since.
+    extension : Extension
+        From the landmarks to other points.
+    """
+
+    parameters: dict[str, Any]
+    extension: Extension

@@ -4,10 +4,10 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from importlib import import_module
+from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import get_config
@@ -24,8 +24,14 @@ from trigpoint._common.checks import as_generator, check_choice, check_count, ch
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
-from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks
-from trigpoint._extension.extensions import Extension, MarkovExtension, extended_blocks
+from trigpoint._common.records import (
+    EmbeddedLandmarks,
+    Extension,
+    FittedEmbedding,
+    LandmarkGraph,
+    Landmarks,
+)
+from trigpoint._extension.extensions import MarkovExtension, extended_blocks
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._files import open_writer, read_points, refuse_same_file
 from trigpoint._graph import METRICS, KNNGraph, precomputed_graph
@@ -33,6 +39,9 @@ from trigpoint._landmarks import choose_landmarks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
+
+if TYPE_CHECKING:
+    from trigpoint._report import Subject
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +85,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     landmarks: Any
     extension: Any
     random_state: Any
-    n_jobs: int
+    n_jobs: int | None
 
     # Words that `extension` takes, beside a number.
     _extensions: tuple[str, ...] = ("auto", "graph", "all")
@@ -97,12 +106,16 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         """Whether the landmarks' local covariances will be looked at; checks the graph."""
 
     @abstractmethod
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
-        """Embed the landmarks."""
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
+        """Embed the landmarks; the stage "spectrum" has begun when this returns."""
+
+    def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
+        """Compute again what a model file leaves out."""
+        return embedded
 
     @abstractmethod
-    def _extended(self, fitted: Fitted) -> Extension:
-        """Prepare the extension to other points, from what `_embed` came to and nothing else."""
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        """Prepare the extension to other points, from the completed record alone."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks among the rows of `X` and embed them.
@@ -137,28 +150,31 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             "n_components", self.n_components, high=k - 1, why=f"there are {k} landmarks"
         )
         run.done("landmarks")
-        fitted = self._embed(chosen, n_components, run)
-        self._take(fitted, X.dtype)
+        self._set_fitted(self._embed(chosen, n_components, run), X.dtype)
         run.done("spectrum")
         self.stage_seconds_ = run.seconds
         return self
 
-    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
-        """Become what was fitted, to points of type `dtype`."""
-        self._extension = self._extended(fitted)
-        self._fitted = fitted
-        self.landmark_indices_ = fitted.landmarks.indices
-        self.landmarks_ = fitted.landmarks.points
-        self.covariances_ = fitted.landmarks.covariances
-        self.embedding_ = fitted.spectrum.coordinates.astype(dtype)
-        self.eigenvalues_ = fitted.spectrum.eigenvalues
-        # What `save` writes down: parameters, and those of samplers and graphs, may be set again
-        # without a new fit.
-        self._fitted_with = {
+    def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
+        """Set the fitted attributes from landmarks embedded among points of type `dtype`."""
+        embedded = self._completed(embedded)
+        # Samplers and graphs too may be given other parameters without a new fit.
+        parameters = {
             name: clone(value) if isinstance(value, BaseEstimator) else value
             for name, value in self.get_params(deep=False).items()
             if name not in HOW_IT_RUNS
         }
+        fitted = FittedEmbedding(
+            **{field.name: getattr(embedded, field.name) for field in fields(embedded)},
+            parameters=parameters,
+            extension=self._prepare(embedded),
+        )
+        self.fitted_ = fitted
+        self.landmark_indices_ = fitted.landmarks.indices
+        self.landmarks_ = fitted.landmarks.points
+        self.covariances_ = fitted.landmarks.covariances
+        self.landmark_embedding_ = fitted.spectrum.coordinates.astype(dtype)
+        self.eigenvalues_ = fitted.spectrum.eigenvalues
 
     def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
         """Coordinates of the rows of `X`, which need not have been seen in `fit`.
@@ -180,7 +196,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self._check_out(out)
         source = points_to_transform(self, X)
         points = checked_blocks(source, reporter(self.verbose, self.callback))
-        blocks = extended_blocks(self._extension, points, thread_count(self.n_jobs))
+        blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
         shape = source.shape[0], self._n_features_out
         if out is None:
             result = np.empty(shape, dtype=source.dtype)
@@ -218,10 +234,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         -----
         The file holds landmarks, their graph and coordinates, and the parameters; it does not grow
         with the number of points that were fitted. It is in the safetensors layout, with no
-        pickle: what is loaded is numbers. Parameters that cannot be written down are kept as what
-        they came to (landmarks by a sampler of your own become their rows), or dropped (a random
-        generator). `n_jobs`, `verbose`, `callback` and the times of `fit` are not kept, so that
-        the same run gives the same file.
+        pickle: what is loaded is numbers. Covariances of the landmarks are kept if they are few:
+        diagonals, and full ones up to 16 dimensions. Parameters that cannot be written down are
+        replaced by their result (landmarks by a sampler of your own become their rows), or dropped
+        (a random generator). `n_jobs`, `verbose`, `callback` and the times of `fit` are not kept,
+        so that the same run gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 
@@ -249,10 +266,24 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         Path
             The file that was written.
         """
-        # By name, since reports are built on the estimators, and imports go one way.
-        write_report = import_module("trigpoint._report").write_report
-        written: Path = write_report(self, path, X, color=color, **options)
-        return written
+        from trigpoint._report import write_report
+
+        check_is_fitted(self)
+        source = None if X is None else points_to_transform(self, X)
+        return write_report(self._subject(), path, source, color=color, **options)
+
+    def _subject(self) -> "Subject":
+        """What a report is about."""
+        from trigpoint._report import Subject
+
+        names = getattr(self, "feature_names_in_", None)
+        return Subject(
+            self.fitted_,
+            feature_names=None if names is None else [str(name) for name in names],
+            seconds=dict(self.stage_seconds_),
+            n_threads=thread_count(self.n_jobs),
+            progress=reporter(self.verbose, self.callback),
+        )
 
     def _check_out(self, out: str | os.PathLike[str] | None) -> None:
         """Refuse what cannot be written before any work is done."""
@@ -271,7 +302,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
+        return int(self.landmark_embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -332,23 +363,37 @@ class GraphEmbedding(LandmarkEmbedding):
         builder = self._graph_builder()
         return builder is not None and bool(builder.needs_covariances)
 
-    def _build_graph(self, chosen: Landmarks, run: Run) -> LandmarkGraph:
+    @abstractmethod
+    def _embed_graph(
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+    ) -> EmbeddedLandmarks:
+        """Embed the landmarks from their graph."""
+
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
         run.begin("graph")
-        builder = self._graph_builder()
-        if builder is None:
-            graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
-        else:
-            graph = builder.build(chosen, run.n_threads)
+        graph = self._build_graph(chosen, run.n_threads)
         run.done("graph")
         run.begin("spectrum")
-        return graph
+        return self._embed_graph(chosen, graph, n_components)
 
-    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
-        super()._take(fitted, dtype)
-        assert fitted.graph is not None
-        self.graph_ = fitted.graph.weights
-        self.bridges_ = fitted.graph.bridges
-        self.bandwidths_ = fitted.graph.bandwidths
+    def _build_graph(self, chosen: Landmarks, n_threads: int) -> LandmarkGraph:
+        builder = self._graph_builder()
+        if builder is None:
+            return precomputed_graph(self.graph, chosen.points, self.bandwidth)
+        built: LandmarkGraph = builder.build(chosen, n_threads)
+        return built
+
+    def _subject(self) -> "Subject":
+        # With the parameters of the fit, which may have been set to others since.
+        fitted = clone(self).set_params(**self.fitted_.parameters)
+        return replace(super()._subject(), embed_graph=fitted._embed_graph)
+
+    def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
+        super()._set_fitted(embedded, dtype)
+        assert embedded.graph is not None
+        self.graph_ = embedded.graph.weights
+        self.bridges_ = embedded.graph.bridges
+        self.bandwidths_ = embedded.graph.bandwidths
 
     def _support(
         self, points: np.ndarray, graph: LandmarkGraph
@@ -357,11 +402,11 @@ class GraphEmbedding(LandmarkEmbedding):
         if isinstance(extension, str) and extension == "auto":
             extension = "graph" if points.shape[1] <= TREE_MAX_DIMENSION else "all"
         if isinstance(extension, str) and extension == "graph":
-            return GraphNeighbors(points, graph)
+            return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)
 
     def _markov(
-        self, fitted: Fitted, mu: np.ndarray, scale: np.ndarray | None = None
+        self, embedded: EmbeddedLandmarks, mu: np.ndarray, scale: np.ndarray | None = None
     ) -> MarkovExtension:
         usable = int((mu > _MIN_EIGENVALUE).sum())
         if usable < len(mu):
@@ -374,9 +419,9 @@ class GraphEmbedding(LandmarkEmbedding):
                 usable=usable,
                 least=_MIN_EIGENVALUE,
             )
-        assert fitted.graph is not None
-        support = self._support(fitted.landmarks.points, fitted.graph)
-        return MarkovExtension(support, fitted.spectrum.coordinates, mu, scale)
+        assert embedded.graph is not None
+        support = self._support(embedded.landmarks.points, embedded.graph)
+        return MarkovExtension.prepare(support, embedded.spectrum.coordinates, mu, scale)
 
 
 def check_pairs(landmarks: np.ndarray) -> None:
@@ -391,5 +436,5 @@ def plain_support(
     if isinstance(extension, Integral):
         k = len(landmarks)
         count = check_count("extension", extension, high=k, why=f"there are {k} landmarks")
-        return NearestLandmarks(landmarks, bandwidths, count)
-    return AllLandmarks(landmarks, bandwidths)
+        return NearestLandmarks.prepare(landmarks, bandwidths, count)
+    return AllLandmarks.prepare(landmarks, bandwidths)

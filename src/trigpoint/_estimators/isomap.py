@@ -1,10 +1,13 @@
 """Isomap: geodesics over the landmark graph."""
 
+from dataclasses import replace
 from typing import Any
 
-from trigpoint._common.records import Fitted, Landmarks
+import numpy as np
+
+from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
 from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
-from trigpoint._extension.extensions import Extension, GeodesicExtension
+from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
 from trigpoint._spectrum import classical_scaling, geodesics
@@ -25,7 +28,9 @@ class Isomap(GraphEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, covariances_, embedding_, graph_, bridges_, stage_seconds_
+    fitted_, landmark_indices_, landmarks_, covariances_, landmark_embedding_
+        As for `LaplacianEigenmaps`.
+    graph_, bridges_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centred matrix of squared geodesics.
@@ -57,7 +62,7 @@ class Isomap(GraphEmbedding):
         n_neighbors: int | None = None,
         extension: Any = "graph",
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -74,19 +79,31 @@ class Isomap(GraphEmbedding):
     # A straight line to every landmark would start no geodesic.
     _extensions = ("graph",)
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
-        graph = self._build_graph(chosen, run)
-        paths = geodesics(graph.lengths)
-        return Fitted(chosen, classical_scaling(paths, n_components), graph, geodesics=paths)
+        return super()._embed(chosen, n_components, run)
 
-    def _extended(self, fitted: Fitted) -> Extension:
-        assert fitted.graph is not None
-        support = self._support(fitted.landmarks.points, ordinary_edges(fitted.graph))
+    def _embed_graph(
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+    ) -> EmbeddedLandmarks:
+        paths = geodesics(graph.lengths)
+        spectrum = classical_scaling(paths, n_components)
+        return EmbeddedLandmarks("Isomap", chosen, spectrum, graph, geodesics=paths)
+
+    def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
+        if embedded.geodesics is not None:
+            return embedded
+        assert embedded.graph is not None
+        check_pairs(embedded.landmarks.points)
+        return replace(embedded, geodesics=geodesics(embedded.graph.lengths))
+
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        assert embedded.graph is not None
+        assert embedded.geodesics is not None
+        support = self._support(embedded.landmarks.points, ordinary_edges(embedded.graph))
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
-        paths = fitted.geodesics
-        if paths is None:
-            check_pairs(fitted.landmarks.points)
-            paths = geodesics(fitted.graph.lengths)
-        self.geodesics_ = paths
-        return GeodesicExtension(support, paths, fitted.spectrum)
+        return GeodesicExtension.prepare(support, embedded.geodesics, embedded.spectrum)
+
+    def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
+        super()._set_fitted(embedded, dtype)
+        self.geodesics_ = self.fitted_.geodesics

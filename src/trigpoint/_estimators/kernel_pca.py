@@ -1,13 +1,14 @@
 """Kernel PCA: no graph, the whole kernel of the landmarks."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trigpoint._common.checks import check_positive
-from trigpoint._common.records import Fitted, Landmarks
+from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks
 from trigpoint._estimators.base import LandmarkEmbedding, Run, check_pairs, plain_support
-from trigpoint._extension.extensions import Extension, KernelExtension
+from trigpoint._extension.extensions import KernelExtension
 from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._spectrum import kernel_pca
 
@@ -32,7 +33,7 @@ class KernelPCA(LandmarkEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, covariances_, embedding_, stage_seconds_
+    fitted_, landmark_indices_, landmarks_, covariances_, landmark_embedding_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centred kernel matrix of the landmarks.
@@ -59,7 +60,7 @@ class KernelPCA(LandmarkEmbedding):
         bandwidth: float | None = None,
         extension: Any = "all",
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -82,7 +83,7 @@ class KernelPCA(LandmarkEmbedding):
     def _needs_covariances(self) -> bool:
         return False
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
+    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
         run.begin("kernel")
         points = chosen.points.astype(np.float64)
@@ -99,19 +100,27 @@ class KernelPCA(LandmarkEmbedding):
         run.begin("spectrum")
         means = kernel.mean(axis=0)
         spectrum = kernel_pca(kernel, n_components)
-        return Fitted(chosen, spectrum, bandwidth=bandwidth, kernel_means=means)
+        return EmbeddedLandmarks(
+            "KernelPCA", chosen, spectrum, bandwidth=bandwidth, kernel_means=means
+        )
 
-    def _extended(self, fitted: Fitted) -> Extension:
-        assert fitted.bandwidth is not None
-        points = fitted.landmarks.points
-        bandwidths = np.full(len(points), fitted.bandwidth)
+    def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
+        if embedded.kernel_means is not None:
+            return embedded
+        assert embedded.bandwidth is not None
+        points = embedded.landmarks.points
+        check_pairs(points)
+        kernel = gaussian_kernel(points.astype(np.float64), embedded.bandwidth)
+        return replace(embedded, kernel_means=kernel.mean(axis=0))
+
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        assert embedded.bandwidth is not None
+        assert embedded.kernel_means is not None
+        points = embedded.landmarks.points
+        bandwidths = np.full(len(points), embedded.bandwidth)
         support = plain_support(self.extension, points, bandwidths)
-        means = fitted.kernel_means
-        if means is None:
-            check_pairs(points)
-            means = gaussian_kernel(points.astype(np.float64), fitted.bandwidth).mean(axis=0)
-        return KernelExtension(support, means, fitted.spectrum)
+        return KernelExtension.prepare(support, embedded.kernel_means, embedded.spectrum)
 
-    def _take(self, fitted: Fitted, dtype: np.dtype) -> None:
-        super()._take(fitted, dtype)
-        self.bandwidth_ = fitted.bandwidth
+    def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
+        super()._set_fitted(embedded, dtype)
+        self.bandwidth_ = embedded.bandwidth

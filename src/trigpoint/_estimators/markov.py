@@ -3,9 +3,8 @@
 from typing import Any
 
 from trigpoint._common.checks import check_choice, check_positive
-from trigpoint._common.records import Fitted, Landmarks
-from trigpoint._estimators.base import GraphEmbedding, Run
-from trigpoint._extension.extensions import Extension
+from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
+from trigpoint._estimators.base import GraphEmbedding
 from trigpoint._spectrum import density_scale, diffusion_maps, laplacian_eigenmaps
 
 
@@ -33,15 +32,15 @@ class LaplacianEigenmaps(GraphEmbedding):
         The first eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip the leading two are both functions of its length.
     extension : {"auto", "graph", "all"} or int, default="auto"
-        Which landmarks speak for a point: the nearest three's neighbours in the graph, all, or a
+        Which landmarks support a point: the nearest three's neighbours in the graph, all, or a
         number of nearest ones. ``"auto"`` follows the graph up to 15 dimensions, which brings no
         shortcut back and gives landmarks exactly their own coordinates; above, where a point's
         neighbours are seldom its nearest landmark's, it takes all, which smooths: extended
-        coordinates, even of landmarks, are then closer together than `embedding_`.
+        coordinates, even of landmarks, are then closer together than `landmark_embedding_`.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
-    n_jobs : int, default=-1
-        Number of threads; -1 for all cores. Landmarks do not depend on it.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` (or -1) for all cores. Landmarks do not depend on it.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -50,14 +49,19 @@ class LaplacianEigenmaps(GraphEmbedding):
 
     Attributes
     ----------
+    fitted_ : FittedEmbedding
+        All that was fitted, in one record: ``landmarks``, ``spectrum``, ``graph``, the
+        ``parameters`` it was fitted with, and the prepared ``extension``, a function of a block of
+        points that gives their coordinates and how many of them are far from every landmark.
     landmark_indices_ : int64 ndarray of shape (k,) or None
         Rows of the landmarks; ``None`` where they are not rows: points were given, or a sampler has
         left them (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`).
     landmarks_ : ndarray of shape (k, d)
     covariances_ : ndarray of shape (k, d, d) or (k, d), or None
         Local covariances of the landmarks, or above 32 dimensions their diagonals; ``None`` if
-        neither the graph nor the sampler asked for them, and in an estimator read from a file.
-    embedding_ : ndarray of shape (k, n_components)
+        neither the graph nor the sampler asked for them, and of 17 to 32 dimensions in an
+        estimator read from a file.
+    landmark_embedding_ : ndarray of shape (k, n_components)
         Coordinates of the landmarks.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues lambda of ``(D - W) phi = lambda D phi``.
@@ -97,7 +101,7 @@ class LaplacianEigenmaps(GraphEmbedding):
         eigenvectors: str = "leading",
         extension: Any = "auto",
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -117,13 +121,14 @@ class LaplacianEigenmaps(GraphEmbedding):
         super()._check_parameters()
         check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
-        graph = self._build_graph(chosen, run)
+    def _embed_graph(
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+    ) -> EmbeddedLandmarks:
         spectrum = laplacian_eigenmaps(graph.weights, n_components, self.eigenvectors)
-        return Fitted(chosen, spectrum, graph)
+        return EmbeddedLandmarks("LaplacianEigenmaps", chosen, spectrum, graph)
 
-    def _extended(self, fitted: Fitted) -> Extension:
-        return self._markov(fitted, 1 - fitted.spectrum.eigenvalues)
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        return self._markov(embedded, 1 - embedded.spectrum.eigenvalues)
 
 
 class DiffusionMaps(GraphEmbedding):
@@ -142,7 +147,7 @@ class DiffusionMaps(GraphEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, covariances_, embedding_
+    landmark_indices_, landmarks_, covariances_, landmark_embedding_
         As for `LaplacianEigenmaps`.
     graph_, bridges_, bandwidths_, stage_seconds_
         As for `LaplacianEigenmaps`.
@@ -174,7 +179,7 @@ class DiffusionMaps(GraphEmbedding):
         eigenvectors: str = "leading",
         extension: Any = "auto",
         random_state: Any = None,
-        n_jobs: int = -1,
+        n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -198,8 +203,9 @@ class DiffusionMaps(GraphEmbedding):
         check_positive("alpha", self.alpha, zero=True)
         check_positive("time", self.time, zero=True)
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> Fitted:
-        graph = self._build_graph(chosen, run)
+    def _embed_graph(
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+    ) -> EmbeddedLandmarks:
         spectrum = diffusion_maps(
             graph.weights,
             n_components,
@@ -207,9 +213,9 @@ class DiffusionMaps(GraphEmbedding):
             alpha=float(self.alpha),
             time=float(self.time),
         )
-        return Fitted(chosen, spectrum, graph)
+        return EmbeddedLandmarks("DiffusionMaps", chosen, spectrum, graph)
 
-    def _extended(self, fitted: Fitted) -> Extension:
-        assert fitted.graph is not None
-        scale = density_scale(fitted.graph.weights, float(self.alpha))
-        return self._markov(fitted, fitted.spectrum.eigenvalues, scale)
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        assert embedded.graph is not None
+        scale = density_scale(embedded.graph.weights, float(self.alpha))
+        return self._markov(embedded, embedded.spectrum.eigenvalues, scale)

@@ -18,11 +18,21 @@ from sklearn.base import BaseEstimator
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._common.records import Fitted, LandmarkGraph, Landmarks, Spectrum
+from trigpoint._common.records import (
+    EmbeddedLandmarks,
+    FittedEmbedding,
+    LandmarkGraph,
+    Landmarks,
+    Spectrum,
+)
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._files.tensors import read_tensors, write_tensors
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
+
+# Covariances are for reports and pictures only: they are saved if they have at most this many
+# numbers for one of the landmarks, diagonals always and full ones up to as many dimensions.
+_COVARIANCES = 16
 
 # What parameters may be objects of; nothing else is ever made from a file.
 _PARTS: dict[str, Any] = {
@@ -46,7 +56,7 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
             f"{type(estimator).__name__} is not one of trigpoint's estimators, and could not be "
             "loaded again: save one of those, or use pickle"
         )
-    fitted: Fitted = estimator._fitted
+    fitted = estimator.fitted_
     arrays = {
         "landmarks.points": fitted.landmarks.points,
         "spectrum.coordinates": fitted.spectrum.coordinates,
@@ -54,6 +64,9 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
     }
     if fitted.landmarks.indices is not None:
         arrays["landmarks.indices"] = fitted.landmarks.indices
+    covariances = fitted.landmarks.covariances
+    if covariances is not None and covariances.size <= _COVARIANCES * fitted.landmarks.points.size:
+        arrays["landmarks.covariances"] = covariances
     if fitted.graph is not None:
         arrays |= _matrix("graph.weights", fitted.graph.weights)
         arrays |= _matrix("graph.lengths", fitted.graph.lengths)
@@ -62,11 +75,11 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
     names = getattr(estimator, "feature_names_in_", None)
     model = {
         "estimator": type(estimator).__name__,
-        "parameters": _described(estimator, fitted),
+        "parameters": _described(fitted),
         "bandwidth": fitted.bandwidth,
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "dtype": estimator.embedding_.dtype.name,
+        "dtype": estimator.landmark_embedding_.dtype.name,
         "trigpoint": version("trigpoint"),
     }
     metadata = {"format": FORMAT, "version": str(FORMAT_VERSION), "model": json.dumps(model)}
@@ -118,14 +131,14 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         kind = _estimators()[model["estimator"]]
         n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
         _require(dtype in (np.float32, np.float64), "types")
-        fitted = _fitted(arrays, n_features, model["bandwidth"])
+        embedded = _embedded(kind.__name__, arrays, n_features, model["bandwidth"])
         estimator = kind(**_parameters(model["parameters"], arrays))
         estimator.n_features_in_ = n_features
         if model["feature_names"] is not None:
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
-        estimator._take(fitted, dtype)
+        estimator._set_fitted(embedded, dtype)
     except _NONSENSE as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
     return estimator
@@ -147,7 +160,9 @@ def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
     }
 
 
-def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None) -> Fitted:
+def _embedded(
+    method: str, arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None
+) -> EmbeddedLandmarks:
     """Records from arrays, with their shapes and values checked against each other."""
     points = arrays["landmarks.points"]
     k = len(points)
@@ -160,6 +175,10 @@ def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | N
         _require(array.dtype.kind == "f", "types")
     _require(eigenvalues.shape == coordinates.shape[1:], "eigenvalues")
     _require(indices is None or indices.shape == (k,), "rows")
+    covariances = arrays.get("landmarks.covariances")
+    if covariances is not None:
+        shapes = (k, n_features), (k, n_features, n_features)
+        _require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
     graph = None
     if "graph.weights.data" in arrays:
         bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
@@ -173,7 +192,9 @@ def _fitted(arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | N
     if bandwidth is not None:
         bandwidth = float(bandwidth)
         _require(0 < bandwidth < float("inf"), "bandwidth")
-    return Fitted(Landmarks(points, indices), Spectrum(coordinates, eigenvalues), graph, bandwidth)
+    landmarks = Landmarks(points, indices, covariances=covariances)
+    spectrum = Spectrum(coordinates, eigenvalues)
+    return EmbeddedLandmarks(method, landmarks, spectrum, graph, bandwidth)
 
 
 def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
@@ -192,10 +213,10 @@ def _require(condition: bool, what: str) -> None:
         raise ValueError(f"its {what} do not fit the rest")
 
 
-def _described(estimator: LandmarkEmbedding, fitted: Fitted) -> dict[str, Any]:
-    """Parameters as JSON; what cannot be written down is given by what it came to."""
+def _described(fitted: FittedEmbedding) -> dict[str, Any]:
+    """Parameters as JSON; what cannot be written down is given by its result."""
     described: dict[str, Any] = {}
-    for name, value in estimator._fitted_with.items():
+    for name, value in fitted.parameters.items():
         try:
             described[name] = _as_json(value)
         except TypeError:
@@ -206,7 +227,7 @@ def _described(estimator: LandmarkEmbedding, fitted: Fitted) -> dict[str, Any]:
     return described
 
 
-def _stand_in(name: str, fitted: Fitted) -> Any:
+def _stand_in(name: str, fitted: FittedEmbedding) -> Any:
     if name == "landmarks":
         rows = fitted.landmarks.indices is not None
         return {"array": "landmarks.indices" if rows else "landmarks.points"}

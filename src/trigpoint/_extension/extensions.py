@@ -1,27 +1,30 @@
 """Nystrom extension: from the coordinates of the landmarks to those of every point.
 
-A support says, for a block of points, which landmarks speak for each and how much; an *extension*
-turns that into coordinates, block by block, so that memory does not grow with n.
+A support sums landmarks' values for a block of points; an *extension* turns the sums into
+coordinates. A prepared extension is a pure function of a block: a frozen record of arrays that can
+be pickled, keeps nothing between calls, and gives a point the same coordinates in any block. So
+whoever has blocks of points may call it, in any order and from any thread or process.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
 from trigpoint._common.errors import ParameterWarning
-from trigpoint._common.records import Spectrum
+from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.support import FAR_LOG_WEIGHT, LocalSupport, Support
+from trigpoint._extension.support import LocalSupport, Support
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
-# Temporaries of a few megabytes stay in the caches, and products of so many rows are efficient: on
-# MNIST blocks of 512 images took 1.05 s, of 64 took 1.7 s.
+# Temporaries of a few megabytes stay in the caches, and products of this many rows are efficient:
+# on MNIST blocks of 512 images took 1.05 s, of 64 took 1.7 s.
 _BLOCK_BYTES = 2**21
 _MIN_BLOCK_ROWS = 64
 
-# Geodesics in float32 are lost beside a way to the landmarks that is so many times as long.
+# Geodesics in float32 are lost beside a way to the landmarks that is this many times as long.
 _FAR = 10.0
 
 
@@ -29,32 +32,55 @@ class FarPointsWarning(ParameterWarning):
     """Some points are so far from all landmarks that their coordinates tell little."""
 
 
-class Extension(Protocol):
-    """Coordinates of points; `row_bytes` are held for each at most."""
+class _Prepared(ABC):
+    """What the extensions share."""
 
-    n_components: int
-    row_bytes: int
+    support: Support
 
-    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
-        """Coordinates (b, l) of a block of points; the number of those that are far joins `far`."""
+    @property
+    @abstractmethod
+    def n_components(self) -> int:
+        """Number of coordinates, l."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes held for each point of a block at most."""
+        return self.support.row_bytes + 8 * (self.n_components + 1)
+
+    @abstractmethod
+    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        """Coordinates (b, l) of points in one precision, and how many of them are far."""
+
+    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
+        X = np.ascontiguousarray(X)
+        coarse = self.support.coarse(X)
+        if not coarse.any():
+            return self._extended(X)
+        # Row by row, so that the company of a point makes no difference to it.
+        result, n_far = np.empty((len(X), self.n_components)), 0
+        for rows, dtype in ((coarse, np.float64), (~coarse, X.dtype)):
+            if rows.any():
+                result[rows], count = self._extended(X[rows].astype(dtype))
+                n_far += count
+        return result, n_far
 
 
-class MarkovExtension:
+@dataclass(frozen=True, eq=False)
+class MarkovExtension(_Prepared):
     """Extension of Laplacian eigenmaps and diffusion maps.
 
     ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
     the row-normalised kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
-    landmark's own row of W gives back its coordinates.
+    landmark's own row of W gives back its coordinates. Points that are far from every landmark go
+    where the nearest landmarks are.
 
-    Parameters
+    Attributes
     ----------
     support : Support
-    coordinates : ndarray of shape (k, l)
-        Coordinates of the landmarks.
-    mu : ndarray of shape (l,)
-        Eigenvalues of the row-normalised kernel.
-    scale : ndarray of shape (k,) or None
-        Factor of each landmark in the kernel, for the density normalisation of diffusion maps.
+    values : float64 ndarray of shape (l + 1, k)
+        What is summed: ``phi_j / mu``, and 1 for the sum of the weights; both times the landmark's
+        factor in the kernel.
 
     References
     ----------
@@ -62,107 +88,162 @@ class MarkovExtension:
     clustering", NIPS, 2004.
     """
 
-    def __init__(
-        self,
+    support: Support
+    values: np.ndarray
+
+    @classmethod
+    def prepare(
+        cls,
         support: Support,
         coordinates: np.ndarray,
         mu: np.ndarray,
         scale: np.ndarray | None = None,
-    ) -> None:
-        self.n_components = coordinates.shape[1]
-        self.row_bytes = support.row_bytes
-        self._support = support
-        # Weighted sums, and what they are divided by, come from one pass.
-        self._scaled = np.column_stack([coordinates / mu, np.ones(len(coordinates))])
-        if scale is not None:
-            self._scaled *= scale[:, None]
+    ) -> "MarkovExtension":
+        """Prepare the extension.
 
-    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
-        """Coordinates (b, l) of a block of points; those that are far go where the nearest are."""
-        weights = self._support.log_weights(X)
-        far.append(weights.shift())
-        sums = weights.sums(self._scaled)
-        return sums[:, :-1] / sums[:, -1:]
+        Parameters
+        ----------
+        support : Support
+        coordinates : ndarray of shape (k, l)
+            Coordinates of the landmarks.
+        mu : ndarray of shape (l,)
+            Eigenvalues of the row-normalised kernel.
+        scale : ndarray of shape (k,) or None
+            Factor of each landmark in the kernel, for the density normalisation of diffusion maps.
+        """
+        values = _with_ones(coordinates / mu)
+        return cls(support, values if scale is None else values * scale)
 
+    @property
+    def n_components(self) -> int:
+        return len(self.values) - 1
 
-class KernelExtension:
-    """Extension of kernel PCA: projection of a point's kernel row on the components."""
-
-    def __init__(self, support: Support, kernel_means: np.ndarray, spectrum: Spectrum) -> None:
-        self.n_components = spectrum.coordinates.shape[1]
-        self.row_bytes = support.row_bytes
-        self._support = support
-        components = _components(spectrum)
-        # Projections, and the kernels' total, come from one pass.
-        self._summed = np.column_stack([components, np.ones(len(components))])
-        # Components sum to zero over the landmarks, so only the means of the kernel's columns
-        # remain of the centring.
-        self._offset = kernel_means @ components
-
-    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
-        """Coordinates (b, l) of a block of points; those that are far all go to one place."""
-        sums = self._support.log_weights(X).sums(self._summed)
-        far.append(int((sums[:, -1] < np.exp(FAR_LOG_WEIGHT)).sum()))
-        return sums[:, :-1] - self._offset
+    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        sums, shifts = self.support.sums(X, self.values)
+        return sums[:, :-1] / sums[:, -1:], int(np.count_nonzero(shifts))
 
 
-class GeodesicExtension:
+@dataclass(frozen=True, eq=False)
+class KernelExtension(_Prepared):
+    """Extension of kernel PCA: projection of a point's kernel row on the components.
+
+    Points that are far from every landmark all go to one place.
+
+    Attributes
+    ----------
+    support : Support
+    components : float64 ndarray of shape (l, k)
+    offset : float64 ndarray of shape (l,)
+        Components sum to zero over the landmarks, so only the means of the kernel's columns remain
+        of the centring.
+    """
+
+    support: Support
+    components: np.ndarray
+    offset: np.ndarray
+
+    @classmethod
+    def prepare(
+        cls, support: Support, kernel_means: np.ndarray, spectrum: Spectrum
+    ) -> "KernelExtension":
+        """Prepare the extension; `kernel_means` (k,) are those of the kernel's columns."""
+        components = np.ascontiguousarray((spectrum.coordinates / spectrum.eigenvalues).T)
+        return cls(support, components, components @ kernel_means)
+
+    @property
+    def n_components(self) -> int:
+        return len(self.components)
+
+    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+        sums, shifts = self.support.sums(X, self.components)
+        return sums * np.exp(shifts)[:, None] - self.offset, int(np.count_nonzero(shifts))
+
+
+@dataclass(frozen=True, eq=False)
+class GeodesicExtension(_Prepared):
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
     A support that follows the graph should be one of ordinary edges: what lies beyond a bridge is
-    reached from where it starts.
+    reached from where it starts. Points that are far from every landmark come out far, and are not
+    counted.
+
+    Attributes
+    ----------
+    support : LocalSupport
+    geodesics : float64 ndarray of shape (k, k)
+    rounded : float32 ndarray of shape (k, k)
+        The same: reading them is what takes time, and for float32 points half of them will do.
+    components : float64 ndarray of shape (k, l)
+    centring : float64 ndarray of shape (k,)
+        Means of the squared geodesics from each landmark, less the mean of all.
     """
 
-    def __init__(self, support: LocalSupport, geodesics: np.ndarray, spectrum: Spectrum) -> None:
-        self.n_components = spectrum.coordinates.shape[1]
-        self.row_bytes = support.row_bytes + 12 * len(geodesics)
-        self._support = support
-        self._geodesics = {np.dtype(np.float64): geodesics}
-        self._components = _components(spectrum)
-        squares = np.square(geodesics).mean(axis=0)
-        self._centring = squares - squares.mean()
+    support: LocalSupport
+    geodesics: np.ndarray
+    rounded: np.ndarray
+    components: np.ndarray
+    centring: np.ndarray
 
-    def coordinates(self, X: np.ndarray, far: list[int]) -> np.ndarray:
-        """Coordinates (b, l) of a block of points; those that are far come out far."""
+    @classmethod
+    def prepare(
+        cls, support: LocalSupport, geodesics: np.ndarray, spectrum: Spectrum
+    ) -> "GeodesicExtension":
+        """Prepare the extension from the landmarks' geodesics (k, k)."""
+        squares = np.square(geodesics).mean(axis=0)
+        # In one order in memory: products round differently in another.
+        components = np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
+        return cls(
+            support,
+            np.ascontiguousarray(geodesics),
+            np.ascontiguousarray(geodesics, dtype=np.float32),
+            components,
+            squares - squares.mean(),
+        )
+
+    @property
+    def n_components(self) -> int:
+        return self.components.shape[1]
+
+    @property
+    def row_bytes(self) -> int:
+        return super().row_bytes + 12 * len(self.geodesics)
+
+    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
         result = np.zeros((len(X), self.n_components))
-        for shares, lengths, columns in self._support.starts(X):
+        for shares, lengths, columns in self.support.starts(X):
             paths = self._shortest(lengths, columns, X.dtype)
             # Rows are centred as the landmarks' are, so squares may count from any of them; as a
             # product of sum and difference they keep their digits for points far away.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
-            squares -= squares.mean(axis=1, keepdims=True) + self._centring
-            result -= shares[:, None] * (squares @ self._components) / 2
-        return result
+            squares -= squares.mean(axis=1, keepdims=True) + self.centring
+            result -= shares[:, None] * (squares @ self.components) / 2
+        return result, 0
 
     def _shortest(self, lengths: np.ndarray, columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """Shortest paths (b, k) to all landmarks, float64."""
         from trigpoint._numerics.compiled.extension import shortest_paths
 
-        exact = self._geodesics[np.dtype(np.float64)]
-        # Reading geodesics is what costs: for float32 points, half of it, unless they are far.
-        if lengths[np.isfinite(lengths)].max(initial=0) > _FAR * exact.max():
-            dtype = exact.dtype
-        if dtype not in self._geodesics:
-            self._geodesics[dtype] = exact.astype(dtype)
-        paths = np.empty((len(lengths), len(exact)), dtype=dtype)
-        shortest_paths(lengths.astype(dtype), columns, self._geodesics[dtype], paths)
-        return paths.astype(np.float64, copy=False)
+        paths = np.empty((len(lengths), len(self.geodesics)))
+        longest = np.where(np.isfinite(lengths), lengths, 0.0).max(axis=1)
+        exact = (longest > _FAR * self.geodesics.max()) | (dtype == np.float64)
+        for rows, table in ((exact, self.geodesics), (~exact, self.rounded)):
+            if rows.any():
+                found = np.empty((rows.sum(), len(table)), dtype=table.dtype)
+                shortest_paths(lengths[rows].astype(table.dtype), columns[rows], table, found)
+                paths[rows] = found
+        return paths
 
 
-def _components(spectrum: Spectrum) -> np.ndarray:
-    """What kernel rows are multiplied by, row by row: products round by the order in memory."""
-    return np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
+def _with_ones(values: np.ndarray) -> np.ndarray:
+    """Values (k, l) as rows, and a row of ones for the sum of the weights."""
+    return np.concatenate([values.T, np.ones((1, len(values)))])
 
 
 def extend(
-    extension: Extension,
-    X: np.ndarray,
-    n_threads: int = 1,
-    rows: int | None = None,
-    far: list[int] | None = None,
-) -> np.ndarray:
-    """Coordinates of every row of `X`, in the precision of `X`.
+    extension: Extension, X: np.ndarray, n_threads: int = 1, rows: int | None = None
+) -> tuple[np.ndarray, int]:
+    """Coordinates of every row of `X`, in the precision of `X`, and the number of far points.
 
     Parameters
     ----------
@@ -171,41 +252,37 @@ def extend(
     n_threads : int, default=1
     rows : int or None, default=None
         Rows per block; ``None`` keeps the temporaries of a block near the caches.
-    far : list of int or None, default=None
-        Numbers of points that are far from all landmarks are appended to it.
 
     Returns
     -------
-    ndarray of shape (n, l)
+    coordinates : ndarray of shape (n, l)
+    n_far : int
+        How many of the points are far from every landmark.
     """
     if rows is None:
         rows = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
     result = np.empty((len(X), extension.n_components), dtype=X.dtype)
 
-    every = [] if far is None else far
-
-    def fill(part: slice, counts: list[int] = every) -> None:
-        result[part] = extension.coordinates(np.ascontiguousarray(X[part]), counts)
+    def fill(part: slice) -> int:
+        result[part], n_far = extension(X[part])
+        return n_far
 
     # Blocks are what runs side by side: products within them keep to their thread.
     with one_blas_thread():
-        # One row first, alone: what is prepared for a precision is prepared once.
-        fill(slice(0, 1), [])
-        for _ in thread_map(fill, row_blocks(len(X), rows), n_threads):
-            pass
-    return result
+        return result, sum(thread_map(fill, row_blocks(len(X), rows), n_threads))
 
 
 def extended_blocks(
     extension: Extension, blocks: Iterable[np.ndarray], n_threads: int
 ) -> Iterator[np.ndarray]:
     """Yield the coordinates of blocks of points as they come; at the end, warn of far points."""
-    far: list[int] = []
-    n_points = 0
+    n_far = n_points = 0
     for block in blocks:
         n_points += len(block)
-        yield extend(extension, block, n_threads, far=far)
-    warn_of_far(sum(far), n_points)
+        coordinates, count = extend(extension, block, n_threads)
+        n_far += count
+        yield coordinates
+    warn_of_far(n_far, n_points)
 
 
 def warn_of_far(n_far: int, n_points: int) -> None:

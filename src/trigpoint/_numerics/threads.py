@@ -65,6 +65,7 @@ class _OneBlasThread:
                 # Looking for the libraries takes longer than many a product: once.
                 self._controller = self._controller or ThreadpoolController()
                 self._limiter = self._controller.limit(limits=1, user_api="blas")
+                self._let_others_limit()
             self._inside += 1
 
     def __exit__(self, *error: object) -> None:
@@ -72,6 +73,17 @@ class _OneBlasThread:
             self._inside -= 1
             if self._inside == 0:
                 self._limiter.restore_original_limits()
+                self._let_others_limit()
+
+    def _let_others_limit(self) -> None:
+        """Give up what threadpoolctl 3.8 leaves to the first thread that sets a limit of OpenBLAS.
+
+        Otherwise those of all other threads would be ignored for as long as it lives.
+        """
+        assert self._controller is not None
+        for library in self._controller.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread()
 
 
 _BLAS = _OneBlasThread()

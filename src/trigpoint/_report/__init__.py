@@ -4,6 +4,7 @@ What it shows is gathered in `content.py`, which streams the points through `den
 packs it, with style and script, into one file that opens without a network.
 """
 
+from trigpoint._report.subject import Subject
 from trigpoint._report.writing import write_report
 
-__all__ = ["write_report"]
+__all__ = ["Subject", "write_report"]

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.progress import Report, reporter
-from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._common.progress import Report
+from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._extension.extensions import extend
+from trigpoint._files import PointSource
 from trigpoint._landmarks import LandmarkCurve, landmark_curve
 from trigpoint._landmarks.count import distinct_points
-from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import points_to_transform
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.density import DensityImage
 from trigpoint._report.given import Given, color_column, named_colors
@@ -26,6 +25,7 @@ from trigpoint._report.neighborhoods import (
     with_covariances,
 )
 from trigpoint._report.streaming import MOST_COORDINATES, Streamed, stream
+from trigpoint._report.subject import Subject
 from trigpoint._report.suspects import JudgedEdges, judge_edges
 from trigpoint.plot._eigenvalues import Eigenvalues, leading_eigenvalues
 
@@ -108,8 +108,8 @@ class Content:
 
 
 def gather(
-    estimator: Any,
-    X: Any,
+    subject: Subject,
+    source: PointSource | None,
     *,
     color: Any = None,
     title: str | None = None,
@@ -117,23 +117,20 @@ def gather(
     neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
     curve: bool = True,
 ) -> Content:
-    """Compute what the report of a fitted estimator shows; see `write_report`."""
-    landmarks: Landmarks = estimator._fitted.landmarks
-    graph: LandmarkGraph | None = estimator._fitted.graph
+    """Compute what the report of a fitted embedding shows; see `write_report`."""
+    fitted, report = subject.fitted, subject.progress
+    landmarks, graph = fitted.landmarks, fitted.graph
     shown = _chosen_columns(landmarks.points)
-    source = None if X is None else points_to_transform(estimator, X)
     if source is None and color is not None:
         raise ValueError("color has a value for each row of X, and X was not passed: pass both")
     n = None if source is None else source.shape[0]
     colors = {} if n is None else named_colors(color, n)
-    report = reporter(estimator.verbose, estimator.callback)
-    streamed = None if source is None else stream(estimator, source, shown, sample, report)
-    n_threads = thread_count(estimator.n_jobs)
+    streamed = None if source is None else stream(subject, source, shown, sample)
     known, origin = with_covariances(
-        landmarks, None if streamed is None else streamed.points, n_threads
+        landmarks, None if streamed is None else streamed.points, subject.n_threads
     )
-    names = _column_names(estimator, source)
-    own = _landmark_coordinates(estimator, streamed, n_threads)
+    names = _column_names(subject, source)
+    own = _landmark_coordinates(subject, streamed)
     values = landmarks.points[:, shown].astype(np.float64)
     if streamed is not None:
         own = np.concatenate([streamed.coordinates, own])
@@ -143,11 +140,11 @@ def gather(
         own = np.column_stack([own, _spread(landmarks, streamed)])
         axes.append("(spread out)")
     return Content(
-        title=title or _title(estimator, n),
-        method=type(estimator).__name__,
+        title=title or _title(subject, n),
+        method=fitted.method,
         n_points=n,
         n_features=landmarks.points.shape[1],
-        n_components=estimator.embedding_.shape[1],
+        n_components=fitted.extension.n_components,
         n_landmarks=len(landmarks.points),
         rows=landmarks.indices if streamed is None else streamed.rows,
         coordinates=_numbers(axes, own),
@@ -159,26 +156,27 @@ def gather(
         images=[] if streamed is None else streamed.images,
         edges=None if graph is None else judge_edges(graph, known),
         covariances=origin,
-        eigenvalues=leading_eigenvalues(estimator),
+        eigenvalues=leading_eigenvalues(fitted),
         curve=_curve(streamed, len(landmarks.points), report) if curve else None,
         curve_wanted=curve,
-        neighborhoods=compare_neighborhoods(estimator, known, neighborhoods, n_threads, report),
+        neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
         covering_radius=None if streamed is None else streamed.covering_radius,
         cell_sizes=None if streamed is None else streamed.cell_sizes,
-        parameters={name: _short(value) for name, value in estimator._fitted_with.items()},
-        seconds=_seconds(estimator, streamed),
+        parameters={name: _short(value) for name, value in fitted.parameters.items()},
+        seconds=_seconds(subject, streamed),
         versions=_versions(),
     )
 
 
-def _landmark_coordinates(estimator: Any, streamed: Streamed | None, n_threads: int) -> np.ndarray:
+def _landmark_coordinates(subject: Subject, streamed: Streamed | None) -> np.ndarray:
     """Coordinates of the landmarks: among points, where the extension puts them, as those are.
 
     In high dimension it smooths, and the landmarks' own coordinates lie outside the cloud.
     """
-    own = estimator.embedding_
+    fitted = subject.fitted
+    own = fitted.spectrum.coordinates
     if streamed is not None:
-        own = extend(estimator._extension, estimator.landmarks_, n_threads)
+        own, _ = extend(fitted.extension, fitted.landmarks.points, subject.n_threads)
     return np.asarray(own[:, :MOST_COORDINATES], dtype=np.float64)
 
 
@@ -196,12 +194,12 @@ def _first_columns(points: np.ndarray) -> tuple[int, int]:
     return first, second
 
 
-def _column_names(estimator: Any, source: Any) -> list[str]:
-    names = getattr(estimator, "feature_names_in_", None)
+def _column_names(subject: Subject, source: PointSource | None) -> list[str]:
+    names = subject.feature_names
     if names is None and source is not None:
         names = source.feature_names
     if names is None:
-        return [f"column {j}" for j in range(estimator.n_features_in_)]
+        return [f"column {j}" for j in range(subject.fitted.landmarks.points.shape[1])]
     return [str(name) for name in names]
 
 
@@ -251,22 +249,22 @@ def _curve(streamed: Streamed | None, k: int, report: Report) -> LandmarkCurve |
     return landmark_curve(points, sorted(numbers), random_state=0, callback=report)
 
 
-def _seconds(estimator: Any, streamed: Streamed | None) -> dict[str, float]:
-    seconds = dict(estimator.stage_seconds_)
+def _seconds(subject: Subject, streamed: Streamed | None) -> dict[str, float]:
+    seconds = dict(subject.seconds)
     if streamed is not None:
         seconds["extension"] = streamed.transform_seconds
     return seconds
 
 
-def _title(estimator: Any, n: int | None) -> str:
-    k = len(estimator.landmarks_)
+def _title(subject: Subject, n: int | None) -> str:
+    k = len(subject.fitted.landmarks.points)
     what = counted(k, "landmark") if n is None else counted(n, "point")
     words = {
         "LaplacianEigenmaps": "Laplacian eigenmaps",
         "DiffusionMaps": "Diffusion maps",
         "KernelPCA": "Kernel PCA",
     }
-    return f"{words.get(type(estimator).__name__, type(estimator).__name__)} of {what}"
+    return f"{words.get(subject.fitted.method, subject.fitted.method)} of {what}"
 
 
 def _short(value: Any) -> str:

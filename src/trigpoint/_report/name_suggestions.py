@@ -11,8 +11,12 @@ _Returned = TypeVar("_Returned")
 
 
 def suggesting_names(function: Callable[_Given, _Returned]) -> Callable[_Given, _Returned]:
-    """Make a function answer a parameter that it does not have with the one most alike."""
-    known = list(inspect.signature(function).parameters)
+    """Make a function answer an option that it does not have with the one most alike."""
+    known = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
 
     @wraps(function)
     def checked(*args: _Given.args, **options: _Given.kwargs) -> _Returned:

@@ -4,21 +4,17 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from trigpoint._common.checks import check_count
-from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
-from trigpoint._estimators import Isomap
-from trigpoint._estimators.base import GraphEmbedding, Run
 from trigpoint._geometry import covariance_mode, neighborhood_covariances
-from trigpoint._graph import METRICS
+from trigpoint._graph import METRICS, KNNGraph
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._points.memory import MemoryStore
+from trigpoint._report.subject import Subject
 from trigpoint._report.suspects import JudgedEdges, judge_edges
 
 # More landmarks would take minutes: shortest paths for Isomap, eigenvectors for the others.
@@ -74,26 +70,18 @@ def with_covariances(
 
 
 def compare_neighborhoods(
-    estimator: Any,
-    landmarks: Landmarks,
-    numbers: Sequence[int] | None,
-    n_threads: int,
-    report: Report,
+    subject: Subject, landmarks: Landmarks, numbers: Sequence[int] | None
 ) -> Neighborhoods:
-    """Embed the landmarks of an estimator from neighbourhoods of several numbers and metrics.
+    """Embed the landmarks of an embedding from neighbourhoods of several numbers and metrics.
 
     Parameters
     ----------
-    estimator : LandmarkEmbedding
-        Fitted.
+    subject : Subject
     landmarks : Landmarks
         Its landmarks, with covariances if Bhattacharyya neighbourhoods are wanted.
     numbers : sequence of int or None
         Numbers of neighbours; those that are too large for the landmarks are left out. ``None``
         compares nothing.
-    n_threads : int
-    report : callable
-        Told how many of the embeddings are done.
     """
     k = len(landmarks.points)
     asked = [] if numbers is None else numbers
@@ -101,7 +89,7 @@ def compare_neighborhoods(
     if not wanted:
         return Neighborhoods([], [])
     fitting = sorted(number for number in wanted if number < k)
-    reason = _reason_against(estimator, k, min(wanted))
+    reason = _reason_against(subject, k, min(wanted))
     if reason:
         return Neighborhoods([], [reason])
     notes, metrics = [], list(METRICS)
@@ -116,20 +104,21 @@ def compare_neighborhoods(
         notes.append(f"Numbers of neighbours that {k} landmarks do not have are left out.")
     embeddings = []
     combinations = list(product(metrics, fitting))
-    report("neighbourhoods", 0, len(combinations))
+    subject.progress("neighbourhoods", 0, len(combinations))
     for done, (metric, number) in enumerate(combinations, start=1):
         try:
-            embeddings.append(_embedded(estimator, landmarks, metric, number, n_threads))
+            embeddings.append(_embedded(subject, landmarks, metric, number))
         except (ValueError, np.linalg.LinAlgError) as error:
             notes.append(f"{metric.capitalize()}, {counted(number, 'neighbour')}: {error}.")
-        report("neighbourhoods", done, len(combinations))
+        subject.progress("neighbourhoods", done, len(combinations))
     return Neighborhoods(embeddings, notes)
 
 
-def _reason_against(estimator: Any, k: int, fewest: int) -> str:
-    if not isinstance(estimator, GraphEmbedding):
-        return f"{type(estimator).__name__} compares all landmarks and has no neighbourhoods."
-    most = _MOST_FOR_PATHS if isinstance(estimator, Isomap) else _MOST_FOR_EIGENVECTORS
+def _reason_against(subject: Subject, k: int, fewest: int) -> str:
+    if subject.embed_graph is None:
+        return f"{subject.fitted.method} compares all landmarks and has no neighbourhoods."
+    by_paths = subject.fitted.geodesics is not None
+    most = _MOST_FOR_PATHS if by_paths else _MOST_FOR_EIGENVECTORS
     if k > most:
         return f"Left out above {most:,} landmarks, where it would take minutes."
     if k < 4 or k <= fewest:
@@ -137,17 +126,17 @@ def _reason_against(estimator: Any, k: int, fewest: int) -> str:
     return ""
 
 
-def _embedded(
-    estimator: Any, landmarks: Landmarks, metric: str, number: int, n_threads: int
-) -> Neighborhood:
-    parameters = estimator._fitted_with | {"graph": metric, "n_neighbors": number}
-    other = clone(estimator).set_params(**parameters)
+def _embedded(subject: Subject, landmarks: Landmarks, metric: str, number: int) -> Neighborhood:
+    assert subject.embed_graph is not None
+    bandwidth = subject.fitted.parameters.get("bandwidth")
+    builder = KNNGraph(number, metric=metric, bandwidth=bandwidth)
     with warnings.catch_warnings():
         # That a graph is in pieces is what the page is for: it counts their bridges.
         warnings.simplefilter("ignore")
-        fitted = other._embed(landmarks, 2, Run(0, n_threads, reporter(verbose=False)))
-        edges = judge_edges(fitted.graph, landmarks)
-    coordinates = _turned(fitted.spectrum.coordinates, estimator.embedding_)
+        graph = builder.build(landmarks, subject.n_threads)
+        embedded = subject.embed_graph(landmarks, graph, 2)
+        edges = judge_edges(graph, landmarks)
+    coordinates = _turned(embedded.spectrum.coordinates, subject.fitted.spectrum.coordinates)
     return Neighborhood(metric, number, coordinates, edges)
 
 

@@ -3,17 +3,15 @@
 import time
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from trigpoint._common.progress import Report
 from trigpoint._extension.extensions import extend, warn_of_far
 from trigpoint._files import PointSource
 from trigpoint._numerics.nearest import nearest
-from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import checked_blocks
 from trigpoint._report.density import DensityImage, GrowingGrid, grid_size
+from trigpoint._report.subject import Subject
 
 # Coordinates kept of the sample, and those whose pairs have a density of all points.
 MOST_COORDINATES = 6
@@ -61,36 +59,31 @@ class Streamed:
     transform_seconds: float
 
 
-def stream(
-    estimator: Any, source: PointSource, columns: np.ndarray, sample: int, report: Report
-) -> Streamed:
+def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: int) -> Streamed:
     """Transform all points block by block, and keep what the page shows of them.
 
     Parameters
     ----------
-    estimator : LandmarkEmbedding
-        Fitted.
+    subject : Subject
     source : PointSource
     columns : int64 ndarray of shape (q,)
         Columns to keep of the sampled points.
     sample : int
         Size of the sample.
-    report : callable
-        Told how many points are done.
     """
     n = source.shape[0]
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(n, min(n, sample), replace=False)).astype(np.int64)
     whole = _whole_rows(len(rows), source, rng)
     kept = _Kept(rows, whole)
-    grids = _grids(estimator.embedding_, n) if n > len(rows) else {}
-    landmarks = estimator.landmarks_
+    grids = _grids(subject.fitted.spectrum.coordinates, n) if n > len(rows) else {}
+    landmarks, extension = subject.fitted.landmarks.points, subject.fitted.extension
     radius, cell_sizes = 0.0, np.zeros(len(landmarks), dtype=np.int64)
-    far: list[int] = []
-    n_threads, seconds = thread_count(estimator.n_jobs), 0.0
-    for block in checked_blocks(source, report, "report"):
+    seconds, n_far = 0.0, 0
+    for block in checked_blocks(source, subject.progress, "report"):
         start = time.perf_counter()
-        coordinates = extend(estimator._extension, block, n_threads, far=far)
+        coordinates, count = extend(extension, block, subject.n_threads)
+        n_far += count
         seconds += time.perf_counter() - start
         coordinates = coordinates[:, :MOST_COORDINATES].astype(np.float64)
         distances, cells = (part[:, 0] for part in nearest(landmarks, block, 1))
@@ -101,7 +94,7 @@ def stream(
         kept.take(block, coordinates, columns, cells)
         # Names given up at once, or two blocks would be alive while the next is read.
         del block, coordinates, distances, cells
-    warn_of_far(sum(far), n)
+    warn_of_far(n_far, n)
     images = [grid.image(axes) for axes, grid in grids.items()]
     return Streamed(rows, *kept.joined(), images, radius, cell_sizes, seconds)
 

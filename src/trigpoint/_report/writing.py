@@ -5,22 +5,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from trigpoint._common.checks import check_count
-from trigpoint._files import read_points, refuse_same_file
+from trigpoint._files import PointSource, refuse_same_file
 from trigpoint._files.atomic import atomic_write
-from trigpoint._points.inputs import is_file
 from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
 from trigpoint._report.name_suggestions import suggesting_names
 from trigpoint._report.page import page
+from trigpoint._report.subject import Subject
 
 
 @suggesting_names
 def write_report(
-    estimator: Any,
+    subject: Subject,
     path: str | os.PathLike[str],
-    X: Any = None,
+    source: PointSource | None = None,
     *,
     color: Any = None,
     title: str | None = None,
@@ -33,11 +31,10 @@ def write_report(
 
     Parameters
     ----------
-    estimator : LaplacianEigenmaps, DiffusionMaps, Isomap or KernelPCA
-        Fitted.
+    subject : Subject
     path : path
         The file to write, by custom with the ending ``.html``. It appears when it is complete.
-    X : array-like of shape (n, d), or file; or None, default=None
+    source : PointSource or None, default=None
         The points to show, read and transformed block by block; without them the landmarks alone
         are shown.
     color : array-like of shape (n,) or (n, 1), dict or DataFrame; or None, default=None
@@ -75,18 +72,16 @@ def write_report(
     ...     written.stat().st_size < 8 * 2**20
     True
     """
-    check_is_fitted(estimator)
     check_count("sample", sample)
     target = Path(path)
     if target.exists() and not force:
         raise FileExistsError(f"{target} is there already: choose another name, or force=True")
-    if X is not None and is_file(X):
-        X = read_points(X)
-        refuse_same_file(X, target)
+    if source is not None:
+        refuse_same_file(source, target)
     with atomic_write(target) as partial:
         content = gather(
-            estimator,
-            X,
+            subject,
+            source,
             color=color,
             title=title,
             sample=sample,

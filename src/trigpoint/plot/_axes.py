@@ -99,8 +99,8 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
 
 
 def extended_landmarks(estimator: Any) -> np.ndarray:
-    """Where `transform` puts an estimator's landmarks: `embedding_`, or closer together."""
-    return extend(estimator._extension, estimator.landmarks_, 1)
+    """Where `transform` puts an estimator's landmarks, which may be closer together."""
+    return extend(estimator.fitted_.extension, estimator.landmarks_)[0]
 
 
 def label_coordinates(ax: Any, plane: Any, title: str | None) -> None:

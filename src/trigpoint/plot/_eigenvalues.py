@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.records import Spectrum
+from trigpoint._common.records import FittedEmbedding, Spectrum
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint._spectrum import classical_scaling, diffusion_maps, kernel_pca, laplacian_eigenmaps
 
@@ -44,8 +44,8 @@ class Eigenvalues:
     meaning: str
 
 
-def leading_eigenvalues(estimator: Any) -> Eigenvalues:
-    """Leading eigenvalues of the operator of an estimator, with the widest gap.
+def leading_eigenvalues(fitted: FittedEmbedding) -> Eigenvalues:
+    """Leading eigenvalues of the operator of an embedding, with the widest gap.
 
     They are consecutive, also where the coordinates are not for having been chosen as independent:
     what lies between two of them is a gap, and no eigenvector that was passed over.
@@ -53,10 +53,11 @@ def leading_eigenvalues(estimator: Any) -> Eigenvalues:
     The gap is where one eigenvalue is the largest multiple of its neighbour: of the Laplacian's,
     which grow, and of the others', which fall (diffusion maps by their distance from 1).
     """
-    k, n_components = estimator.embedding_.shape
+    k, n_components = fitted.spectrum.coordinates.shape
     count = min(max(_SHOWN, n_components + _BEYOND), k - 1)
-    values, sizes, meaning = _computed(estimator, count)
-    return Eigenvalues(values, _used(values, estimator.eigenvalues_), widest_gap(sizes), meaning)
+    values, sizes, meaning = _computed(fitted, count)
+    used = _used(values, fitted.spectrum.eigenvalues)
+    return Eigenvalues(values, used, widest_gap(sizes), meaning)
 
 
 def widest_gap(sizes: np.ndarray) -> int | None:
@@ -69,19 +70,18 @@ def widest_gap(sizes: np.ndarray) -> int | None:
     return widest + 1 if ratios[widest] >= _GAP else None
 
 
-def _computed(estimator: Any, count: int) -> tuple[np.ndarray, np.ndarray, str]:
+def _computed(fitted: FittedEmbedding, count: int) -> tuple[np.ndarray, np.ndarray, str]:
     """Eigenvalues; the same as sizes that grow; and what they are of."""
-    fitted = estimator._fitted
-    # Told apart by what they have, since the estimators are in a layer that pictures are beside.
     if fitted.graph is None:
+        assert fitted.bandwidth is not None
         kernel = gaussian_kernel(fitted.landmarks.points.astype(np.float64), fitted.bandwidth)
         values = _all_positive(kernel_pca, kernel, count).eigenvalues
         return values, 1 / values, "centred kernel, largest first"
-    if hasattr(estimator, "geodesics_"):
-        values = _all_positive(classical_scaling, estimator.geodesics_, count).eigenvalues
+    if fitted.geodesics is not None:
+        values = _all_positive(classical_scaling, fitted.geodesics, count).eigenvalues
         return values, 1 / values, "squared geodesics, largest first"
-    if hasattr(estimator, "alpha"):
-        alpha = float(estimator._fitted_with["alpha"])
+    if fitted.method == "DiffusionMaps":
+        alpha = float(fitted.parameters["alpha"])
         values = diffusion_maps(fitted.graph.weights, count, alpha=alpha).eigenvalues
         return values, 1 - values, "Markov matrix, largest first"
     values = laplacian_eigenmaps(fitted.graph.weights, count).eigenvalues

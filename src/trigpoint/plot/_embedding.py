@@ -112,8 +112,8 @@ def read_embedding(
     if not is_estimator(source):
         points = check_points(name, source, plane)
         return points, _checked(coloring, len(points), f"the {len(points)} points")
-    check_estimator(name, source, "embedding_", _WANTED)
-    points = check_points(f"embedding_ of {name}", source.embedding_, plane)
+    check_estimator(name, source, "landmark_embedding_", _WANTED)
+    points = check_points(f"landmark_embedding_ of {name}", source.landmark_embedding_, plane)
     rows = getattr(source, "landmark_indices_", None)
     if coloring is None or rows is None or len(coloring.values) == len(points):
         return points, _checked(coloring, len(points), f"the {len(points)} landmarks")
@@ -145,14 +145,22 @@ def _checked(coloring: Coloring | None, n: int, whose: str) -> Coloring | None:
 def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
     """Coordinates (k, 2) of the landmarks to mark."""
     if is_estimator(landmarks):
-        check_estimator("landmarks", landmarks, "embedding_", "rows, coordinates, or an estimator")
+        check_estimator(
+            "landmarks", landmarks, "landmark_embedding_", "rows, coordinates, or an estimator"
+        )
         if is_estimator(coordinates):
-            return check_points("embedding_ of landmarks", landmarks.embedding_, plane)
-        return check_points("embedding_ of landmarks", extended_landmarks(landmarks), plane)
+            return check_points(
+                "landmark_embedding_ of landmarks", landmarks.landmark_embedding_, plane
+            )
+        return check_points(
+            "landmark_embedding_ of landmarks", extended_landmarks(landmarks), plane
+        )
     marks = np.asarray(landmarks)
     if marks.ndim != 1:
         return check_points("landmarks", marks, plane)
-    values = np.asarray(coordinates.embedding_ if is_estimator(coordinates) else coordinates)
+    values = np.asarray(
+        coordinates.landmark_embedding_ if is_estimator(coordinates) else coordinates
+    )
     if marks.dtype.kind not in "iu" or not len(marks):
         raise not_understood(
             "landmarks",

@@ -69,7 +69,9 @@ def graph(
         "estimator", estimator, "graph_", "a fitted LaplacianEigenmaps, DiffusionMaps or Isomap"
     )
     if on == "embedding":
-        points = check_points("embedding_ of estimator", estimator.embedding_, plane)
+        points = check_points(
+            "landmark_embedding_ of estimator", estimator.landmark_embedding_, plane
+        )
     else:
         points = check_points("landmarks_ of estimator", estimator.landmarks_, plane)
     edges, weights = _edges(estimator)

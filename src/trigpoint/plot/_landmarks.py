@@ -121,7 +121,8 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
             "{type} has no covariances",
             (
                 "fit EfficientDPP(covariance='full')",
-                "fit an estimator with graph='bhattacharyya' (files of saved ones leave them out)",
+                "fit an estimator with graph='bhattacharyya' (files of saved ones leave out full "
+                "ones above 16 dimensions)",
                 "pass {covariances=}",
             ),
             type=type(source).__name__,

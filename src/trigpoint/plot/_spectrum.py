@@ -50,7 +50,7 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
     from matplotlib.ticker import MaxNLocator
 
     check_estimator("estimator", estimator, "eigenvalues_", _WANTED)
-    if not hasattr(estimator, "_fitted"):
+    if not hasattr(estimator, "fitted_"):
         raise ParameterTypeError(
             "estimator",
             estimator,
@@ -59,7 +59,7 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
             type=type(estimator).__name__,
             wanted=_WANTED,
         )
-    leading = leading_eigenvalues(estimator)
+    leading = leading_eigenvalues(estimator.fitted_)
     values = leading.values
     ax = make_axes(ax)
     ax.vlines(np.arange(1, len(values) + 1), 0, values, color=BLUE, linewidth=1, alpha=0.4)

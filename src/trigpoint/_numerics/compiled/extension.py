@@ -1,30 +1,66 @@
-"""Weighted sums over the landmarks that speak for a point, for a block of points."""
+"""Weighted sums over the landmarks that support a point, for a block of points."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from trigpoint._numerics.compiled.jit import compiled
 
+# exp(x) = 2^n exp(x - n log 2), with log 2 in two parts so that the difference is exact, and the
+# series of exp up to the power 13: right to the last digit or two. The library's own exponential
+# takes one number at a time, and would take half of the time of an extension.
+_LOG2_E = 1.4426950408889634
+_LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
+
+# Below it, a weight is nothing beside those of any point that is not far from all landmarks.
+_SMALLEST_EXPONENT = -700.0
+
+
+class GraphRows(NamedTuple):
+    """Rows of a landmark graph, itself first in each, as a point follows them.
+
+    Attributes
+    ----------
+    starts : int64 ndarray of shape (k + 1,)
+        Where the row of each landmark starts.
+    columns : uint32 ndarray of shape (e,)
+        The landmarks of a row.
+    measured : uint32 ndarray of shape (e,)
+        The landmark from which the distance counts: the same, or that of the row.
+    half_precisions : float64 ndarray of shape (e,)
+        One half over the squared bandwidth.
+    factors : float64 ndarray of shape (e,)
+        What the kernel of the distance is multiplied by.
+    """
+
+    starts: np.ndarray
+    columns: np.ndarray
+    measured: np.ndarray
+    half_precisions: np.ndarray
+    factors: np.ndarray
+
 
 @compiled
-def shepard_shares(distances: np.ndarray, shares: np.ndarray) -> None:
+def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
     """Fill the (b, parts) `shares` of each point's nearest landmarks; each row sums to 1.
 
     They are ``((r - distance) / distance)^2``, scaled, with `r` the distance to the next landmark,
-    if `distances` has a further column for one: D. Shepard (1968) as modified by R. Franke and
-    G. Nielson (1980).
+    if `squares`, the squared distances, have a further column for one: D. Shepard (1968) as
+    modified by R. Franke and G. Nielson (1980).
     """
     parts = shares.shape[1]
     for i in range(len(shares)):
-        first = distances[i, 0]
+        first = math.sqrt(squares[i, 0])
         total = 0.0
         for p in range(parts):
-            # Relative to the first distance, so that a point on a landmark is no special case.
-            closeness = first / distances[i, p] if distances[i, p] > first else 1.0
-            if distances.shape[1] > parts:
-                beyond = distances[i, parts]
-                closeness *= (beyond - distances[i, p]) / beyond if beyond > 0 else 1.0
+            distance = math.sqrt(squares[i, p])
+            # Relative to the first distance, so that a point on a landmark is not a special case.
+            closeness = first / distance if distance > first else 1.0
+            if squares.shape[1] > parts:
+                beyond = math.sqrt(squares[i, parts])
+                closeness *= (beyond - distance) / beyond if beyond > 0 else 1.0
             shares[i, p] = closeness * closeness
             total += shares[i, p]
         for p in range(parts):
@@ -33,92 +69,191 @@ def shepard_shares(distances: np.ndarray, shares: np.ndarray) -> None:
 
 
 @compiled
-def graph_squares(
-    X: np.ndarray, nearest: np.ndarray, coordinates: np.ndarray, squares: np.ndarray
-) -> None:
-    """Fill the (b, parts, width) `squares` with distances to the rows of the nearest landmarks.
-
-    `coordinates` (k, d, width) are those of the landmarks in each one's row: one coordinate of all
-    of them is contiguous, so that many distances are computed at once.
-    """
-    for i in range(len(X)):
-        for p in range(nearest.shape[1]):
-            own = nearest[i, p]
-            for j in range(squares.shape[2]):
-                squares[i, p, j] = 0.0
-            for c in range(X.shape[1]):
-                value = np.float64(X[i, c])
-                for j in range(squares.shape[2]):
-                    difference = value - coordinates[own, c, j]
-                    squares[i, p, j] += difference * difference
-
-
-@compiled
-def graph_exponents(
-    squares: np.ndarray,
+def graph_sums(
+    rows: GraphRows,
     nearest: np.ndarray,
     shares: np.ndarray,
-    half_precisions: np.ndarray,
-    log_factors: np.ndarray,
-) -> None:
-    """Turn `squares` of `graph_squares` into logarithms of weights."""
-    parts, width = squares.shape[1:]
-    for i in range(len(squares)):
-        for p in range(parts):
-            own = nearest[i, p]
-            log_share = math.log(shares[i, p]) if shares[i, p] > 0 else -np.inf
-            for j in range(width):
-                squares[i, p, j] = (
-                    log_share + log_factors[own, j] - squares[i, p, j] * half_precisions[own, j]
-                )
-
-
-@compiled
-def shift_largest_to_zero(exponents: np.ndarray, far: float) -> int:
-    """Shift the (parts, width) exponents of each point so that the largest is 0.
-
-    Where all are infinitely small, the first place stands alone, the nearest landmark's. Returns
-    the number of points whose largest was below `far`.
-    """
-    parts, width = exponents.shape[1:]
-    n_far = 0
-    for i in range(len(exponents)):
-        most = -np.inf
-        for p in range(parts):
-            for j in range(width):
-                most = max(most, exponents[i, p, j])
-        n_far += most < far
-        if most == -np.inf:
-            exponents[i, 0, 0] = most = 0.0
-        for p in range(parts):
-            for j in range(width):
-                exponents[i, p, j] -= most
-    return n_far
-
-
-@compiled
-def weighted_sums(
-    weights: np.ndarray,
-    nearest: np.ndarray,
-    columns: np.ndarray,
+    X: np.ndarray,
+    coordinates: np.ndarray,
     values: np.ndarray,
-    result: np.ndarray,
+    far: float,
+    sums: np.ndarray,
+    shifts: np.ndarray,
 ) -> None:
-    """Fill `result` (b, l) with the sums of the landmarks' `values` (k, l) by weight.
+    """Fill `sums` (b, l) with landmarks' `values` (l, k) by the rows of the nearest landmarks.
 
-    Place (p, j) of a point's (parts, width) `weights` belongs to landmark
-    ``columns[nearest[p], j]``.
+    A row counts by its share (b, parts) in the point, and its places by factor and kernel of the
+    distance between points (b, d) and landmarks, of which one coordinate after the other is given,
+    (d, k). Where the logarithms of all weights are below `far`, these would all but vanish: they
+    are then relative to the largest, whose logarithm is the shift. Else that is 0.
     """
-    parts, width = weights.shape[1:]
-    for i in range(len(weights)):
-        result[i] = 0.0
-        for p in range(parts):
-            own = nearest[i, p]
-            for j in range(width):
-                weight = weights[i, p, j]
-                column = columns[own, j]
-                for c in range(values.shape[1]):
-                    result[i, c] += weight * values[column, c]
+    starts, columns, measured = rows.starts, rows.columns, rows.measured
+    half_precisions, factors = rows.half_precisions, rows.factors
+    room = nearest.shape[1] * _longest(starts)
+    exponents, weights, amounts = np.empty(room), np.empty(room), np.empty(room)
+    places = np.empty(room, dtype=np.uint64)
+    bits = np.empty(room, dtype=np.int64)
+    powers = bits.view(np.float64)
+    smallest = math.exp(far)
+    for i in range(len(X)):
+        size = 0
+        for p in range(nearest.shape[1]):
+            share = shares[i, p]
+            for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
+                landmark = np.uint64(measured[np.uint64(e)])
+                square = 0.0
+                for c in range(X.shape[1]):
+                    difference = X[i, c] - coordinates[c, landmark]
+                    square += difference * difference
+                exponents[size] = -square * half_precisions[np.uint64(e)]
+                amounts[size] = share * factors[np.uint64(e)]
+                places[size] = columns[np.uint64(e)]
+                size += 1
+        _exponentiate(exponents, weights, size, bits, powers)
+        total = 0.0
+        for j in range(size):
+            weights[j] *= amounts[j]
+            total += weights[j]
+        shifts[i] = 0.0
+        if total < size * smallest:
+            shifts[i] = _relative_weights(exponents, amounts, size, far, weights)
+        for c in range(values.shape[0]):
+            total = 0.0
+            for j in range(size):
+                total += weights[j] * values[c, places[j]]
+            sums[i, c] = total
+
+
+@compiled
+def graph_sums_of_all(
+    rows: GraphRows,
+    nearest: np.ndarray,
+    shares: np.ndarray,
+    to_all: np.ndarray,
+    values: np.ndarray,
+    far: float,
+    sums: np.ndarray,
+    shifts: np.ndarray,
+) -> None:
+    """Do as `graph_sums`, from the squared distances (b, k) to all landmarks."""
+    starts, columns, measured = rows.starts, rows.columns, rows.measured
+    half_precisions, factors = rows.half_precisions, rows.factors
+    room = nearest.shape[1] * _longest(starts)
+    exponents, weights, amounts = np.empty(room), np.empty(room), np.empty(room)
+    for i in range(len(to_all)):
+        size = 0
+        for p in range(nearest.shape[1]):
+            for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
+                exponents[size] = -np.float64(to_all[i, measured[e]]) * half_precisions[e]
+                amounts[size] = shares[i, p] * factors[e]
+                weights[size] = amounts[size] * math.exp(exponents[size])
+                size += 1
+        total = 0.0
+        for j in range(size):
+            total += weights[j]
+        shifts[i] = 0.0
+        if total < size * math.exp(far):
+            shifts[i] = _relative_weights(exponents, amounts, size, far, weights)
+        sums[i] = 0.0
+        size = 0
+        for p in range(nearest.shape[1]):
+            for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
+                for c in range(values.shape[0]):
+                    sums[i, c] += weights[size] * values[c, columns[e]]
+                size += 1
+
+
+@compiled
+def nearest_sums(
+    nearest: np.ndarray,
+    exponents: np.ndarray,
+    values: np.ndarray,
+    far: float,
+    sums: np.ndarray,
+    shifts: np.ndarray,
+) -> None:
+    """Fill `sums` (b, l) with `values` (l, k) of the nearest landmarks (b, count) by weight.
+
+    `exponents` (b, count) are the logarithms of the weights. See `graph_sums` for `far` and
+    `shifts`.
+    """
+    for i in range(len(nearest)):
+        largest = -np.inf
+        for j in range(nearest.shape[1]):
+            largest = max(largest, exponents[i, j])
+        shifts[i] = largest if largest < far else 0.0
+        sums[i] = 0.0
+        for j in range(nearest.shape[1]):
+            # Infinitely far: the nearest landmark, which comes first, stands alone.
+            weight = 1.0 if j == 0 else 0.0
+            if largest > -np.inf:
+                weight = math.exp(exponents[i, j] - shifts[i])
+            for c in range(values.shape[0]):
+                sums[i, c] += weight * values[c, nearest[i, j]]
+
+
+@compiled
+def _longest(starts: np.ndarray) -> int:
+    longest = 0
+    for row in range(len(starts) - 1):
+        longest = max(longest, starts[row + 1] - starts[row])
+    return longest
+
+
+@compiled
+def _exponentiate(
+    x: np.ndarray, result: np.ndarray, size: int, bits: np.ndarray, powers: np.ndarray
+) -> None:
+    """Fill `result` with the exponentials of the first numbers of `x`, none of them above 0.
+
+    `bits` and `powers` are room, the same as integers and as float64.
+    """
+    for j in range(size):
+        exponent = max(x[j], _SMALLEST_EXPONENT)
+        whole = math.floor(exponent * _LOG2_E + 0.5)
+        rest = (exponent - whole * _LOG_2) - whole * _LOG_2_REST
+        series = _SERIES[0]
+        series = series * rest + _SERIES[1]
+        series = series * rest + _SERIES[2]
+        series = series * rest + _SERIES[3]
+        series = series * rest + _SERIES[4]
+        series = series * rest + _SERIES[5]
+        series = series * rest + _SERIES[6]
+        series = series * rest + _SERIES[7]
+        series = series * rest + _SERIES[8]
+        series = series * rest + _SERIES[9]
+        series = series * rest + _SERIES[10]
+        series = series * rest + _SERIES[11]
+        series = series * rest + _SERIES[12]
+        result[j] = series * rest + _SERIES[13]
+        # A float64 of this exponent and no fraction.
+        bits[j] = (np.int64(whole) + 1023) << 52
+    for j in range(size):
+        result[j] *= powers[j]
+
+
+@compiled
+def _relative_weights(
+    exponents: np.ndarray, amounts: np.ndarray, size: int, far: float, weights: np.ndarray
+) -> float:
+    """Make the weights relative to the largest if its logarithm is below `far`; return that.
+
+    They are ``amount * exp(exponent)``.
+    """
+    largest = -np.inf
+    for j in range(size):
+        if amounts[j] > 0:
+            largest = max(largest, math.log(amounts[j]) + exponents[j])
+    if largest >= far:
+        return 0.0
+    for j in range(size):
+        # Infinitely far: the nearest landmark, which comes first, stands alone.
+        weights[j] = 1.0 if j == 0 else 0.0
+        if largest > -np.inf:
+            weights[j] = 0.0
+            if amounts[j] > 0:
+                weights[j] = math.exp(math.log(amounts[j]) + exponents[j] - largest)
+    return largest
 
 
 @compiled
@@ -133,35 +268,49 @@ def squares_from_products(
 
 
 @compiled
-def dense_exponents(squares: np.ndarray, own: np.ndarray, bandwidths: np.ndarray) -> None:
-    """Turn the (b, k) `squares` to all landmarks into logarithms of kernels.
+def dense_exponents(
+    squares: np.ndarray,
+    own: np.ndarray,
+    bandwidths: np.ndarray,
+    far: float,
+    shifts: np.ndarray,
+) -> None:
+    """Turn the (b, k) `squares` to all landmarks into logarithms of weights, shifted where far.
 
-    `own` (b,) and `bandwidths` (k,) are those of points and landmarks; a pair takes the larger.
+    `own` (b,) and `bandwidths` (k,) are those of points and landmarks; a pair takes the larger. See
+    `_sum_values` for `far` and `shifts`.
     """
     for i in range(len(squares)):
+        largest = -np.inf
         for j in range(squares.shape[1]):
             bandwidth = max(own[i], bandwidths[j])
             squares[i, j] *= -0.5 / (bandwidth * bandwidth)
+            largest = max(largest, squares[i, j])
+        shifts[i] = largest if largest < far else 0.0
+        if largest == -np.inf:
+            # Infinitely far: one landmark stands alone.
+            squares[i, 0] = largest = 0.0
+        if largest < far:
+            for j in range(squares.shape[1]):
+                squares[i, j] -= largest
 
 
 @compiled
-def nearest_columns(squares: np.ndarray, nearest: np.ndarray, distances: np.ndarray) -> None:
-    """Fill `nearest` and `distances` (b, count) with the smallest of each row, in order."""
+def nearest_columns(to_all: np.ndarray, nearest: np.ndarray, squares: np.ndarray) -> None:
+    """Fill `nearest` and `squares` (b, count) with the smallest of each row, in order."""
     last = nearest.shape[1] - 1
-    for i in range(len(squares)):
-        distances[i] = np.inf
-        for j in range(squares.shape[1]):
-            square = squares[i, j]
-            if square < distances[i, last]:
+    for i in range(len(to_all)):
+        nearest[i], squares[i] = 0, np.inf
+        for j in range(to_all.shape[1]):
+            square = to_all[i, j]
+            if square < squares[i, last]:
                 place = last
-                while place > 0 and distances[i, place - 1] > square:
-                    distances[i, place] = distances[i, place - 1]
+                while place > 0 and squares[i, place - 1] > square:
+                    squares[i, place] = squares[i, place - 1]
                     nearest[i, place] = nearest[i, place - 1]
                     place -= 1
-                distances[i, place] = square
+                squares[i, place] = square
                 nearest[i, place] = j
-        for place in range(last + 1):
-            distances[i, place] = math.sqrt(distances[i, place])
 
 
 @compiled

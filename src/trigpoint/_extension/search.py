@@ -1,0 +1,214 @@
+"""The landmarks nearest to points: by a tree in low dimension, by products in high dimension.
+
+Both searches are frozen records of arrays: they can be pickled, keep nothing between calls, and
+answer the same for a point whatever the other points of a block are (products to rounding error).
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+
+if TYPE_CHECKING:
+    from trigpoint._numerics.compiled.landmark_search import LandmarkIndex
+
+# Squared distances may be off by this share of the squared bandwidth.
+_TOLERANCE = 1e-4
+
+# Landmarks of a leaf, at least: with this few, the one that a point comes to first is close to it.
+_LEAF = 1
+
+# Landmarks of a bucket, which a search looks at one and all, by dimension. In many dimensions
+# hardly any bucket can be left out, and distances to all landmarks take less time than boxes.
+_BUCKETS = ((4, 8), (7, 32), (15, 512))
+
+# Landmarks in each one's list for one that is wanted. Of 2,500 landmarks in a cube, the four
+# nearest to a point are found in the list of 32 in 95 cases of 100, and on a surface in nearly all;
+# longer lists take longer to read.
+_LISTED = 8
+_MOST_LISTED = 64
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """Exact search for the nearest landmarks, from differences of coordinates in float64.
+
+    Attributes
+    ----------
+    coordinates : float64 ndarray of shape (d, k)
+        Those of the landmarks.
+    index : LandmarkIndex
+    """
+
+    coordinates: np.ndarray
+    index: "LandmarkIndex"
+
+    # Bytes held for each point.
+    row_bytes = 0
+
+    def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        return _nearest(self.index, X, count)
+
+    def coarse(self, X: np.ndarray) -> np.ndarray:
+        """Rows whose distances need more digits than `X` has: none."""
+        return np.zeros(len(X), dtype=bool)
+
+
+class Centred(NamedTuple):
+    """Landmarks (k, d) moved to their centre (d,), and their squared norms (k,)."""
+
+    centre: np.ndarray
+    landmarks: np.ndarray
+    norms: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ProductSearch:
+    """Squared distances to all landmarks by a matrix product, in the precision of the points.
+
+    Attributes
+    ----------
+    single, double : Centred
+        The landmarks in float32 and float64.
+    tolerance : float
+        By how much a squared distance may be off.
+    """
+
+    single: Centred
+    double: Centred
+    tolerance: float
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes held for each point."""
+        return 4 * len(self.double.landmarks)
+
+    def squares(self, X: np.ndarray) -> np.ndarray:
+        """Squared distances (b, k) from each point to all landmarks."""
+        from trigpoint._numerics.compiled.extension import squares_from_products
+
+        centred = self.single if X.dtype == np.float32 else self.double
+        around = X - centred.centre
+        norms = np.einsum("ij,ij->i", around, around)
+        squares = around @ centred.landmarks.T
+        squares_from_products(squares, norms, centred.norms)
+        return squares
+
+    def coarse(self, X: np.ndarray) -> np.ndarray:
+        """Rows in float32 whose rounding would be seen beside the bandwidth.
+
+        They are those far from the centre, as all are in well separated clusters.
+        """
+        if X.dtype != np.float32:
+            return np.zeros(len(X), dtype=bool)
+        around = X - self.single.centre
+        norms = np.einsum("ij,ij->i", around, around)
+        rounding = 8 * np.finfo(np.float32).eps * (norms + self.single.norms.max())
+        return np.asarray(rounding > self.tolerance)
+
+    @staticmethod
+    def nearest(to_all: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Landmarks and their squared distances, each of shape (b, count), from those to all."""
+        from trigpoint._numerics.compiled.extension import nearest_columns
+
+        landmarks = np.empty((len(to_all), count), dtype=np.int64)
+        squares = np.empty(landmarks.shape)
+        nearest_columns(to_all, landmarks, squares)
+        return landmarks, squares
+
+
+def landmark_search(
+    landmarks: np.ndarray, bandwidths: np.ndarray, count: int
+) -> TreeSearch | ProductSearch:
+    """Prepare the search for the `count` nearest of the landmarks (k, d) that suits dimension d."""
+    if landmarks.shape[1] > TREE_MAX_DIMENSION:
+        return product_search(landmarks, bandwidths)
+    landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
+    return TreeSearch(np.ascontiguousarray(landmarks.T), landmark_index(landmarks, count))
+
+
+def product_search(landmarks: np.ndarray, bandwidths: np.ndarray) -> ProductSearch:
+    """Prepare the search by products; `bandwidths` (k,) tell how precise it must be."""
+    # In one order in memory: products round differently in another.
+    landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
+    single, double = (_centred(landmarks, dtype) for dtype in (np.float32, np.float64))
+    return ProductSearch(single, double, _TOLERANCE * float(bandwidths.min()) ** 2)
+
+
+def _centred(landmarks: np.ndarray, dtype: type) -> Centred:
+    # Rounded first: points and landmarks are to be moved by the same vector.
+    centre = landmarks.mean(axis=0).astype(dtype)
+    around = landmarks - centre
+    norms = np.einsum("ij,ij->i", around, around)
+    return Centred(centre, around.astype(dtype), norms.astype(dtype))
+
+
+def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
+    """Index of float64 landmarks (k, d) for searches of the `count` nearest."""
+    from trigpoint._numerics.compiled.landmark_search import LandmarkIndex
+
+    k, d = landmarks.shape
+    leaves = 1 << max(0, (k // _LEAF).bit_length() - 1)
+    starts = np.arange(leaves + 1) * k // leaves
+    order = np.arange(k)
+    axes, splits = np.zeros(leaves, dtype=np.int64), np.zeros(leaves)
+    lower, upper = np.zeros((2 * leaves, d)), np.zeros((2 * leaves, d))
+    level = 1
+    while True:
+        # All nodes of a level are divided at once.
+        nodes, step = slice(level, 2 * level), leaves // level
+        inside = landmarks[order]
+        lower[nodes] = np.minimum.reduceat(inside, starts[:-1:step])
+        upper[nodes] = np.maximum.reduceat(inside, starts[:-1:step])
+        if level == leaves:
+            break
+        axes[nodes] = np.argmax(upper[nodes] - lower[nodes], axis=1)
+        node_of = np.repeat(np.arange(level), np.diff(starts[::step]))
+        along = inside[np.arange(k), axes[nodes][node_of]]
+        order = order[np.lexsort((along, node_of))]
+        splits[nodes] = landmarks[order[starts[step // 2 :: step]], axes[nodes]]
+        level *= 2
+    index = LandmarkIndex(
+        landmarks=order,
+        coordinates=np.ascontiguousarray(landmarks[order].T),
+        starts=starts,
+        axes=axes,
+        splits=splits,
+        lower=lower,
+        upper=upper,
+        buckets=_bucket_count(k, d, leaves),
+        lists=np.empty((k, 0), dtype=np.uint32),
+        reach=np.zeros(k),
+    )
+    m = _LISTED * count
+    return _with_lists(index, m) if min(m, k) <= _MOST_LISTED else index
+
+
+def _bucket_count(k: int, d: int, leaves: int) -> int:
+    size = next(size for most, size in _BUCKETS if d <= most)
+    return min(leaves, 1 << max(0, (k // size).bit_length() - 1))
+
+
+def _with_lists(index: "LandmarkIndex", m: int) -> "LandmarkIndex":
+    k = len(index.landmarks)
+    found, squares = _nearest(index, np.ascontiguousarray(index.coordinates.T), min(m + 1, k))
+    places = np.empty(k, dtype=np.uint32)
+    places[index.landmarks] = np.arange(k)
+    reach = np.full(k, np.inf) if k <= m else np.sqrt(squares[:, m])
+    return index._replace(lists=np.ascontiguousarray(places[found[:, :m]]), reach=reach)
+
+
+def _nearest(index: "LandmarkIndex", X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    from trigpoint._numerics.compiled.landmark_search import read_lists, search_tree
+
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    landmarks = np.empty((len(X), count), dtype=np.int64)
+    squares = np.full((len(X), count), np.inf)
+    settled = np.zeros(len(X), dtype=bool)
+    if count <= index.lists.shape[1]:
+        read_lists(index, X, landmarks, squares, settled)
+    search_tree(index, X, np.flatnonzero(~settled), landmarks, squares)
+    return landmarks, squares

@@ -1,0 +1,39 @@
+"""What a report is about."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trigpoint._common.progress import Report
+from trigpoint._common.records import (
+    EmbeddedLandmarks,
+    FittedEmbedding,
+    LandmarkGraph,
+    Landmarks,
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted embedding, and how its report is made.
+
+    Attributes
+    ----------
+    fitted : FittedEmbedding
+    feature_names : list of str or None
+        Names of the columns that it was fitted to.
+    seconds : dict
+        How long each stage of the fit took.
+    n_threads : int
+    progress : callable
+        Told how much is done.
+    embed_graph : callable or None
+        ``embed_graph(landmarks, graph, n_components)`` embeds landmarks from another graph in the
+        same way; ``None`` for an embedding without a graph.
+    """
+
+    fitted: FittedEmbedding
+    feature_names: list[str] | None
+    seconds: dict[str, float]
+    n_threads: int
+    progress: Report
+    embed_graph: Callable[[Landmarks, LandmarkGraph, int], EmbeddedLandmarks] | None = None

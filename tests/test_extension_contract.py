@@ -1,0 +1,244 @@
+"""What every prepared extension promises: a pure, small function of a block that can be pickled.
+
+A new extension, or a new support of one, is a line in `EXTENSIONS`.
+"""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
+from functools import partial
+
+import numpy as np
+import pytest
+
+from trigpoint._common.records import Landmarks
+from trigpoint._extension.extensions import (
+    GeodesicExtension,
+    KernelExtension,
+    MarkovExtension,
+    extend,
+)
+from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._graph import KNNGraph, ordinary_edges
+from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._spectrum import (
+    classical_scaling,
+    density_scale,
+    diffusion_maps,
+    geodesics,
+    kernel_pca,
+    laplacian_eigenmaps,
+)
+
+K, L = 150, 3
+FAR = np.arange(10, 500, 97)
+KERNEL_BANDWIDTH = 4.0
+
+
+def every(landmarks, graph):
+    return AllLandmarks.prepare(landmarks, graph.bandwidths)
+
+
+def nearest(landmarks, graph, count=6):
+    return NearestLandmarks.prepare(landmarks, graph.bandwidths, count)
+
+
+def along_graph(landmarks, graph):
+    return GraphNeighbors.prepare(landmarks, graph)
+
+
+def along_edges(landmarks, graph):
+    return GraphNeighbors.prepare(landmarks, ordinary_edges(graph))
+
+
+def wide(landmarks, graph):
+    return AllLandmarks.prepare(landmarks, np.full(K, KERNEL_BANDWIDTH))
+
+
+def nearest_wide(landmarks, graph):
+    return NearestLandmarks.prepare(landmarks, np.full(K, KERNEL_BANDWIDTH), 40)
+
+
+def eigenmaps(support, landmarks, graph):
+    spectrum = laplacian_eigenmaps(graph.weights, L)
+    mu = 1 - spectrum.eigenvalues
+    prepared = MarkovExtension.prepare(support(landmarks, graph), spectrum.coordinates, mu)
+    return prepared, spectrum
+
+
+def diffusion(support, landmarks, graph):
+    spectrum = diffusion_maps(graph.weights, L, alpha=1.0)
+    prepared = MarkovExtension.prepare(
+        support(landmarks, graph),
+        spectrum.coordinates,
+        spectrum.eigenvalues,
+        density_scale(graph.weights, 1.0),
+    )
+    return prepared, spectrum
+
+
+def projection(support, landmarks, graph):
+    kernel = gaussian_kernel(landmarks, KERNEL_BANDWIDTH)
+    spectrum = kernel_pca(kernel, L)
+    prepared = KernelExtension.prepare(support(landmarks, graph), kernel.mean(axis=0), spectrum)
+    return prepared, spectrum
+
+
+def paths(support, landmarks, graph):
+    lengths = geodesics(graph.lengths)
+    spectrum = classical_scaling(lengths, L)
+    return GeodesicExtension.prepare(support(landmarks, graph), lengths, spectrum), spectrum
+
+
+# How it is prepared, and whether landmarks get back their own coordinates.
+EXTENSIONS = {
+    "eigenmaps, all": (partial(eigenmaps, every), False),
+    "eigenmaps, nearest": (partial(eigenmaps, nearest), False),
+    "eigenmaps, graph": (partial(eigenmaps, along_graph), True),
+    "diffusion, all": (partial(diffusion, every), False),
+    "diffusion, graph": (partial(diffusion, along_graph), True),
+    "kernel, all": (partial(projection, wide), True),
+    "kernel, nearest": (partial(projection, nearest_wide), False),
+    "geodesic, nearest": (partial(paths, nearest), True),
+    "geodesic, graph": (partial(paths, along_edges), True),
+}
+
+
+@pytest.fixture(scope="module", params=[2, 3, 15, 16, 40], ids=lambda d: f"{d}-D")
+def space(request):
+    rng = np.random.default_rng(request.param)
+    surface = rng.uniform(size=(1000, 2)) * 10
+    basis = np.linalg.qr(rng.normal(size=(request.param, 2)))[0]
+    X = surface @ basis.T + 0.05 * rng.normal(size=(1000, request.param))
+    # Some are far from everything, and the last are the landmarks.
+    X[FAR] += 1e3
+    landmarks = X[-K:] * 1.0
+    graph = KNNGraph(12, metric="euclidean").build(Landmarks(landmarks))
+    return landmarks, graph, X
+
+
+@pytest.fixture(params=EXTENSIONS.values(), ids=EXTENSIONS.keys())
+def case(request, space):
+    landmarks, graph, X = space
+    prepare, exact = request.param
+    extension, spectrum = prepare(landmarks, graph)
+    # Sums along rows of the graph, and over the nearest found by a tree, are taken point by point;
+    # matrix products round differently with the number of rows.
+    by_points = landmarks.shape[1] <= 15 and not isinstance(
+        extension, (KernelExtension, GeodesicExtension)
+    )
+    by_points &= not isinstance(extension.support, AllLandmarks)
+    return extension, spectrum, landmarks, X, exact, by_points
+
+
+@pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
+def dtype(request):
+    return request.param
+
+
+def agree(found, expected, dtype, by_points):
+    if by_points:
+        np.testing.assert_array_equal(found, expected)
+    else:
+        # Lengths of nothing come out as the roots of rounding errors.
+        tolerance = 10 * np.sqrt(np.finfo(dtype).eps) * np.median(np.abs(expected))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=tolerance)
+
+
+def test_pure(case, dtype):
+    """Called again, after other blocks and from other threads, it gives the same bits."""
+    extension, *_, X, _, _ = case
+    X = X.astype(dtype)
+    with one_blas_thread():
+        first, n_far = extension(X)
+        extension(X[:3].astype(np.float64))
+        extension(X[::-1].astype(np.float32))
+        with ThreadPoolExecutor(4) as pool:
+            for again, count in [extension(X), *pool.map(extension, [X, X, X])]:
+                np.testing.assert_array_equal(again, first)
+                assert count == n_far
+
+
+def test_does_not_write_to_the_points_or_to_itself(case, dtype):
+    extension, *_, X, _, _ = case
+    X = X.astype(dtype)
+    before = pickle.dumps(extension), X.copy()
+    X.flags.writeable = False
+    extension(X)
+    assert pickle.dumps(extension) == before[0]
+    with pytest.raises(FrozenInstanceError):
+        extension.support = None
+
+
+def test_blocks_change_nothing(case, dtype):
+    extension, *_, X, _, by_points = case
+    X = X.astype(dtype)
+    whole, n_far = extension(X)
+    some = np.random.default_rng(0).permutation(len(X))[:300]
+    agree(extension(X[some])[0], whole[some], dtype, by_points)
+    blocks = [extension(X[start : start + 7]) for start in range(0, len(X), 7)]
+    agree(np.concatenate([coordinates for coordinates, _ in blocks]), whole, dtype, by_points)
+    assert sum(count for _, count in blocks) == n_far
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_running_it_over_blocks_in_threads(case, dtype, n_threads):
+    extension, *_, X, _, by_points = case
+    X = X.astype(dtype)
+    whole, n_far = extension(X)
+    found, count = extend(extension, X, n_threads, rows=64)
+    assert found.dtype == dtype
+    assert count == n_far
+    agree(found, whole.astype(dtype), dtype, by_points)
+
+
+def test_pickled(case, dtype):
+    extension, *_, X, _, _ = case
+    X = X.astype(dtype)
+    again = pickle.loads(pickle.dumps(extension))
+    with one_blas_thread():
+        np.testing.assert_array_equal(again(X)[0], extension(X)[0])
+
+
+@pytest.mark.parametrize("support", [every, nearest, along_graph])
+def test_the_order_of_arrays_in_memory_changes_nothing(space, dtype, support):
+    """It is another one after loading than after fitting."""
+    landmarks, graph, X = space
+    spectrum = laplacian_eigenmaps(graph.weights, L)
+    X = X.astype(dtype)
+    with one_blas_thread():
+        one, other = (
+            MarkovExtension.prepare(
+                support(order(landmarks), graph), order(spectrum.coordinates), np.ones(L)
+            )(order(X))[0]
+            for order in (np.ascontiguousarray, np.asfortranarray)
+        )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_small(case):
+    """A few copies of landmarks, graph and values; of geodesics, both precisions."""
+    extension, _, landmarks, *_ = case
+    graph = 13 * K
+    size = 8 * (landmarks.size + graph + K * (L + 1))
+    if isinstance(extension, GeodesicExtension):
+        size += 2 * 8 * K**2
+    # Among them lists of the nearest of each landmark, for points to start from.
+    assert len(pickle.dumps(extension)) < 6 * size + 4096
+
+
+def test_landmarks_keep_their_coordinates(case):
+    extension, spectrum, landmarks, _, exact, _ = case
+    found, n_far = extension(landmarks)
+    scale = np.abs(spectrum.coordinates).max()
+    assert n_far == 0
+    assert (np.abs(found - spectrum.coordinates).max() < 1e-6 * scale) == exact
+
+
+def test_counts_far_points(case):
+    extension, *_, X, _, _ = case
+    far = 0 if isinstance(extension, GeodesicExtension) else len(FAR)
+    found, n_far = extension(X)
+    assert n_far == far
+    assert np.isfinite(found).all()
