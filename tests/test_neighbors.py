@@ -8,9 +8,9 @@ import pytest
 from trigpoint._numerics import products
 from trigpoint._numerics.compiled import scan
 from trigpoint._numerics.compiled.distance import squares_to
-from trigpoint._numerics.compiled.tree import build_tree
 from trigpoint._numerics.neighbors import TreeIndex, neighbor_index
 from trigpoint._numerics.products import ProductIndex
+from trigpoint._numerics.tree_building import build_tree
 from trigpoint._points.memory import coincident_rows
 
 INDEXES = [TreeIndex, ProductIndex]

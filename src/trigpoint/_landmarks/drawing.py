@@ -222,7 +222,7 @@ class _Chosen:
     def _grow_tree(self) -> None:
         """Plant the tree anew where a fair share of the landmarks is not in it."""
         from trigpoint._numerics.compiled.repulsion import largest_radii
-        from trigpoint._numerics.compiled.tree import build_tree
+        from trigpoint._numerics.tree_building import build_tree
 
         if self._tree is None or self._count > 64 + 1.0625 * self._in_tree:
             tree = build_tree(self._points[: self._count], _LANDMARKS_IN_BUCKET)

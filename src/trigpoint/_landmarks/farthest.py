@@ -132,7 +132,7 @@ class _Traversal:
 
     def __init__(self, X: np.ndarray, n_threads: int) -> None:
         from trigpoint._numerics.compiled.farthest import uncovered
-        from trigpoint._numerics.compiled.tree import build_tree
+        from trigpoint._numerics.tree_building import build_tree
 
         self._X = np.ascontiguousarray(X)
         self._n_threads = n_threads

@@ -225,7 +225,7 @@ class TreeIndex(NeighborIndex):
 
     def __init__(self, points: np.ndarray, n_threads: int = 1, *, bucket: int = 8) -> None:
         super().__init__(points, n_threads)
-        from trigpoint._numerics.compiled.tree import build_tree
+        from trigpoint._numerics.tree_building import build_tree
 
         self.tree = build_tree(self.points, bucket, n_threads)
 

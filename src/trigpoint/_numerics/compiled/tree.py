@@ -9,19 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.compiled.distance import squared_distance
 from trigpoint._numerics.compiled.jit import compiled
 from trigpoint._numerics.compiled.selection import largest, select
-from trigpoint._numerics.threads import thread_map
-
-# Fewer points are split by one thread in less time than it takes to start others.
-_SPLIT_BY_ONE = 2**17
-
-# The top of a tree is split until its leaves hold this share of the points, or is this deep.
-_PARTS = 64
-_TOP_LEVELS = 24
-_TOP_ROOM = 1 + 2 * _TOP_LEVELS * _PARTS
 
 
 class Nodes(NamedTuple):
@@ -60,94 +50,8 @@ class Tree(NamedTuple):
     upper: np.ndarray
 
 
-def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
-    """Tree over `points` whose buckets hold at most `bucket` points, copies of one aside.
-
-    The top is split level by level, and the parts below it side by side. Where the top ends
-    depends on the number of points alone, so the tree is the same for any number of threads.
-    """
-    n, d = points.shape
-    tree_points = np.array(points, order="C")
-    rows = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
-    if n < _SPLIT_BY_ONE:
-        n_threads = 1
-    top = _empty_nodes(1 if n < _SPLIT_BY_ONE else _TOP_ROOM, d)
-    top.starts[0], top.stops[0] = 0, n
-    _bound(tree_points, top, n_threads)
-    part = n if n < _SPLIT_BY_ONE else max(bucket, n // _PARTS)
-    used = _split_top(tree_points, rows, part, top, n_threads)
-    leaves = [node for node in range(used) if not top.children[node]]
-
-    def split(leaf: int) -> Nodes:
-        return _split_part(tree_points, rows, bucket, top, leaf)
-
-    parts = thread_map(split, leaves, n_threads)
-    return Tree(tree_points, rows, *_joined(top, used, leaves, list(parts)))
-
-
-def _empty_nodes(room: int, d: int) -> Nodes:
-    starts, stops, children = (np.zeros(room, dtype=np.int64) for _ in range(3))
-    return Nodes(starts, stops, children, np.empty((room, d)), np.empty((room, d)))
-
-
-def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
-    """Measure the box around all points, that of the first node."""
-    blocks = list(row_blocks(len(points), _SPLIT_BY_ONE))
-    boxes = list(thread_map(lambda part: _box(points[part]), blocks, n_threads))
-    nodes.lower[0] = np.min([lower for lower, _ in boxes], axis=0)
-    nodes.upper[0] = np.max([upper for _, upper in boxes], axis=0)
-
-
-def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_threads: int) -> int:
-    """Split nodes of more than `part` points, a level at a time; return the number of nodes."""
-    used, level = 1, [0]
-    for _ in range(_TOP_LEVELS):
-        large = [node for node in level if _splittable(top, node, part)]
-        if not large:
-            break
-        pairs = list(zip(large, range(used, used + 2 * len(large), 2), strict=True))
-        for _ in thread_map(lambda pair: _split(points, rows, top, *pair), pairs, n_threads):
-            pass
-        level = list(range(used, used + 2 * len(large)))
-        used += len(level)
-    return used
-
-
-def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, top: Nodes, leaf: int) -> Nodes:
-    """Nodes below a leaf of the top, which is the first of them."""
-    room = 64 + 8 * ((top.stops[leaf] - top.starts[leaf]) // bucket)
-    while True:
-        nodes = _empty_nodes(room, points.shape[1])
-        for own, of_top in zip(nodes, top, strict=True):
-            own[0] = of_top[leaf]
-        used = _split_all(points, rows, bucket, nodes)
-        if used >= 0:
-            # Copies, which give back the room that was not used.
-            return Nodes(*(values[:used].copy() for values in nodes))
-        # Points that lie very unevenly leave many buckets nearly empty.
-        room *= 4
-
-
-def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:
-    """The nodes of the top, and after them those of each part but its first, which is a leaf."""
-    if used == 1:
-        return parts[0]
-    first = used
-    for leaf, part in zip(leaves, parts, strict=True):
-        shift = first - 1
-        part.children[part.children > 0] += shift
-        top.children[leaf] = part.children[0]
-        first += len(part.starts) - 1
-    return Nodes(
-        *(
-            np.concatenate([of_top[:used], *(values[1:] for values in of_parts)])
-            for of_top, *of_parts in zip(top, *parts, strict=True)
-        )
-    )
-
-
 @compiled
-def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Smallest and largest coordinates."""
     d = points.shape[1]
     lower, upper = np.full(d, np.inf), np.full(d, -np.inf)
@@ -159,23 +63,23 @@ def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @compiled
-def _split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
+def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
     """Split down to buckets; return the number of nodes, or -1 if there is no room for them."""
     used = 1
     node = 0
     # Children are appended, so that walking through the nodes reaches every one.
     while node < used:
-        if _splittable(nodes, node, bucket):
+        if splittable(nodes, node, bucket):
             if used + 2 > len(nodes.starts):
                 return -1
-            _split(points, rows, nodes, node, used)
+            split(points, rows, nodes, node, used)
             used += 2
         node += 1
     return used
 
 
 @compiled
-def _splittable(nodes: Nodes, node: int, bucket: int) -> bool:
+def splittable(nodes: Nodes, node: int, bucket: int) -> bool:
     """Whether a node holds more points than a bucket, and not all of them in one place."""
     if nodes.stops[node] - nodes.starts[node] <= bucket:
         return False
@@ -186,7 +90,7 @@ def _splittable(nodes: Nodes, node: int, bucket: int) -> bool:
 
 
 @compiled
-def _split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: int) -> None:
+def split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: int) -> None:
     """Halve the box of a node at its longest side, into the nodes `left` and ``left + 1``."""
     d = points.shape[1]
     lower, upper = nodes.lower, nodes.upper
