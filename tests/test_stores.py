@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import trigpoint as tp
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks import drawing
 from trigpoint._landmarks.drawing import LandmarkDraw
@@ -182,3 +183,30 @@ def test_proposed_weights_are_never_below_the_true_ones(rng):
     log_weights = rng.uniform(-400, 0, size=1000)
     proposed = WeightedProposals(log_weights).log_weights(np.arange(1000))
     assert (proposed >= log_weights - 1e-12).all()
+
+
+@pytest.mark.parametrize("mode", [None, "full"])
+def test_efficient_dpp_takes_a_store(mode):
+    points = CLOUDS["plain"]
+    there = tp.EfficientDPP(20, covariance=mode, random_state=0)
+    there.select(PartedStore(points))
+    here = tp.EfficientDPP(20, covariance=mode, random_state=0).fit(points)
+    np.testing.assert_array_equal(there.indices_, here.indices_)
+    np.testing.assert_array_equal(there.landmarks_, here.landmarks_)
+    np.testing.assert_array_equal(there.radii_, here.radii_)
+    if mode is not None:
+        np.testing.assert_allclose(there.covariances_, here.covariances_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "name"),
+    [
+        (tp.KDPP(5), "KDPP"),
+        (tp.FarthestPoint(5), "FarthestPoint"),
+        (tp.EfficientDPP(5, refine=True), r"EfficientDPP\(refine=True\)"),
+        (tp.EfficientDPP("auto"), r"EfficientDPP\('auto'\)"),
+    ],
+)
+def test_what_needs_more_than_a_store_refuses_by_name(sampler, name):
+    with pytest.raises(TypeError, match=f"{name} needs all points in one array.*store of parts"):
+        sampler.select(PartedStore(CLOUDS["plain"]))

@@ -72,7 +72,7 @@ def forecast(
     n_neighbors: int | None = None,
     dtype: DTypeLike = np.float32,
     keep: bool = True,
-    n_jobs: int = -1,
+    n_jobs: int | None = None,
 ) -> Forecast:
     """Forecast time and memory of `LaplacianEigenmaps` on this machine.
 
@@ -94,7 +94,7 @@ def forecast(
         Of the points.
     keep : bool, default=True
         Whether the coordinates are kept in memory, or written to a file.
-    n_jobs : int, default=-1
+    n_jobs : int or None, default=None
         Number of threads; -1 for all cores.
 
     Returns
@@ -126,7 +126,7 @@ def forecast_bytes(
     n_neighbors: int | None = None,
     dtype: DTypeLike = np.float32,
     keep: bool = True,
-    n_jobs: int = -1,
+    n_jobs: int | None = None,
 ) -> float:
     """Peak memory beyond the points, counted and not tried; the parameters are `forecast`'s."""
     n, d, k, n_components, dtype = _checked(n, d, k, n_components, dtype)
@@ -161,7 +161,7 @@ def _checked(
 
 
 def _seconds(
-    n: int, d: int, k: int, m: int, n_components: int, dtype: np.dtype, n_jobs: int
+    n: int, d: int, k: int, m: int, n_components: int, dtype: np.dtype, n_jobs: int | None
 ) -> dict[str, float]:
     """Seconds of each stage, scaled from a trial run."""
     X = _trial_points(max(_TRIAL_ROWS, min(n, _TRIAL_VALUES // max(d, 10))), d, dtype)

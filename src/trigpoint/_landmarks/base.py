@@ -6,11 +6,12 @@ from typing import Any, Self
 import numpy as np
 
 from trigpoint._common.checks import as_generator, check_count
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import points_to_fit
+from trigpoint._points.store import Store
 
 
 class Sampler(ProgressMixin, ABC):
@@ -52,9 +53,15 @@ class Sampler(ProgressMixin, ABC):
         self.verbose = verbose
         self.callback = callback
 
+    # Whether `_select` also takes a store, and needs no array of all points.
+    takes_stores = False
+
     @abstractmethod
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
-        """Choose landmarks among the rows of validated `X` with the one generator `rng`."""
+    def _select(self, X: Any, rng: np.random.Generator) -> Landmarks:
+        """Choose landmarks among the rows of validated `X` with the one generator `rng`.
+
+        `X` is an array, or a store for samplers that take one.
+        """
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the landmarks.
@@ -74,8 +81,10 @@ class Sampler(ProgressMixin, ABC):
         self.select(points_to_fit(self, X, reporter(self.verbose, self.callback)))
         return self
 
-    def select(self, X: np.ndarray) -> Landmarks:
-        """Choose the landmarks among points that have been validated."""
+    def select(self, X: np.ndarray | Store) -> Landmarks:
+        """Choose the landmarks among points that have been validated, or that live in a store."""
+        if not isinstance(X, np.ndarray) and not self.takes_stores:
+            raise too_much_of_a_store(type(self).__name__, X)
         # Refused even by samplers that use one thread.
         thread_count(self.n_jobs)
         chosen = self._select(X, as_generator(self.random_state))
@@ -85,6 +94,18 @@ class Sampler(ProgressMixin, ABC):
     def _remember(self, chosen: Landmarks) -> None:
         self.indices_ = chosen.indices
         self.landmarks_ = chosen.points
+
+
+def too_much_of_a_store(what: str, store: Store) -> ParameterTypeError:
+    """Error of a sampler, or a setting of one, that needs more than a store gives."""
+    return ParameterTypeError(
+        "landmarks",
+        what,
+        "{what} needs all points in one array, and these live in a store of {name}",
+        ("use EfficientDPP with a number of landmarks", "load the points into memory"),
+        what=what,
+        name=store.name,
+    )
 
 
 def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:

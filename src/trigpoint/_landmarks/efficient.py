@@ -10,7 +10,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import LocalCovariances, neighborhood_covariances
-from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_a_store
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.refinement import resolve_refinement
@@ -159,7 +159,9 @@ class EfficientDPP(Sampler):
         self.verbose = verbose
         self.callback = callback
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+    takes_stores = True
+
+    def _select(self, X: np.ndarray | Store, rng: np.random.Generator) -> Landmarks:
         # Separate streams: whether one thing is given must not change the draw of another.
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
@@ -167,13 +169,16 @@ class EfficientDPP(Sampler):
         if self.kernel_bandwidth is not None:
             check_positive("kernel_bandwidth", self.kernel_bandwidth)
         check_tolerance(self.tolerance)
-        k, kernel_bandwidth = self._count(X, np.random.default_rng(count_seed))
-        m = resolve_n_neighbors(self.n_neighbors, len(X), k)
+        if refinement is not None and not isinstance(X, np.ndarray):
+            raise too_much_of_a_store(f"EfficientDPP(refine={self.refine!r})", X)
+        n = len(X) if isinstance(X, np.ndarray) else X.n_points
+        k, kernel_bandwidth = self._count(X, n, np.random.default_rng(count_seed))
+        m = resolve_n_neighbors(self.n_neighbors, n, k)
         report = reporter(self.verbose, self.callback)
 
         n_threads = thread_count(self.n_jobs)
-        store = MemoryStore.of(X, m, k, n_threads)
-        logger.info("neighbors of %d points by %s", len(X), store.name)
+        store = MemoryStore.of(X, m, k, n_threads) if isinstance(X, np.ndarray) else X
+        logger.info("neighbors of %d points by %s", n, store.name)
         self.bandwidth_ = self._repulsion_bandwidth(store, k, m, np.random.default_rng(pilot_seed))
         draw = LandmarkDraw(
             store,
@@ -189,6 +194,7 @@ class EfficientDPP(Sampler):
         self.refinement_ = None
         if refinement is not None:
             assert chosen.indices is not None
+            assert isinstance(X, np.ndarray)
             self.refinement_ = refinement.run(
                 X,
                 chosen.indices,
@@ -207,10 +213,12 @@ class EfficientDPP(Sampler):
         self.covariances_ = chosen.covariances
         return chosen
 
-    def _count(self, X: np.ndarray, rng: np.random.Generator) -> tuple[int, float | None]:
+    def _count(
+        self, X: np.ndarray | Store, n: int, rng: np.random.Generator
+    ) -> tuple[int, float | None]:
         """Return the number of landmarks, and the bandwidth of the kernel if that decided."""
         if not isinstance(self.n_landmarks, str):
-            return check_n_landmarks(self.n_landmarks, len(X)), None
+            return check_n_landmarks(self.n_landmarks, n), None
         if self.n_landmarks != "auto":
             raise ParameterValueError(
                 "n_landmarks",
@@ -218,6 +226,8 @@ class EfficientDPP(Sampler):
                 "{parameter=} is not known",
                 ("choose a number", "'auto'"),
             )
+        if not isinstance(X, np.ndarray):
+            raise too_much_of_a_store("EfficientDPP('auto')", X)
         return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
 
     def _repulsion_bandwidth(self, store: Store, k: int, m: int, rng: np.random.Generator) -> float:
