@@ -7,6 +7,7 @@ drawn from them.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import squared_distances
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
-from trigpoint._numerics.threads import thread_map
+from trigpoint._numerics.threads import one_blas_thread, thread_map
 from trigpoint._points.store import LogRepulsion, Proposals, Store, Weights
 
 # Proposals drawn at once at most, and looked at to foresee which will be accepted.
@@ -25,6 +26,9 @@ _FORESEEN = 512
 # After this many rejections, but at most one for each point, the weights of all points are worth
 # a pass over them.
 _PATIENCE = 2**18
+
+# Neighbors of landmarks that are kept for such a pass, where a search has listed them.
+_NEIGHBORS_KEPT = 2**23
 
 # Proposals that are compared with the landmarks by one call; landmarks that they are compared with
 # first, where only those that still may be accepted are compared with more; landmarks in a bucket
@@ -170,7 +174,8 @@ class _Chosen:
         self._points = np.empty((k, store.n_features), dtype=store.dtype)
         self._squared_radii = np.empty(k)
         self._last_rows = np.empty(k, dtype=np.int64)
-        self._size = self._count = self._asked = 0
+        self._count = 0
+        self._new: list[Neighborhoods] = []
         self.log_repulsion = log_repulsion
         self._n_threads = n_threads
         # A tree over the first landmarks, and how far those in its nodes repel.
@@ -183,15 +188,16 @@ class _Chosen:
         self._points[part] = found.points
         self._squared_radii[part] = found.squared_radii
         self._last_rows[part] = found.last_rows
-        self._size, self._count = found.size, part.stop
+        self._count = part.stop
+        self._new.append(found)
+        if sum(map(len, self._new)) * found.size > _NEIGHBORS_KEPT:
+            self._new = [replace(some, members=None) for some in self._new]
 
     def since_last_asked(self) -> Neighborhoods:
-        """Those taken in since this was last called."""
-        part = slice(self._asked, self._count)
-        self._asked = self._count
-        return Neighborhoods(
-            self._points[part], self._size, self._squared_radii[part], self._last_rows[part]
-        )
+        """Those taken in since this was last called, with their neighbors unless there are many."""
+        found = Neighborhoods.joined(self._new)
+        self._new = []
+        return found
 
     def log_weights(
         self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray
@@ -251,7 +257,8 @@ class _Chosen:
         start, stop = 0, _FIRST_COMPARED
         while len(waiting) and start < self._count:
             part = self._part(start, stop)
-            bounds = _lower_bounds(points[waiting], part[0])
+            with one_blas_thread():
+                bounds = _lower_bounds(points[waiting], part[0])
             squares, starts = repelling(points[waiting], rows[waiting], *part, bounds)
             add_in_order(sums, waiting, self._log_factors(squares), starts)
             waiting = waiting[sums[waiting] >= thresholds[waiting]]

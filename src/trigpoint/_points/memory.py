@@ -115,7 +115,7 @@ class MemoryRacer(MemoryWeights):
             index.points,
             m,
             self._log_weights,
-            repulsion.bandwidth,
+            repulsion.precision,
             repulsion.is_sine,
             rejections,
             accepted,

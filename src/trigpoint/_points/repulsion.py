@@ -21,6 +21,7 @@ class Repulsion:
     def __init__(self, repulsion: Any, bandwidth: float) -> None:
         self.name = repulsion
         self.bandwidth = bandwidth
+        self.precision = 1 / bandwidth**2
         self.is_compiled = isinstance(repulsion, str)
         self.is_sine = self.is_compiled and repulsion == "sin2"
         self._function = resolve_repulsion(repulsion)
@@ -30,7 +31,7 @@ class Repulsion:
         if self.is_compiled:
             from trigpoint._numerics.compiled.repulsion import log_factors
 
-            return log_factors(squares, self.bandwidth, self.is_sine)
+            return log_factors(squares, self.precision, self.is_sine)
         factors = self._function(np.sqrt(squares), self.bandwidth)
         if not ((factors >= 0) & (factors <= 1)).all():
             raise ParameterValueError(

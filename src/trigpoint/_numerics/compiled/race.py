@@ -15,7 +15,7 @@ def race(
     points: np.ndarray,
     m: int,
     log_weights: np.ndarray,
-    bandwidth: float,
+    precision: float,
     is_sine: bool,
     rejections: int,
     accepted: np.ndarray,
@@ -36,7 +36,8 @@ def race(
         Number of neighbors that a landmark repels.
     log_weights : ndarray of shape (n,)
         Brought up to date.
-    bandwidth : float
+    precision : float
+        ``1 / bandwidth^2`` of the repulsion.
     is_sine : bool
         Whether repulsion is by the sine and not by the Welsch function.
     rejections : int
@@ -65,7 +66,7 @@ def race(
         searches += 1
         nearest(tree, query, m, squares, places, heap_squares, heap_nodes)
         for t in range(m):
-            log_weights[tree.rows[places[t]]] += log_factor(squares[t], bandwidth, is_sine)
+            log_weights[tree.rows[places[t]]] += log_factor(squares[t], precision, is_sine)
         accepted[count] = i
         squared_radii[count], last_rows[count] = reach(tree, squares, places, m)
         count += 1

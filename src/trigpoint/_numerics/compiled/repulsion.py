@@ -6,26 +6,29 @@ about a proposal decides alike.
 
 import numpy as np
 
-from trigpoint._numerics.compiled.distance import squared_distance
+from trigpoint._numerics.compiled.distance import squared_distance, squares_to
 from trigpoint._numerics.compiled.jit import compiled_strictly
 from trigpoint._numerics.compiled.tree import Tree, box_square
 
 
 @compiled_strictly
-def log_factor(square: float, bandwidth: float, is_sine: bool) -> float:
-    """Logarithm of `kernels.sin2` or `kernels.welsch` at a squared distance."""
-    half = square / bandwidth / bandwidth / 2
+def log_factor(square: float, precision: float, is_sine: bool) -> float:
+    """Logarithm of `kernels.sin2` or `kernels.welsch` at a squared distance.
+
+    `precision` is that of the kernel, ``1 / bandwidth^2``.
+    """
+    half = square * precision / 2
     if is_sine:
         return 2 * np.log(np.sin(min(np.sqrt(half), np.pi / 2)))
     return np.log(-np.expm1(-half))
 
 
 @compiled_strictly
-def log_factors(squares: np.ndarray, bandwidth: float, is_sine: bool) -> np.ndarray:
+def log_factors(squares: np.ndarray, precision: float, is_sine: bool) -> np.ndarray:
     """Logarithms of the factors at some squared distances."""
     factors = np.empty(len(squares))
     for i in range(len(squares)):
-        factors[i] = log_factor(squares[i], bandwidth, is_sine)
+        factors[i] = log_factor(squares[i], precision, is_sine)
     return factors
 
 
@@ -77,16 +80,21 @@ def repelling(
     """
     starts = np.zeros(len(points) + 1, dtype=np.int64)
     squares = np.empty(8 * len(points) + 64)
+    near = np.empty(len(landmarks), dtype=np.int64)
     found = 0
     for p in range(len(points)):
+        count = 0
         for k in range(len(landmarks)):
-            if bounds[p, k] > squared_radii[k]:
-                continue
-            square = squared_distance(landmarks, k, points[p])
-            if _repels(square, squared_radii[k], rows[p], last_rows[k]):
-                if found == len(squares):
-                    squares = _longer(squares)
-                squares[found] = square
+            if bounds[p, k] <= squared_radii[k]:
+                near[count] = k
+                count += 1
+        near_squares = squares_to(landmarks, near[:count], points[p])
+        while found + count > len(squares):
+            squares = _longer(squares)
+        for i in range(count):
+            k = near[i]
+            if _repels(near_squares[i], squared_radii[k], rows[p], last_rows[k]):
+                squares[found] = near_squares[i]
                 found += 1
         starts[p + 1] = found
     return squares[:found], starts

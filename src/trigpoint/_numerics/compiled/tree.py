@@ -65,6 +65,7 @@ def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @compiled
 def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
     """Split down to buckets; return the number of nodes, or -1 if there is no room for them."""
+    low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
     used = 1
     node = 0
     # Children are appended, so that walking through the nodes reaches every one.
@@ -72,7 +73,7 @@ def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -
         if splittable(nodes, node, bucket):
             if used + 2 > len(nodes.starts):
                 return -1
-            split(points, rows, nodes, node, used)
+            _halve(points, rows, nodes, node, used, low, high)
             used += 2
         node += 1
     return used
@@ -92,7 +93,27 @@ def splittable(nodes: Nodes, node: int, bucket: int) -> bool:
 @compiled
 def split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: int) -> None:
     """Halve the box of a node at its longest side, into the nodes `left` and ``left + 1``."""
+    low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
+    _halve(points, rows, nodes, node, left, low, high)
+
+
+@compiled
+def _halve(
+    points: np.ndarray,
+    rows: np.ndarray,
+    nodes: Nodes,
+    node: int,
+    left: int,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> None:
+    """Do what `split` does, with room (2, d) for the two boxes.
+
+    The room is the caller's own: threads that write to adjacent nodes would wait for each other.
+    """
     d = points.shape[1]
+    low[:] = np.inf
+    high[:] = -np.inf
     lower, upper = nodes.lower, nodes.upper
     axis = 0
     for c in range(1, d):
@@ -102,8 +123,6 @@ def split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: i
     middle = lower[node, axis] + (upper[node, axis] - lower[node, axis]) / 2
     if middle <= lower[node, axis]:
         middle = upper[node, axis]
-    # Boxes of this call's own: threads that write to neighboring nodes would wait for each other.
-    low, high = np.full((2, d), np.inf), np.full((2, d), -np.inf)
     i, j = nodes.starts[node], nodes.stops[node] - 1
     while i <= j:
         if points[i, axis] < middle:
