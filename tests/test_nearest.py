@@ -55,3 +55,13 @@ def test_any_within(d, rng):
     reach = float(np.median(least))
     np.testing.assert_array_equal(any_within(points, queries, reach), least <= reach)
     assert any_within(points, queries, 1e6).all()
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_equally_distant_points_come_by_their_rows_in_high_dimension(m):
+    points = np.zeros((6, 20))
+    points[[3, 1, 4], [0, 1, 2]] = 1.0
+    points[[0, 2, 5], 3] = 7.0
+    distances, rows = nearest(points, np.zeros((2, 20)), m)
+    np.testing.assert_array_equal(rows, 2 * [[1, 3, 4][:m]])
+    assert (distances == 1).all()

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 # A component of s points surely has a foreign point among the s + 1 nearest neighbours of each of
 # its points. Up to this s, asking for them is cheaper than a search among foreign points alone.
@@ -137,6 +138,9 @@ class _NearestForeign:
 
     def _edge(self, i: int, labels: np.ndarray) -> tuple[float, int, int]:
         """Edge from a point to the first of its nearest foreign points."""
+        if self.points.shape[1] > TREE_MAX_DIMENSION:
+            return float(self.distances[i]), i, int(self.partners[i])
+        # A tree leaves open which of equally near points it finds.
         distances = cdist(self.points[[i]], self.points)[0]
         distances[labels == labels[i]] = np.inf
         return float(distances.min()), i, int(distances.argmin())
