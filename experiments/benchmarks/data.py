@@ -53,7 +53,7 @@ def real(settings: Settings, kind: str) -> np.ndarray:
         return mnist(settings, "train", 20_000)[0]
     with np.load(settings.find(PLACES[kind])) as file:
         X = file["xyz"][::5] if kind == "lidar" else file["X"]
-    # Around their centre, for those who multiply in float32.
+    # Around their center, for those who multiply in float32.
     return (X - X.mean(axis=0)).astype(np.float64)
 
 

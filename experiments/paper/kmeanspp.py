@@ -151,7 +151,7 @@ def interval(hits: int, total: int) -> tuple[float, float]:
     return float(found.low), float(found.high)
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito).
+# Colors that are told apart by the color-blind too (Okabe and Ito).
 _COLOURS = {GREEN: "#009e73", RED: "#d55e00", BLUE: "#0072b2", BLACK: "#000000"}
 _BARS = {SEEDING: "#7f7f7f", EFFICIENT: "#d9a441", EXACT: "#8fb8d8"}
 

@@ -133,7 +133,7 @@ def _compared(comparison: Comparison, mean: float) -> str:
     return f"{relative} (p = {comparison.p_value:.2g}) {comparison.stars}".rstrip()
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito).
+# Colors that are told apart by the color-blind too (Okabe and Ito).
 _BLUE, _ORANGE = "#0072b2", "#d55e00"
 _COLOURS = {"roll": _BLUE, "bowl": _ORANGE}
 

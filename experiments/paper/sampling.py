@@ -260,7 +260,7 @@ def _compared(comparison: Comparison) -> str:
     return f"{comparison.difference:+.3f} (p = {comparison.p_value:.2g}{stars})"
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito).
+# Colors that are told apart by the color-blind too (Okabe and Ito).
 _COLOURS = {UNIFORM: "#7f7f7f", STANDARD: "#0072b2", GEODESIC: "#009e73", EFFICIENT: "#d55e00"}
 _MARKERS = {UNIFORM: "s", STANDARD: "o", GEODESIC: "^", EFFICIENT: "D"}
 

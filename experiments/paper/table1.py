@@ -347,7 +347,7 @@ def _root_mean_square(values: np.ndarray) -> float:
     return float(np.sqrt(np.square(values).mean()))
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito), and the paper's markers.
+# Colors that are told apart by the color-blind too (Okabe and Ito), and the paper's markers.
 _COLOURS = {
     UNIFORM: ("#7f7f7f", "s"),
     KMEANS: ("#e69f00", "^"),
