@@ -1,10 +1,10 @@
-# Every target sets up what it needs: a machine with Python 3.11+ and a package index is enough.
+# Every target sets up what it needs; only Python 3.11+ and access to a package index are required.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# The benchmarks' peers live apart from the tests.
+# The benchmarks' peers have an environment of their own.
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
@@ -25,8 +25,8 @@ $(READY): pyproject.toml
 demo: $(READY)
 	$(BIN)/trigpoint demo
 
-# The paper's experiments and the benchmarks: QUICK=1 takes small sizes, ONLY="table1 mnist" some of
-# them, DATA= the folder of real data (or TRIGPOINT_DATA), OUT= the folder to write to.
+# The paper's experiments and the benchmarks: QUICK=1 uses small sizes, ONLY="table1 mnist" runs some
+# of them, DATA= is the folder of real data (or TRIGPOINT_DATA), OUT= the folder to write to.
 EXPERIMENT_OPTIONS = $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ONLY)
 
 reproduce: $(READY)
@@ -41,12 +41,12 @@ test: $(READY)
 test-fast: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 -m 'not slow'
 
-# Lines and branches that the tests run through, and those that they do not; fails below 95 %.
+# Coverage of lines and branches; fails below 95 %.
 coverage: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term-missing:skip-covered
 
-# The tests with the oldest versions that pyproject.toml allows and this Python can have. What those
-# import themselves is new, and may call them deprecated.
+# The fast tests with the oldest versions that pyproject.toml allows and this Python supports. Their own
+# dependencies are recent, so deprecation warnings are ignored.
 test-lowest: $(LOWEST_READY)
 	$(LOWEST)/bin/python -m pytest --numprocesses 2 -m 'not slow' -W ignore::DeprecationWarning
 
@@ -55,11 +55,11 @@ $(LOWEST_READY): pyproject.toml $(READY)
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[test]'
 	@touch $@
 
-# Do the tests notice a small mistake? LINES=200, SEED=0, PROCESSES= of all cores, OUT=mutation.
+# Do the tests notice small mistakes? Defaults: LINES=200, SEED=0, PROCESSES= all cores, OUT=mutation.
 mutate: $(READY)
 	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT))
 
-# The documentation, in docs/_build; a broken link or an unknown name fails it.
+# The documentation, in docs/_build; broken links and unknown names are errors.
 docs: $(READY)
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 

@@ -1,1 +1,1 @@
-"""The paper's experiments and the benchmarks: beside the library, and no part of its wheel."""
+"""The paper's experiments and the benchmarks: outside the library, and not in its wheel."""

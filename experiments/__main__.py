@@ -1,7 +1,7 @@
 """Run the paper's experiments or the benchmarks.
 
-`make reproduce` and `make bench` call it. Every run is kept as it ends, and a second start goes on
-where the first one stopped.
+`make reproduce` and `make bench` call it. Every run is saved as it ends, and a second start
+continues where the first one stopped.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             n_new = 0 if options.render else module.run(name, out, settings, quiet=options.quiet)
             written = module.show(name, out, settings)
         except MissingDataError as error:
-            # Whoever runs everything need not have the data of everything.
+            # Running everything does not require the data of every experiment.
             print(f"{name}: left out: {error}", file=sys.stderr)
             failures += bool(options.names)
         except (OSError, ModuleNotFoundError, ValueError) as error:

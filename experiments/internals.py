@@ -1,4 +1,4 @@
-"""The private parts of trigpoint that experiments look into, all imported here and nowhere else."""
+"""The private parts of trigpoint that experiments use, imported only here."""
 
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya_matrix, neighborhood_covariances, regularize

@@ -1,4 +1,4 @@
-"""Handwritten digits, coloured by what was written."""
+"""Handwritten digits, colored by what was written."""
 
 from sklearn.datasets import load_digits
 

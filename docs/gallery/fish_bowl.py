@@ -1,4 +1,4 @@
-"""Landmarks of a fish bowl: drawn uniformly, drawn diverse, and refined."""
+"""Landmarks of a fish bowl: uniform, diverse, and refined."""
 
 import matplotlib.pyplot as plt
 

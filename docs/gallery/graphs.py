@@ -1,4 +1,4 @@
-"""The graph of a Swiss roll's landmarks: Euclidean neighbours and Bhattacharyya ones."""
+"""The graph of a Swiss roll's landmarks: Euclidean neighbors and Bhattacharyya ones."""
 
 import matplotlib.pyplot as plt
 

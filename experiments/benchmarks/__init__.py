@@ -1,6 +1,6 @@
-"""Benchmarks against what people use now, one file per group: ``make bench`` writes RESULTS.md.
+"""Benchmarks against commonly used tools, one file per group: ``make bench`` writes RESULTS.md.
 
-Beside the groups: `data` has the points, `peers` the methods, `pipeline` the whole pipeline,
+Besides the groups, `data` has the points, `peers` the methods, `pipeline` the whole pipeline,
 `plots` what the pictures share, and `report` runs the groups and writes the page.
 """
 

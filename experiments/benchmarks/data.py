@@ -1,4 +1,4 @@
-"""The points that are measured on."""
+"""The data sets of the benchmarks."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from experiments.paper.patches import load_patches
 
 NO_MNIST = "MNIST was left out of this run: `DATA=` names the folder that holds `mnist/`."
 
-# Where real data is in the folder of the data.
+# Paths of the real data in the data folder.
 PLACES = {
     "mnist": "mnist",
     "lidar": "points/lidar_lonestar.npz",
@@ -19,7 +19,7 @@ PLACES = {
 
 
 def missing(kind: str, settings: Settings) -> bool:
-    """Whether it is real data whose files are not there."""
+    """Whether this is real data whose files are missing."""
     return kind in PLACES and not settings.has(PLACES[kind])
 
 
@@ -53,7 +53,7 @@ def real(settings: Settings, kind: str) -> np.ndarray:
         return mnist(settings, "train", 20_000)[0]
     with np.load(settings.find(PLACES[kind])) as file:
         X = file["xyz"][::5] if kind == "lidar" else file["X"]
-    # Around their centre, for those who multiply in float32.
+    # Centered, for methods that multiply in float32.
     return (X - X.mean(axis=0)).astype(np.float64)
 
 

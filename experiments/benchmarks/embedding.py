@@ -34,7 +34,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Embed, and compare with what is known of the data."""
+    """Embed, and compare with what is known about the data."""
     on_roll, n = case["data"] == "roll", case["n"]
     X, truth = data.swiss_roll(n) if on_roll else data.mnist(settings, "all", n)
     method = EMBEDDERS[case["method"]]
@@ -52,7 +52,7 @@ def _on_roll(Y: np.ndarray, intrinsic: np.ndarray) -> Row:
 
 
 def _neighbors(points: np.ndarray) -> np.ndarray:
-    """Nearest others of each point."""
+    """Nearest other points of each point."""
     _, found = cKDTree(points).query(points, NEIGHBORS + 1)
     return found[:, 1:]
 
@@ -63,7 +63,7 @@ def _on_digits(Y: np.ndarray, digits: np.ndarray) -> Row:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """One table for each data set, time and memory over n."""
+    """One table for each data set, and time and memory over n."""
     page.text(
         f"""Two dimensions from three (the Swiss roll) or 784 (MNIST), all points fitted. On the
         roll, R² of arc length and height tells how well each can be read off the embedding
@@ -88,7 +88,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 
 def _not_run(rows: Sequence[Row]) -> list[list]:
-    """Methods that an interrupted run, or a quick one, did not reach."""
+    """Methods that an interrupted or quick run did not reach."""
     done = {row["method"] for row in rows}
     return [[name, "not run"] for name in EMBEDDERS if name not in done]
 

@@ -1,4 +1,4 @@
-"""What `trigpoint.forecast` said, and what was measured in other groups."""
+"""What `trigpoint.forecast` predicts, beside what other groups measured."""
 
 from collections.abc import Iterator, Sequence
 

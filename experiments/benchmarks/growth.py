@@ -1,4 +1,4 @@
-"""How time grows with the number of points and of landmarks."""
+"""How time grows with the numbers of points and landmarks."""
 
 from collections.abc import Iterator, Sequence
 

@@ -39,7 +39,7 @@ def run(case: Row, settings: Settings) -> Row:
     X, _ = data.swiss_roll(case["n"])
     warm_up(estimator(200, 100), X)
     settle()
-    # Taken before scipy runs: what that leaves behind counts against the pipeline.
+    # Taken before scipy runs, so memory that scipy leaves behind counts against the pipeline.
     before = resident()
     rows = np.random.default_rng(SEED).choice(len(X), case["k"], replace=False)
     first = bare_minimum(X, X[rows])

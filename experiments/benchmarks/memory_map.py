@@ -1,4 +1,4 @@
-"""A file larger than one would load: fitted and embedded from disk to disk."""
+"""A file too large to load: fitted and embedded from disk to disk."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Make the file in a temporary folder (TMPDIR), which goes at the end, and embed it."""
+    """Make the file in a temporary folder (TMPDIR), which is removed at the end, and embed it."""
     with tempfile.TemporaryDirectory() as folder:
         few, path = Path(folder, "few.npy"), Path(folder, "points.npy")
         write_roll(few, WARM_UP_ROWS)

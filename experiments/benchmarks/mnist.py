@@ -23,7 +23,7 @@ OURS, SEEDING, KMEANS = (
 PIPELINE = "pipeline"
 BLOCK = 250
 
-# The paper's bandwidth for these data, and the sampler's default.
+# The paper's bandwidth for this data, and the sampler's default.
 BANDWIDTHS = (5.0, None)
 
 
@@ -90,7 +90,7 @@ def _products(rows: int, X: np.ndarray) -> float:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Selection and pipeline, with the ratios to reach."""
+    """Selection and pipeline, with the target ratios."""
     if not rows:
         page.text(f"*{data.NO_MNIST}*")
         return

@@ -1,4 +1,4 @@
-"""How many neighbors the landmark graph should have, on data of few and of many directions."""
+"""How many neighbors the landmark graph should have, on data of low and of high local dimension."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,7 +12,7 @@ from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped, mean
 
-# Numbers of neighbors by what the table calls them.
+# Numbers of neighbors by their name in the table.
 CHOICES: dict[str, Callable[[int], int]] = {
     "10 neighbors": lambda k: 10,
     "20 (default)": lambda k: 20,
@@ -32,7 +32,7 @@ SIZE = 24_000
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Every data set that is there, with few and many landmarks and coordinates."""
+    """Every data set that is available, with few and many landmarks and coordinates."""
     for kind in ("roll",) if settings.quick else CASES:
         if data.missing(kind, settings):
             continue
@@ -44,7 +44,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Score of the embedding with every number of neighbors, in the same landmarks."""
+    """Score of the embedding with every number of neighbors, with the same landmarks."""
     X, wanted = labelled(case["data"], settings)
     k, seed = case["k"], case["seed"]
     order = np.random.default_rng(seed).permutation(len(X))

@@ -1,4 +1,4 @@
-"""The methods that are compared, each behind one small function.
+"""The compared methods, each behind one small function.
 
 A selector takes ``(X, k, seed, **options)`` and returns k landmark points; an embedder takes
 ``(X, seed, **options)`` and returns two coordinates for every row. Peers are set up as their
@@ -25,7 +25,7 @@ class Method:
     colour: str
     # Rows of the call before the measured one, which imports and compiles.
     warm_up_rows: int = 500
-    # Its landmarks are means of points, which need not lie among them.
+    # Its landmarks are means of points, and need not be data points.
     centres: bool = False
 
     @property

@@ -1,4 +1,4 @@
-"""The whole pipeline of trigpoint, measured the same way wherever it is."""
+"""The whole pipeline of trigpoint, measured the same way in every group."""
 
 import time
 from typing import Any

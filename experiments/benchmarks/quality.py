@@ -24,8 +24,8 @@ OPTIMUM = "optimum"
 SEEDING, UNIFORM = "k-means++ seeding", "uniform"
 SEEDS = 50
 
-# Seconds that the runs of one sampler on real data may take for each k, the errors included, before
-# no further one is begun.
+# Seconds for the runs of one sampler on real data at each k, errors included, after which no
+# further run is started.
 BUDGET = 10.0
 MEASURED = 20_000
 
@@ -37,9 +37,9 @@ class Entry:
     make: Callable[[int, float], Any]
     colour: str
     marker: str
-    # Largest data that it can do.
+    # Largest data it can handle.
     most: int = 10**9
-    # Most landmarks that it can do on some data in the time that there is.
+    # Most landmarks it can handle on some data within the time limit.
     most_landmarks: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -87,7 +87,7 @@ QUICK = {"roll": (50,), "bowl": (50,)}
 
 
 def points(kind: str, seed: int, settings: Settings) -> np.ndarray:
-    """Points of a case; those of the roll and of the bowl are drawn anew for every seed."""
+    """Points of a case; those of the roll and of the bowl are drawn again for every seed."""
     if kind in MADE:
         return SURFACES[kind].make(1000, SURFACES[kind].scale, seed)
     return data.real(settings, kind)
@@ -161,14 +161,14 @@ def _optimum(case: Row, settings: Settings) -> list[list[float]]:
 
 
 def _best_rank(X: np.ndarray, counts: list[int], bandwidth: float) -> np.ndarray:
-    """Least relative error of the ranks; of large kernels an upper bound on it, a close one.
+    """Least relative error at each rank; for large kernels, a close upper bound on it.
 
-    Randomised subspace iteration in float32: Ritz values are below the eigenvalues.
+    Randomized subspace iteration in float32: Ritz values are below the eigenvalues.
     """
     if len(X) <= 5000:
         return optimal_error(X, bandwidth, counts, relative=True)
     K = gaussian_kernel(X.astype(np.float32), bandwidth).astype(np.float32)
-    # Numbers too small to be normal would slow the products down a hundredfold.
+    # Subnormal numbers would slow the products down a hundredfold.
     K[np.finfo(np.float32).tiny > K] = 0
     rank = int(1.2 * max(counts)) + 20
     basis = np.random.default_rng(0).standard_normal((len(X), rank), dtype=np.float32)
@@ -207,7 +207,7 @@ class _Case:
 
     def __init__(self, kind: str, rows: Sequence[Row]) -> None:
         self.kind = kind
-        # Of samplers that the library still has.
+        # Only samplers that the library still has.
         by_name = {row["method"]: row for row in rows if row["method"] in (OPTIMUM, *SAMPLERS)}
         self.counts = max((row["k"] for row in rows), key=len)
         optimum = by_name.pop(OPTIMUM, {}).get("optimum")

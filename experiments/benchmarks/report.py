@@ -41,7 +41,7 @@ def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int
     """Measure what is missing, every case in a process of its own; returns how many cases.
 
     Measurements with another state of the library or on another machine do not count, nor do those
-    of a run that was finished: it starts anew.
+    of a finished run: it starts over.
     """
     limit = QUICK_FIT_LIMIT if settings.quick else FIT_LIMIT
     group = load_experiment(PACKAGE, name)
@@ -64,13 +64,13 @@ def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int
 
 
 def _hopeless(case: Row, rows: list[Row]) -> str | None:
-    """Why a method is not tried, if so: it failed on fewer points, or was too slow on them.
+    """Why a method is not tried, if so: it failed or was too slow on fewer points.
 
-    Measurements of one method on growing data share a ``family``. Too slow is what would break the
-    time limit if time grew no faster than the number of points.
+    Measurements of one method on growing data share a ``family``. A method is too slow if it would
+    break the time limit even if time grew no faster than the number of points.
     """
     family = list(_family(case, rows))
-    # The largest says most.
+    # The largest is the most informative.
     n = max((row["n"] for row in family), default=0)
     for row in family:
         if row["n"] != n:
@@ -84,7 +84,7 @@ def _hopeless(case: Row, rows: list[Row]) -> str | None:
 
 
 def _slow(case: Row, rows: list[Row]) -> bool:
-    """Whether another seed of the same took so long that one has to do."""
+    """Whether another seed of the same case took so long that one must suffice."""
     return any(
         row["n"] == case["n"]
         and row.get("k") == case.get("k")

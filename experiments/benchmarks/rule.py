@@ -1,4 +1,4 @@
-"""The rule for m and sigma of EfficientDPP, beside others, on data of many shapes."""
+"""The rule for m and sigma of EfficientDPP, compared with others, on data of many shapes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -78,7 +78,7 @@ def run(case: Row, settings: Settings) -> Row:
                 )
                 try:
                     rows = sampler.fit(X).indices_
-                except ValueError:  # Everything is repelled before there are k landmarks.
+                except ValueError:  # All points are repelled before there are k landmarks.
                     rows = np.empty(0, dtype=np.int64)
                 if len(rows):
                     record(f"{share}, {factor}", rows)

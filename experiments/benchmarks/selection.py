@@ -39,7 +39,7 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Choose landmarks, and look at how good they are."""
+    """Choose landmarks, and measure how good they are."""
     method, k, options = SELECTORS[case["method"]], case["k"], case["options"]
     if case["data"] == "roll":
         X = data.swiss_roll(case["n"])[0]

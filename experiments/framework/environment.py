@@ -11,12 +11,12 @@ import trigpoint
 
 PACKAGES = ("trigpoint", "numpy", "scipy", "scikit-learn", "numba")
 
-# What draws and prints decides no result.
+# Code that draws and prints does not affect results.
 _NO_PART_OF_RESULTS = ("plot", "_command", "_report", "__main__")
 
 
 def source_digest() -> str:
-    """Eight digits that tell one state of the library from another."""
+    """Eight hex digits that identify a state of the library."""
     root = Path(trigpoint.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
@@ -26,7 +26,7 @@ def source_digest() -> str:
 
 
 def versions(*packages: str) -> dict[str, str | None]:
-    """Versions of packages; ``None`` of those that are not installed."""
+    """Versions of packages; ``None`` for those that are not installed."""
     found: dict[str, str | None] = {}
     for name in packages:
         try:

@@ -13,12 +13,12 @@ Row = dict[str, Any]
 
 
 class MissingDataError(FileNotFoundError):
-    """The real data that an experiment needs is not there."""
+    """The real data that an experiment needs is missing."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run was asked for.
+    """Options of a run.
 
     Attributes
     ----------
@@ -38,12 +38,12 @@ class Settings:
     data: Path | None = None
 
     def seeds(self, full: int, quick: int = 2) -> range:
-        """Seeds of the repetitions, as many as were asked for or as the experiment has itself."""
+        """Seeds of the repetitions, as many as were asked for, or the experiment's own number."""
         count = self.runs or (quick if self.quick else full)
         return range(self.seed, self.seed + count)
 
     def has(self, name: str) -> bool:
-        """Whether a file or folder of real data is there."""
+        """Whether a file or folder of real data exists."""
         return self.data is not None and (self.data / name).exists()
 
     def find(self, name: str) -> Path:
@@ -67,13 +67,13 @@ class Experiment:
     name, title : str
         Name of its module, and the heading of its results.
     cases : function of Settings
-        Yields what is to be run, in order. A case is a row that says all that decides the result.
+        Yields what to run, in order. A case is a row with everything that decides the result.
     run : function of a case and Settings
         Returns what was measured, as a row.
     show : function of the rows, Settings and a Page
         Writes text, tables and pictures. A row has the columns of its case and of its result.
     parameters : mapping
-        What all cases share. Rows of other parameters are not taken for rows of this experiment.
+        What all cases share. Rows with other parameters are ignored.
     """
 
     name: str

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-# To the parent of a process of `worker`; elsewhere nobody is told.
+# To the parent of a `worker` process; None elsewhere.
 _channel: TextIO | None = None
 
 
 def open_channel() -> None:
-    """Keep standard output for `tell`; whatever else is printed goes to standard error."""
+    """Keep standard output for `tell`; everything else that is printed goes to standard error."""
     global _channel
     _channel = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
@@ -32,7 +32,7 @@ def tell(**message: Any) -> None:
 def measure(fit: Callable[[], Any], before: int | None = None) -> tuple[Any, dict[str, Any]]:
     """Result of `fit`, with its wall seconds and the peak of resident memory above the start.
 
-    `before` is the resident memory to compare with, where that is not what it is now.
+    `before` is the resident memory to compare with, if not the current one.
     """
     settle()
     source = _reset_peak()
@@ -52,7 +52,7 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def settle() -> None:
-    """Give freed memory back to the system, so that its reuse is not mistaken for no use."""
+    """Give freed memory back to the system, so that reusing it is not mistaken for using none."""
     gc.collect()
     with suppress(AttributeError, OSError):  # Not glibc: nothing to trim.
         ctypes.CDLL(None).malloc_trim(0)
@@ -64,7 +64,7 @@ def resident() -> int:
 
 
 def memory_field(name: str, process: int | str = "self") -> int | None:
-    """One line of /proc/<process>/status in bytes; None where there is none."""
+    """One line of /proc/<process>/status in bytes; None where it does not exist."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
@@ -74,7 +74,7 @@ def memory_field(name: str, process: int | str = "self") -> int | None:
 
 
 def _reset_peak() -> str:
-    """Start the peak anew where the system can; says where the peak is read from."""
+    """Reset the peak where the system can; returns where the peak is read from."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -30,7 +30,7 @@ class Page:
         self._parts.append(f"{'#' * level} {title}")
 
     def text(self, paragraph: str) -> None:
-        """Add a paragraph, wrapped anew."""
+        """Add a paragraph, rewrapped."""
         self._parts.append(_wrapped(paragraph))
 
     def items(self, lines: Sequence[str]) -> None:
@@ -51,7 +51,7 @@ class Page:
             Headings. A column with `min` or `max` shows its best cells in bold.
         rows : sequence of sequences of str or Cell
         fill : str or None
-            What fills up rows that are too short, such as those of methods that failed.
+            Fills rows that are too short, such as those of methods that failed.
         """
         best = [None] * len(columns)
         if isinstance(columns, Mapping):
@@ -75,7 +75,7 @@ class Page:
     ) -> Iterator[Any]:
         """Axes of a new picture, as ``matplotlib.pyplot.subplots`` gives them for `layout`.
 
-        Without a `file`, it has the name of the page.
+        Without a `file`, the picture has the name of the page.
         """
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -109,7 +109,7 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def _best(rows: Sequence[Sequence[Any]], place: int, choose: Callable | None) -> str | None:
-    """What the best cell of a column shows; others that show the same are as good."""
+    """Text of the best cell of a column; others with the same text are as good."""
     cells = [row[place] for row in rows if place < len(row)]
     cells = [cell for cell in cells if isinstance(cell, Cell) and cell.value is not None]
     return choose(cells, key=lambda cell: cell.value).text if choose and len(cells) > 1 else None

@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 
 
 class Table(ABC):
-    """Rows of an experiment on the disk; rows that are already there are kept.
+    """Rows of an experiment on disk; existing rows are kept.
 
-    A half-written last line, of a run that was killed, is dropped.
+    A half-written last line from a killed run is dropped.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,17 +39,17 @@ class Table(ABC):
                     f"{path} is damaged ({error}): move it away, or name another folder"
                 ) from error
             whole = text[: text.rfind("\n") + 1]
-            # Left as it is until a row is added: another run may just be writing it.
+            # Left alone until a row is added: another run may be writing it.
             self._half_line = whole != text
             self._read(whole)
 
     @abstractmethod
     def _read(self, text: str) -> None:
-        """Take the rows of a file."""
+        """Read the rows of a file."""
 
     @abstractmethod
     def _lines(self, case: Row, result: Row) -> str:
-        """What is written for a new row."""
+        """Text that is written for a new row."""
 
     @staticmethod
     @abstractmethod
@@ -67,7 +67,7 @@ class Table(ABC):
         return tuple(self._written(row.get(name)) for name in names)
 
     def add(self, case: Row, result: Row) -> Row:
-        """Append a row, make sure that it stays on the disk, and return it."""
+        """Append a row, flush it to disk, and return it."""
         lines = self._lines(case, result)
         if self._half_line:
             os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
@@ -160,7 +160,7 @@ class JsonTable(Table):
         return json.dumps(value)
 
     def start(self, when: str, environment: Row) -> None:
-        """Go on with an interrupted run in the same environment, or start anew."""
+        """Continue an interrupted run in the same environment, or start over."""
         if self.rows and not self.finished and self.header["environment"] == environment:
             return
         self.header = {"started": when, "environment": environment}
@@ -178,9 +178,9 @@ class JsonTable(Table):
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Keep other processes from writing to a table, where the system has locks that end with one.
+    """Keep other processes from writing to a table, if the system has locks that end with one.
 
-    Two that run the same experiment would otherwise do all of it twice, side by side.
+    Two processes that run the same experiment would otherwise do all the work twice.
     """
     folder = path.parent
     if folder.exists() and not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Running an experiment: every case that its table does not have, kept as it ends."""
+"""Running an experiment: every case that its table lacks, saved as it ends."""
 
 import hashlib
 import json
@@ -12,14 +12,14 @@ from experiments.framework.environment import source_digest
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.rows import Table
 
-# Takes a case and the rows so far; None where the case is to be left out.
+# Takes a case and the rows so far; returns None to leave the case out.
 Measure = Callable[[Row, list[Row]], Row | None]
 
 _BETWEEN_LINES = 1.0  # seconds
 
 
 def all_cases(experiment: Experiment, settings: Settings) -> list[Row]:
-    """All cases; with a digest of the parameters, so that rows of others are other rows."""
+    """All cases, with a digest of the parameters that tells rows of other parameters apart."""
     if not experiment.parameters:
         return list(experiment.cases(settings))
     described = json.dumps(dict(experiment.parameters), sort_keys=True)
@@ -40,18 +40,18 @@ def run_missing(
     measure: Measure | None = None,
     quiet: bool = False,
 ) -> int:
-    """Run the cases that the table has no row of.
+    """Run the cases that the table has no row for.
 
     Parameters
     ----------
     experiment : Experiment
     settings : Settings
     table : Table
-        Gets a row as each run ends: what was interrupted goes on where it stopped.
+        Gets a row as each run ends, so an interrupted experiment continues where it stopped.
     measure : callable or None
-        How a case is run, where that is not by calling the experiment in this process.
+        How to run a case; ``None`` calls the experiment in this process.
     quiet : bool, default=False
-        Say nothing of the progress.
+        Show no progress.
 
     Returns
     -------

@@ -17,7 +17,7 @@ RESAMPLED_TEST = f"{PAIRED_TEST}, with the variance that Nadeau and Bengio give 
 
 
 def grouped(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows by what they have in some columns, in the order they come."""
+    """Rows grouped by their values in some columns, in order of appearance."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in columns), []).append(row)
@@ -40,7 +40,7 @@ def mean(rows: Sequence[Row], name: str) -> float:
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean; NaN of a single value."""
+    """Standard error of the mean; NaN for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
@@ -61,7 +61,7 @@ class Comparison:
     ----------
     n_pairs : int
     difference : float
-        Mean of the first less the second.
+        Mean of the first minus the second.
     p_value : float
         Of a two-sided paired t-test; NaN where there are too few pairs for one.
     """

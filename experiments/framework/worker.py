@@ -1,4 +1,4 @@
-"""One case in a process of its own, with limits of time and memory.
+"""One case in a process of its own, with limits on time and memory.
 
 The parent starts ``python -m experiments.framework.worker`` and reads JSON lines from it: a line
 ``{"phase": "fit"}`` or ``{"phase": "rest"}`` around everything that is timed, so that the time
@@ -45,7 +45,7 @@ def run_apart(package: str, name: str, case: Row, settings: Settings) -> Row:
                 result = watch.result()
             finally:
                 worker.kill()
-                # It reads to the end of what is about to be closed.
+                # It reads to the end of the pipe that is about to be closed.
                 watch.listener.join()
         if result is None:
             noise.seek(0)
@@ -73,7 +73,7 @@ class _Watch:
         self._lines.put("")
 
     def result(self) -> Row | None:
-        """The worker's result or the limit it broke; None when it died without a word."""
+        """The worker's result or the limit it broke; None if it died without a message."""
         while True:
             try:
                 line = self._lines.get(timeout=SAMPLING)
@@ -124,13 +124,13 @@ def _reason(error: Exception) -> str:
 def main() -> None:
     """Run the case that the argument describes, and report its result."""
     open_channel()
-    warnings.filterwarnings("ignore")  # They would drown the reason of a failure.
+    warnings.filterwarnings("ignore")  # They would bury the reason for a failure.
     task: dict[str, Any] = json.loads(sys.argv[1])
     data = task["settings"].pop("data")
     settings = Settings(**task["settings"], data=data and Path(data))
     try:
         result = load_experiment(task["package"], task["name"]).run(task["case"], settings)
-    except Exception as error:  # Whatever a peer raises is its result, and goes into its row.
+    except Exception as error:  # Anything a peer raises is its result, and goes into its row.
         traceback.print_exc()
         result = {"error": _reason(error)}
     tell(result=result)

@@ -1,4 +1,4 @@
-"""The experiments of the paper, one file each, beside the paper's own numbers.
+"""The experiments of the paper, one file each, compared with the paper's own numbers.
 
 C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
 scalable manifold learning", AISTATS 2015.

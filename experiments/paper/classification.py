@@ -35,7 +35,7 @@ EXTENSION: Any = "all"
 
 @dataclass(frozen=True)
 class Task:
-    """Points with labels, to learn from and to be asked about."""
+    """Points with labels, for training and for testing."""
 
     train: np.ndarray
     train_labels: np.ndarray
@@ -47,8 +47,8 @@ class Task:
 class Scheme:
     """A way to choose landmarks, and the metric of their graph.
 
-    `sampler` takes the number of landmarks, the number of points and the seed. `own` leaves all
-    that the paper does not ask for to the library's defaults.
+    `sampler` takes the number of landmarks, the number of points and the seed. With
+    `own`, everything that the paper does not specify has the library's default.
     """
 
     sampler: Callable[[int, int, int], Any]
@@ -58,7 +58,7 @@ class Scheme:
 
 
 def paper_neighbors(n: int) -> int:
-    """The paper's m; of few points the same share of them that it is of 60,000."""
+    """The paper's m; for fewer points, the same share that it is of 60,000."""
     return min(N_NEIGHBORS_PAPER, n // 12)
 
 
@@ -114,16 +114,16 @@ COMPARISONS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How the runs of a task are read.
+    """How the runs of a task are evaluated.
 
     Attributes
     ----------
     counts : sequence of int
         Numbers of landmarks.
     claims : sequence of str
-        What the paper says of `COMPARISONS`.
+        What the paper says about `COMPARISONS`.
     overlap : float
-        Points for testing over points for training, where every run is a new split of them.
+        Points for testing over points for training, where every run is a new split.
     """
 
     counts: Sequence[int]
@@ -132,7 +132,7 @@ class Reading:
 
     @property
     def test(self) -> str:
-        """Name of the test, and what it says nothing of."""
+        """Name of the test, and what it does not cover."""
         if self.overlap:
             return f"{RESAMPLED_TEST}; it holds for these patches, not for other patients"
         return (
@@ -204,7 +204,7 @@ def _measured(
 def nearest_neighbor_scores(
     train: np.ndarray, train_labels: np.ndarray, test: np.ndarray, test_labels: np.ndarray
 ) -> tuple[float, float]:
-    """Share of all that are right, and the mean over the classes of that share."""
+    """Share that is correct, overall and as a mean over the classes."""
     right = knn_labels(train, train_labels, test) == test_labels
     recalls = [right[test_labels == label].mean() for label in np.unique(test_labels)]
     return float(right.mean()), float(np.mean(recalls))
@@ -233,7 +233,7 @@ def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
 
 
 def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> None:
-    """Mean and standard deviation of the accuracy in per cent, by scheme and k, with the runs."""
+    """Mean and standard deviation of the accuracy in percent, by scheme and k, with the runs."""
     cells = grouped(rows, "scheme", "k")
     lines = []
     for name in SCHEMES:
@@ -252,7 +252,7 @@ def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> No
 
 
 def comparison_table(rows: Sequence[Row], reading: Reading, page: Page) -> None:
-    """What the paper says of two schemes, and the difference in percentage points found here."""
+    """What the paper says about two schemes, and the difference found here in percentage points."""
     cells = grouped(rows, "scheme", "k")
     lines = []
     for (one, other), claim in zip(COMPARISONS, reading.claims, strict=True):

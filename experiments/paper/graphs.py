@@ -44,7 +44,7 @@ RUNS = 3
 DATA = {"mnist": "MNIST", "ct": "CT patches"}
 N_COMPONENTS = {"mnist": 100, "ct": 50}
 N_LANDMARKS = 1000
-# Points of the training set: to learn from, and to judge by.
+# Points of the training set: for training, and for validation.
 SIZES = {"mnist": (50_000, 10_000), "ct": (60_000, 10_000)}
 QUICK_SIZES, QUICK_LANDMARKS, QUICK_COMPONENTS = (3_000, 1_000), 150, 20
 
@@ -88,7 +88,7 @@ def _grid(quick: bool) -> list[Row]:
 
 
 def _setting(metric: str, neighbors: int, extension: str | int, ridge: float, m: int) -> Row:
-    """Columns of a setting; ridge and m are looked at by the Bhattacharyya distance alone."""
+    """Columns of a setting; only the Bhattacharyya distance uses ridge and m."""
     setting: Row = {"metric": metric, "neighbors": neighbors, "extension": extension}
     looked_at = metric == BHATTACHARYYA
     return {**setting, "ridge": ridge if looked_at else None, "m": m if looked_at else None}
@@ -98,7 +98,7 @@ def run(case: Row, settings: Settings) -> Row:
     """Embed with one graph and classify the validation points."""
     data, k, m, seed = (case[name] for name in ("data", "k", "m", "seed"))
     sizes = case["n_train"], case["n_validation"]
-    # Whole data first: the caches hold them, and not the settings.
+    # All data first: the caches hold the data, not the settings.
     folder = settings.find(data)
     task = _task(data, folder, *sizes)
     chosen = _landmarks(data, folder, *sizes, k, seed)
@@ -113,13 +113,13 @@ def run(case: Row, settings: Settings) -> Row:
         extension=case["extension"],
     )
     measured = classify(task, estimator)
-    # The landmarks were drawn before, once for all settings.
+    # The landmarks have been drawn, once for all settings.
     del measured["selection_seconds"]
     return measured
 
 
 class _Chosen(BaseEstimator):
-    """A sampler that hands on landmarks chosen before."""
+    """A sampler that returns given landmarks."""
 
     def __init__(self, chosen: Landmarks) -> None:
         self.chosen = chosen
@@ -133,7 +133,7 @@ class _Chosen(BaseEstimator):
 
 @lru_cache(maxsize=1)
 def _task(data: str, folder: Path, n_train: int, n_validation: int) -> Task:
-    """A part of the training points, and another part to judge by."""
+    """A part of the training points, and another part for validation."""
     if data == "mnist":
         X, y = load_mnist(folder, split="train")
     else:
@@ -199,7 +199,7 @@ def _metric_table(rows: Sequence[Row], page: Page) -> None:
 
 
 def _geometry_table(rows: Sequence[Row], page: Page) -> None:
-    """Differences to the Euclidean graph with as many neighbors."""
+    """Differences from the Euclidean graph with as many neighbors."""
     varied = [row for row in rows if row["metric"] == BHATTACHARYYA and row["ridge"] != RIDGE]
     if not varied:
         return

@@ -1,6 +1,6 @@
 """Classification of CT patches of the head and neck from 50 coordinates.
 
-The paper's three scans are not public. In their place stand 24 patients of OpenKBP, with voxels of
+The paper's three scans are not public. They are replaced by 24 patients of OpenKBP, with voxels of
 about 3.9 x 3.9 x 2.5 mm, and one planning scan of RTOG 0522 at full resolution.
 """
 
@@ -87,7 +87,7 @@ def run(case: Row, settings: Settings) -> Row:
 
 @lru_cache(maxsize=1)
 def patch_task(folder: Path, source: str, split: str, n_patches: int, seed: int) -> Task:
-    """Patches to learn from and to classify."""
+    """Patches for training and for testing."""
     patches = load_patches(folder, source, n_patches)
     train, test = split_rows(patches, split, seed)
     return Task(patches.X[train], patches.y[train], patches.X[test], patches.y[test])

@@ -12,7 +12,7 @@ from experiments.framework.summary import column, grouped
 from trigpoint import KDPP, EfficientDPP, KMeansPlusPlus
 
 # The landmarks chosen before (the blue and the black cross), and the candidates (the discs): both
-# are 1 from the blue landmark, which is the nearest to either, and one is nearer to the black one.
+# are at distance 1 from the blue landmark, the nearest to both, and one is nearer to the black one.
 BLUE, BLACK, GREEN, RED = range(4)
 POINTS = np.array([[0.0, 0.0], [1.8, 0.0], [-0.8, 0.6], [0.8, 0.6]])
 
@@ -24,7 +24,7 @@ CONFIDENCE = 0.95
 def probability_of_green(method: str, bandwidth: float | None) -> float:
     """Probability of the green candidate as the third landmark, by the method's definition.
 
-    Given that the blue and the black landmark were chosen: k-means++ draws with the squared
+    Given that the blue and the black landmarks were chosen, k-means++ draws with the squared
     distance to the nearest landmark; Algorithm 2 with the product of the repulsions of both; a DPP
     with the determinant of the kernel matrix of all three.
     """
@@ -144,14 +144,14 @@ def _line(method: str, bandwidth: float | None, counts: tuple[int, int]) -> list
 
 
 def interval(hits: int, total: int) -> tuple[float, float]:
-    """Interval of a probability after Wilson."""
+    """Wilson's interval for a probability."""
     from scipy.stats import binomtest
 
     found = binomtest(hits, total).proportion_ci(CONFIDENCE, method="wilson")
     return float(found.low), float(found.high)
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito).
+# Colors that are safe for the color-blind (Okabe and Ito).
 _COLOURS = {GREEN: "#009e73", RED: "#d55e00", BLUE: "#0072b2", BLACK: "#000000"}
 _BARS = {SEEDING: "#7f7f7f", EFFICIENT: "#d9a441", EXACT: "#8fb8d8"}
 

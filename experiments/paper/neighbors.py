@@ -43,10 +43,10 @@ SMALL_M = 30
 
 METRICS = ("euclidean", "bhattacharyya")
 
-# Neighbors by either one's choice, as the paper has it, or only those that agree.
+# Neighbors by the choice of either landmark, as in the paper, or only those that agree.
 PLAIN, AGREED = "plain", "agreed"
 
-# First coordinates that rank the landmarks by arc length at least so well count as unrolled.
+# At least this rank correlation of the first coordinate with arc length counts as unrolled.
 ORDERED = 0.99
 
 
@@ -84,7 +84,7 @@ def run(case: Row, settings: Settings) -> Row:
     count = case["n_neighbors"]
     leading = laplacian_eigenmaps(graph.weights, 2).coordinates
     with warnings.catch_warnings():
-        # The recovery of the height tells.
+        # The recovery of the height shows what this warns about.
         warnings.simplefilter("ignore", RedundantEigenvectorsWarning)
         independent = laplacian_eigenmaps(graph.weights, 2, "independent").coordinates
     arc, height = coordinate_recovery(leading, intrinsic)
@@ -133,7 +133,7 @@ def _graph_of(case: Row, landmarks: Landmarks) -> LandmarkGraph:
 
 
 def plain_graph(landmarks: Landmarks, metric: str, n_neighbors: int) -> LandmarkGraph:
-    """Link every landmark with its nearest ones, whether they agree or not, as the paper does."""
+    """Link every landmark to its nearest ones, whether they agree or not, as the paper does."""
     points = landmarks.points.astype(np.float64)
     if metric == "euclidean":
         distances = cdist(points, points)

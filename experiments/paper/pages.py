@@ -1,4 +1,4 @@
-"""Running an experiment of the paper, and the page that it gets.
+"""Running an experiment of the paper, and writing its page.
 
 In the folder of the results, an experiment has ``NAME.csv`` with every run, ``NAME.md`` and
 ``NAME.png``, and ``NAME.json`` with seeds, parameters, versions and times.
@@ -30,7 +30,7 @@ def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int
 
 
 def show(name: str, out: Path, settings: Settings) -> Path:
-    """Write the page of the runs that are there, and the record beside it."""
+    """Write the page of the runs so far, and the record beside it."""
     experiment = _load(name)
     path = out / f"{name}.csv"
     rows = found_rows(experiment, settings, CsvTable(path))
@@ -60,7 +60,7 @@ def _load(name: str) -> Experiment:
 def _provenance(
     experiment: Experiment, settings: Settings, rows: Sequence[Row], n_cases: int
 ) -> str:
-    """How to get this page again, and what it rests on."""
+    """How to make this page again, and what it is based on."""
     command = f"make reproduce ONLY={experiment.name}" + (" QUICK=1" if settings.quick else "")
     if settings.runs or settings.seed:
         command = f"python -m experiments paper {experiment.name}"

@@ -11,7 +11,7 @@ from trigpoint.datasets import load_ct_patches
 SOURCES = {"openkbp": "openkbp", "rtog": "rtog-0522c0002"}
 SPLITS = ("patch", "patient")
 
-# Soft tissue; what is darker or brighter is clipped.
+# Soft tissue; anything darker or brighter is clipped.
 WINDOW_HU = (-200.0, 300.0)
 
 # The paper gives a bandwidth of 5 and no unit of intensity. With this one, the bandwidth bears the
@@ -19,16 +19,16 @@ WINDOW_HU = (-200.0, 300.0)
 # both, the nearest of 2,000 others is 1.1 bandwidths away in the median.
 UNIT_HU = 140.0
 
-# Of some 150,000 patches of three scans at the paper's resolution, about 40,000 can be of organs.
+# At the paper's resolution, about 40,000 of some 150,000 patches of three scans can be of organs.
 ORGAN_SHARE = 0.3
 
-# As the paper has it: a bit more than half of the patches are for training.
+# As in the paper, slightly more than half of the patches are for training.
 TRAIN_SHARE = 80 / 150
 
 
 @dataclass(frozen=True)
 class Patches:
-    """Labelled patches: points, classes, and the patient of each."""
+    """Labeled patches: points, classes, and the patient of each."""
 
     X: np.ndarray
     y: np.ndarray
@@ -37,7 +37,7 @@ class Patches:
 
 @lru_cache(maxsize=2)
 def load_patches(folder: Path, source: str, n_patches: int) -> Patches:
-    """Patches of the three organs, and surroundings to make up the number."""
+    """Patches of the three organs, and surroundings to fill up the number."""
     loaded = load_ct_patches(folder / SOURCES[source], balanced=False, window=WINDOW_HU)
     rng = np.random.default_rng(0)
     n_organs = round(ORGAN_SHARE * n_patches)
@@ -51,7 +51,7 @@ def load_patches(folder: Path, source: str, n_patches: int) -> Patches:
 
 
 def split_rows(patches: Patches, split: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows for training and for testing, drawn anew for every seed.
+    """Rows for training and for testing, drawn again for every seed.
 
     By patch, as in the paper, neighboring and overlapping patches fall on both sides. By patient,
     whole patients are held back.

@@ -133,7 +133,7 @@ def _compared(comparison: Comparison, mean: float) -> str:
     return f"{relative} (p = {comparison.p_value:.2g}) {comparison.stars}".rstrip()
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito).
+# Colors that are safe for the color-blind (Okabe and Ito).
 _BLUE, _ORANGE = "#0072b2", "#d55e00"
 _COLOURS = {"roll": _BLUE, "bowl": _ORANGE}
 
@@ -170,7 +170,7 @@ def _draw_ratio(ax: Any, data: str, m: int, pair: Sequence[Sequence[Row]], shift
         sine, plain = (column([two[i] for two in both], f"error_{k}") for i in (0, 1))
         ratio = float(sine.mean() / plain.mean()) if both else np.nan
         means.append(ratio)
-        # Of a ratio of two means, to first order.
+        # Standard error of a ratio of two means, to first order.
         errors.append(1.96 * standard_error(sine - ratio * plain) / float(np.mean(plain)))
     wide = m > max(surface.n_neighbors for surface in SURFACES.values())
     ax.errorbar(

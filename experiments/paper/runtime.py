@@ -23,10 +23,10 @@ Cells = dict[tuple[Any, ...], list[Row]]
 RUNS, RUNS_SLOW = 3, 1
 COUNTS, QUICK_COUNTS = (500, 1000, 2000), (50, 100, 200)
 
-# Of 2,000 points, about the share that the paper's m is of the digits.
+# About the same share of 2,000 points as the paper's m is of the digits.
 QUICK_NEIGHBORS = 160
 
-# What the paper found of its own code and k-means.
+# What the paper found for its own code and k-means.
 PAPER_FASTER = 0.15
 
 # Points of the call that compiles and imports, before the one that is measured.
@@ -53,7 +53,7 @@ class Method:
     """A way to choose landmarks, and how it is drawn.
 
     `select` takes the points, the number of landmarks, m, sigma and the seed, and returns the
-    number of iterations, if it has any. Slow ones are run once for many landmarks.
+    number of iterations, if it has any. Slow ones are run only once for many landmarks.
     """
 
     title: str
@@ -187,7 +187,7 @@ def _warm_up(method: str, data: str, folder: Path, n_points: int) -> None:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Seconds, and how they compare with those of k-means, beside the paper's one figure."""
+    """Seconds, and how they compare with k-means, beside the one figure that the paper gives."""
     page.text(
         f"""The paper, of its CT patches: "our unoptimized Matlab code for efficient DPP sampling
         runs approximately {PAPER_FASTER:.0%} faster than an optimized MEX version of K-means". It

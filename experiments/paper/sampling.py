@@ -32,14 +32,14 @@ COUNTS = {0.5: 75, 1.0: 30, 2.0: 13, 4.0: 6}
 UNIFORM, STANDARD, GEODESIC, EFFICIENT = "uniform", "standard", "geodesic", "efficient"
 METHODS = (UNIFORM, STANDARD, GEODESIC, EFFICIENT)
 
-# A layer of the roll lies outside another up to this angle: a turn before the last.
+# Up to this angle, a turn before the end, another layer of the roll lies outside.
 _INNER_ANGLE = 2.5 * np.pi
 
 
 def points(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points on the roll, where they lie on the unrolled plane, and which lie on its inner part.
 
-    The inner part is the first half turn of the one and a half: all that has another layer of the
+    The inner part is the first half turn of one and a half: everything with another layer of the
     roll around it.
     """
     X, plane = make_swiss_roll(n, scale=SCALE, random_state=seed)
@@ -49,7 +49,7 @@ def points(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def make_sampler(method: str, bandwidth: float, n_landmarks: int | None, seed: int) -> Any:
-    """Sampler of one of the kinds; without a number of landmarks, a DPP that draws its own."""
+    """A sampler of one of the kinds; without a number of landmarks, a DPP that draws its own."""
     kernel = "geodesic" if method == GEODESIC else "gaussian"
     if n_landmarks is None:
         return ExactDPP(kernel=kernel, bandwidth=bandwidth, random_state=seed)
@@ -249,7 +249,7 @@ def inner_share(runs: Sequence[Row]) -> tuple[float, float]:
     """Share of all landmarks that lie on the inner part, and its standard error."""
     drawn, inside = column(runs, "drawn"), column(runs, "inner_landmarks")
     share = float(inside.sum() / drawn.sum())
-    # Of a ratio of two sums, to first order.
+    # Standard error of a ratio of two sums, to first order.
     return share, standard_error(inside - share * drawn) / float(drawn.mean())
 
 
@@ -260,7 +260,7 @@ def _compared(comparison: Comparison) -> str:
     return f"{comparison.difference:+.3f} (p = {comparison.p_value:.2g}{stars})"
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito).
+# Colors that are safe for the color-blind (Okabe and Ito).
 _COLOURS = {UNIFORM: "#7f7f7f", STANDARD: "#0072b2", GEODESIC: "#009e73", EFFICIENT: "#d55e00"}
 _MARKERS = {UNIFORM: "s", STANDARD: "o", GEODESIC: "^", EFFICIENT: "D"}
 

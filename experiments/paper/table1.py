@@ -40,7 +40,7 @@ PRINTED = {
     },
 }
 
-# What is not in the paper.
+# Not in the paper.
 OPTIMUM, REFINED = "optimum", "efficient DPP, own m and sigma, refined"
 AUTOMATIC, K_DPP = "efficient DPP, own m and sigma", "k-DPP"
 SNAPPED = "k-means++, nearest points"
@@ -78,13 +78,13 @@ class Surface:
     Attributes
     ----------
     title, printed : str
-        What it is called, and the part of the table that it stands for.
+        What it is called, and the part of the table that it reproduces.
     make : function of the number of points, the scale and the seed
         The points.
     scale : float
         The scale that the table is made with.
     other_scales : tuple of float
-        Further ones that the calibration looks at.
+        Other scales that the calibration tries.
     n_neighbors : int
         The paper's m.
     methods : tuple of str
@@ -157,7 +157,7 @@ def trace_errors(X: np.ndarray, make: Callable[[int], Any]) -> list[float]:
 
 
 def error_columns(errors: Sequence[float] | np.ndarray) -> Row:
-    """Cells for the errors, with as many digits as mean something."""
+    """Cells for the errors, with as many digits as are meaningful."""
     return {f"error_{k}": float(f"{error:.5g}") for k, error in zip(COUNTS, errors, strict=True)}
 
 
@@ -167,7 +167,7 @@ def errors_of(rows: Sequence[Row]) -> np.ndarray:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Write the calibration, the table, what holds of the paper's claims, and the picture."""
+    """Write the calibration, the table, which of the paper's claims hold, and the picture."""
     page.text(
         f"""Trace error of the Nyström approximation (equation 1), of a Gaussian kernel with
         bandwidth {BANDWIDTH:g}, mean over the runs ± its standard error; in brackets, what the
@@ -315,7 +315,7 @@ def _show_calibration(rows: Sequence[Row], page: Page) -> None:
 
 
 def _judged(surface: Surface, scales: Mapping[float, list[Row]]) -> str:
-    """How the scale that is used stands beside the best ones."""
+    """How the scale that is used compares with the best ones."""
     printed = PRINTED[surface.printed][UNIFORM]
     grid = np.array(sorted(scales))
     ratios = np.array([log_ratios(scales[scale], printed) for scale in grid])
@@ -347,7 +347,7 @@ def _root_mean_square(values: np.ndarray) -> float:
     return float(np.sqrt(np.square(values).mean()))
 
 
-# Colours that are told apart by the colour-blind too (Okabe and Ito), and the paper's markers.
+# Colors that are safe for the color-blind (Okabe and Ito), and the paper's markers.
 _COLOURS = {
     UNIFORM: ("#7f7f7f", "s"),
     KMEANS: ("#e69f00", "^"),
