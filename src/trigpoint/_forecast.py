@@ -89,7 +89,7 @@ def forecast(
     n_components : int, default=2
         Coordinates.
     n_neighbors : int or None, default=None
-        Size of the sampler's neighbourhoods, m; ``None`` for ``4 n / k``.
+        Size of the sampler's neighborhoods, m; ``None`` for ``4 n / k``.
     dtype : {float32, float64}, default=float32
         Of the points.
     keep : bool, default=True
@@ -192,9 +192,9 @@ def _seconds(
 
 
 def _tree_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> float:
-    """Seconds to draw landmarks with a tree: its levels, and the neighbours that are found."""
+    """Seconds to draw landmarks with a tree: its levels, and the neighbors that are found."""
     n0 = len(X)
-    # Few landmarks with large neighbourhoods: what is found counts, not how often.
+    # Few landmarks with large neighborhoods: what is found counts, not how often.
     k0 = min(k, 32)
     m0 = min(n0, max(m * k * n0 // (n * k0), 1))
     sampler = EfficientDPP(k0, n_neighbors=m0, covariance="full", random_state=0, n_jobs=n_threads)

@@ -1,4 +1,4 @@
-"""Local geometry of landmarks: covariances of their neighbours, and the Bhattacharyya distance."""
+"""Local geometry of landmarks: covariances of their neighbors, and the Bhattacharyya distance."""
 
 from collections.abc import Callable
 from functools import partial
@@ -89,17 +89,17 @@ def neighborhood_covariances(
 
 
 class SingularCovarianceWarning(ParameterWarning):
-    """A landmark's neighbours coincide, so its covariance had to be borrowed."""
+    """A landmark's neighbors coincide, so its covariance had to be borrowed."""
 
 
 def regularize(covariances: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     """Make covariances invertible: add `ridge` times the mean variance to each variance.
 
-    A noise-free manifold, or as few neighbours as dimensions, leaves directions without variance;
+    A noise-free manifold, or as few neighbors as dimensions, leaves directions without variance;
     with the ridge, leaving the manifold is expensive instead of impossible. On a Swiss roll any
     ridge from 1e-4 to 0.1 keeps shortcuts out alike; a larger one finds more of the true
-    neighbours (0.94 against 0.92 of the nearest 10 for 0.01 against 1e-3). A landmark all of
-    whose neighbours coincide with it has no variance at all: it takes that of the tightest other
+    neighbors (0.94 against 0.92 of the nearest 10 for 0.01 against 1e-3). A landmark all of
+    whose neighbors coincide with it has no variance at all: it takes that of the tightest other
     landmark, equal in all directions, with a `SingularCovarianceWarning`.
 
     Parameters

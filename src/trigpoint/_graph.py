@@ -1,4 +1,4 @@
-"""The neighbourhood graph of the landmarks."""
+"""The neighborhood graph of the landmarks."""
 
 import logging
 from typing import Any
@@ -82,7 +82,7 @@ class KNNGraph(_Graph):
     Parameters
     ----------
     n_neighbors : int or None, default=None
-        Number of neighbours of each landmark; ``None`` takes 20, or all when there are fewer.
+        Number of neighbors of each landmark; ``None`` takes 20, or all when there are fewer.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
         What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
         (section 3.3 of the paper), so that landmarks across a gap are far even when they are
@@ -103,11 +103,11 @@ class KNNGraph(_Graph):
 
     Linking by either one's choice alone would keep what landmarks at a border choose for want of
     anything nearer, most of which are shortcuts: on a Swiss roll of 1,000 landmarks with 200
-    neighbours, agreement leaves a third of them. The nearer half makes sure that no landmark ends
+    neighbors, agreement leaves a third of them. The nearer half makes sure that no landmark ends
     up alone.
 
     Above a few thousand landmarks, Bhattacharyya distances are
-    evaluated among Euclidean nearest candidates only, at least four times as many as neighbours.
+    evaluated among Euclidean nearest candidates only, at least four times as many as neighbors.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
 
 
 def _agreed(neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Edges to neighbours, nearest first, that are mutual or in the nearer half of either."""
+    """Edges to neighbors, nearest first, that are mutual or in the nearer half of either."""
     k, count = neighbors.shape
     left, right = np.repeat(np.arange(k), count), neighbors.ravel()
     nearer_half = np.tile(np.arange(count) < (count + 1) // 2, k)
@@ -251,8 +251,8 @@ def local_bandwidths(
     """Bandwidths in proportion to the median length of each landmark's edges.
 
     One factor for all makes edges weigh 0.2 on average. On a sheet a bandwidth is then about a
-    third of the reach of a neighbourhood, so that its last members weigh a hundredth and it hardly
-    matters which they are; in high dimension, where all neighbours are equally far, about half.
+    third of the reach of a neighborhood, so that its last members weigh a hundredth and it hardly
+    matters which they are; in high dimension, where all neighbors are equally far, about half.
     With one bandwidth for all, landmarks in sparse parts would hang by edges of no weight, and
     each would take an eigenvector for itself: so it went on the fish bowl and on LiDAR.
 
@@ -381,7 +381,7 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
     weights.eliminate_zeros()
     lengths = _edge_lengths(weights, points)
     if lengths.nnz == 0:
-        raise ValueError("graph has no edges: pass weights > 0 between neighbouring landmarks")
+        raise ValueError("graph has no edges: pass weights > 0 between neighboring landmarks")
     weights, bridges = _joined(weights, points)
     if bandwidth is None:
         bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)

@@ -22,10 +22,10 @@ _DENSE_MAX = 1000
 # Above this share of all eigenvectors Lanczos keeps restarting, so LAPACK is taken further.
 _DENSE_SHARE = 0.04
 
-# Sparse factorisation below this dimension of the graph: see `hop_dimension`.
+# Sparse factorization below this dimension of the graph: see `hop_dimension`.
 _LU_MAX_DIMENSION = 3.0
 _HOP_SEEDS = 16
-# Close enough to 1 to tell eigenvalues of 1e-5 apart, far enough for an accurate factorisation.
+# Close enough to 1 to tell eigenvalues of 1e-5 apart, far enough for an accurate factorization.
 _SHIFT = 1e-6
 
 # How many leading eigenvectors are searched for independent ones, per component asked for.
@@ -34,7 +34,7 @@ _CANDIDATES_PER_COMPONENT = 15
 # redundant ones come out below 0.1 and new directions above 0.9.
 _INDEPENDENT = 0.5
 _REGRESSION_POINTS = 1500
-# Neighbours in the regression for each of its coefficients.
+# Neighbors in the regression for each of its coefficients.
 _REGRESSION_NEIGHBORS = 6
 
 
@@ -78,7 +78,7 @@ def diffusion_maps(
     alpha: float = 1.0,
     time: float = 1.0,
 ) -> Spectrum:
-    """Diffusion maps: eigenvectors of the density-normalised Markov matrix, scaled by ``mu^time``.
+    """Diffusion maps: eigenvectors of the density-normalized Markov matrix, scaled by ``mu^time``.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def diffusion_maps(
 
 
 def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
-    """Factor ``degree^-alpha`` of each landmark in the normalisation of diffusion maps."""
+    """Factor ``degree^-alpha`` of each landmark in the normalization of diffusion maps."""
     return np.asarray(weights.sum(axis=1)).ravel() ** -alpha
 
 
@@ -156,7 +156,7 @@ def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.n
 def _shift_invert(
     matrix: csr_array, count: int, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs next to 1, the largest of a Markov matrix, by a sparse factorisation."""
+    """Eigenpairs next to 1, the largest of a Markov matrix, by a sparse factorization."""
     shift = 1 + _SHIFT
     shifted = shift * eye_array(matrix.shape[0]) - matrix
     # Positive definite, so no pivoting, and an ordering made for symmetric patterns.
@@ -174,7 +174,7 @@ def hop_dimension(graph: csr_array) -> float:
     """Dimension in which a graph spreads: how the number of nodes within reach grows with hops.
 
     Where it is low, the eigenvalues of the graph crowd near 1, so that Lanczos takes thousands of
-    steps, but a factorisation hardly fills in (50,000 nodes of a Swiss roll: 100 s against 2 s).
+    steps, but a factorization hardly fills in (50,000 nodes of a Swiss roll: 100 s against 2 s).
     Where it is high it is the other way round. They break even in about three dimensions. A graph
     that four hops cross has no crowd of eigenvalues, and counts as infinite.
     """
@@ -275,7 +275,7 @@ def _regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
     design = np.column_stack([np.ones(len(inputs)), inputs])
     near = design[neighbors]
     normal = near.transpose(0, 2, 1) @ near
-    # The smallest ridge that keeps coinciding neighbours solvable.
+    # The smallest ridge that keeps coinciding neighbors solvable.
     ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)
     normal += ridge[:, None, None] * np.eye(size)
     moments = np.einsum("nqs,nq->ns", near, target[neighbors])
@@ -295,7 +295,7 @@ def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
     Returns
     -------
     Spectrum
-        Coordinates, and the eigenvalues of the centred matrix ``-J distances^2 J / 2``.
+        Coordinates, and the eigenvalues of the centered matrix ``-J distances^2 J / 2``.
 
     References
     ----------
@@ -311,7 +311,7 @@ def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
     Returns
     -------
     Spectrum
-        Projections, and the eigenvalues of the centred kernel.
+        Projections, and the eigenvalues of the centered kernel.
 
     References
     ----------

@@ -71,7 +71,7 @@ class MarkovExtension(_Prepared):
     """Extension of Laplacian eigenmaps and diffusion maps.
 
     ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
-    the row-normalised kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
+    the row-normalized kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
     landmark's own row of W gives back its coordinates. Points that are far from every landmark go
     where the nearest landmarks are.
 
@@ -107,9 +107,9 @@ class MarkovExtension(_Prepared):
         coordinates : ndarray of shape (k, l)
             Coordinates of the landmarks.
         mu : ndarray of shape (l,)
-            Eigenvalues of the row-normalised kernel.
+            Eigenvalues of the row-normalized kernel.
         scale : ndarray of shape (k,) or None
-            Factor of each landmark in the kernel, for the density normalisation of diffusion maps.
+            Factor of each landmark in the kernel, for the density normalization of diffusion maps.
         """
         values = _with_ones(coordinates / mu)
         return cls(support, values if scale is None else values * scale)
@@ -135,7 +135,7 @@ class KernelExtension(_Prepared):
     components : float64 ndarray of shape (l, k)
     offset : float64 ndarray of shape (l,)
         Components sum to zero over the landmarks, so only the means of the kernel's columns remain
-        of the centring.
+        of the centering.
     """
 
     support: Support
@@ -174,7 +174,7 @@ class GeodesicExtension(_Prepared):
     rounded : float32 ndarray of shape (k, k)
         The same: reading them is what takes time, and for float32 points half of them will do.
     components : float64 ndarray of shape (k, l)
-    centring : float64 ndarray of shape (k,)
+    centering : float64 ndarray of shape (k,)
         Means of the squared geodesics from each landmark, less the mean of all.
     """
 
@@ -212,7 +212,7 @@ class GeodesicExtension(_Prepared):
         result = np.zeros((len(X), self.n_components))
         for shares, lengths, columns in self.support.starts(X):
             paths = self._shortest(lengths, columns, X.dtype)
-            # Rows are centred as the landmarks' are, so squares may count from any of them; as a
+            # Rows are centered as the landmarks' are, so squares may count from any of them; as a
             # product of sum and difference they keep their digits for points far away.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)

@@ -58,7 +58,7 @@ class TreeSearch:
 
 
 class Centred(NamedTuple):
-    """Landmarks (k, d) moved to their centre (d,), and their squared norms (k,)."""
+    """Landmarks (k, d) moved to their center (d,), and their squared norms (k,)."""
 
     centre: np.ndarray
     landmarks: np.ndarray
@@ -71,7 +71,7 @@ class ProductSearch:
 
     Attributes
     ----------
-    single, double : Centred
+    single, double : Centered
         The landmarks in float32 and float64.
     tolerance : float
         By how much a squared distance may be off.
@@ -100,7 +100,7 @@ class ProductSearch:
     def coarse(self, X: np.ndarray) -> np.ndarray:
         """Rows in float32 whose rounding would be seen beside the bandwidth.
 
-        They are those far from the centre, as all are in well separated clusters.
+        They are those far from the center, as all are in well separated clusters.
         """
         if X.dtype != np.float32:
             return np.zeros(len(X), dtype=bool)

@@ -29,11 +29,11 @@ class AnnealedDPP(Sampler):
     """Landmarks from an annealed determinantal distribution, ``p(J) ~ det(K_J)^s``.
 
     Among the sets of k points, `exponent` s tunes diversity [1]_ (Section 2.2 of [2]_): s = 0 is
-    uniform sampling, s = 1 the k-DPP that `KDPP` draws exactly, and a large s favours the sets of
+    uniform sampling, s = 1 the k-DPP that `KDPP` draws exactly, and a large s favors the sets of
     largest volume. The draw is the last state of a Markov chain that proposes to swap a landmark
     for another point and accepts by the ratio of the determinants, which costs O(k^2 + k d) by
     way of a maintained inverse of ``K_J``. The chain starts from a random pivoted Cholesky
-    factorisation. It is thus approximate, ever less so with more sweeps.
+    factorization. It is thus approximate, ever less so with more sweeps.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class AnnealedDPP(Sampler):
     kernel : {"gaussian", "geodesic"}, default="gaussian"
         What makes points alike. For ``"gaussian"``, by Euclidean distance, only the entries that
         a swap needs are computed, never all n x n. ``"geodesic"``, by shortest paths over a graph
-        of nearest neighbours, needs the full matrix; its negative eigenvalues, if it has any, are
+        of nearest neighbors, needs the full matrix; its negative eigenvalues, if it has any, are
         set to zero.
     bandwidth : float or None, default=None
         Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
         points.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph of the geodesic kernel; the other ignores it.
+        Neighbors of each point in the graph of the geodesic kernel; the other ignores it.
     n_sweeps : int or None, default=None
         Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
     random_state : int, Generator, RandomState or None, default=None

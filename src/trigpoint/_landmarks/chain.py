@@ -60,7 +60,7 @@ class PointKernel:
 def pivoted_start(K: PointKernel, k: int, exponent: float, rng: np.random.Generator) -> np.ndarray:
     """Draw up to `k` points whose kernel matrix is not singular.
 
-    Pivots of a Cholesky factorisation are drawn by their variance given those before, which for
+    Pivots of a Cholesky factorization are drawn by their variance given those before, which for
     exponent 1 is adaptive sampling [1]_ and comes close to where the chain is going. Fewer than k
     points come back when no point is left that is not a combination of those chosen.
 

@@ -27,7 +27,7 @@ class RPCholesky(Sampler):
     The first landmark is drawn uniformly. Each further one is drawn with probability proportional
     to the residual of the points: the squared distance, in the feature space of the kernel, from
     the span of the landmarks so far. The residuals are the diagonal that is left of a Cholesky
-    factorisation, and the landmarks are its pivots. Drawn in rounds, here of one landmark, this
+    factorization, and the landmarks are its pivots. Drawn in rounds, here of one landmark, this
     is the adaptive sampling [2]_ that Wachinger and Golland [3]_ cite, applied to a kernel.
 
     Parameters
@@ -78,7 +78,7 @@ class RPCholesky(Sampler):
     -----
     Residuals only ever shrink, so rejection is exact [4]_: propose points by older residuals,
     accept each with the ratio of its residual now to its residual then. A block of proposals is
-    decided one after the other by a small Cholesky factorisation of what the landmarks leave of
+    decided one after the other by a small Cholesky factorization of what the landmarks leave of
     its kernel matrix: the landmarks have the distribution of the algorithm that draws one at a
     time. At first, all points are proposed alike; when n proposals have been rejected, the
     residuals of all points are computed anew.

@@ -53,7 +53,7 @@ class ErrorEstimate:
         if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
             self._sampler.set_params(kernel_bandwidth=self.bandwidth)
         if "repulsion" in self._sampler.get_params() and self._sampler.n_neighbors is not None:
-            # Neighbourhoods of the same radius hold fewer of fewer points.
+            # Neighborhoods of the same radius hold fewer of fewer points.
             m = check_count("n_neighbors", self._sampler.n_neighbors, high=len(X))
             self._sampler.set_params(n_neighbors=-(-m * len(self.X) // len(X)))
 

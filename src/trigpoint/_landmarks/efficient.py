@@ -21,7 +21,7 @@ from trigpoint._points.store import Store
 
 logger = logging.getLogger(__name__)
 
-# Neighbourhoods that the bandwidth is measured from, at least and at most; in between, one for so
+# Neighborhoods that the bandwidth is measured from, at least and at most; in between, one for so
 # many landmarks, so that it costs little beside the draw.
 _PILOT_QUERIES = (16, 256)
 _LANDMARKS_PER_PILOT = 8
@@ -33,7 +33,7 @@ class EfficientDPP(Sampler):
     Landmarks are drawn one after the other with probability proportional to a weight that starts
     at 1 for every point. A landmark multiplies the weights of its `n_neighbors` nearest points by
     a repulsion function of their distance, so later landmarks keep away from it: along the
-    manifold, because only the neighbourhood is touched.
+    manifold, because only the neighborhood is touched.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class EfficientDPP(Sampler):
         Number of landmarks, k. ``"auto"`` takes the fewest, to 5 %, that keep the relative trace
         error within `tolerance`, as far as 4,000 points tell, of at most 4,000.
     n_neighbors : int or None, default=None
-        Size m of the neighbourhood that a landmark repels (itself included), also used for its
+        Size m of the neighborhood that a landmark repels (itself included), also used for its
         covariance. ``None`` takes four times the points per landmark, ``4 n / k``, and at
         least 10.
     bandwidth : float or None, default=None
-        Bandwidth sigma of the repulsion. ``None`` takes the median radius of the neighbourhoods,
+        Bandwidth sigma of the repulsion. ``None`` takes the median radius of the neighborhoods,
         of some drawn at random: one for eight landmarks, at least 16 and at most 256.
     repulsion : {"welsch", "sin2"} or callable, default="welsch"
         The function f: ``1 - exp(-distance^2 / 2 sigma^2)`` or ``sin^2(distance / sqrt(2) sigma)``;
@@ -81,9 +81,9 @@ class EfficientDPP(Sampler):
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates.
     radii_ : ndarray of shape (n_landmarks,)
-        Distance from each landmark to the last of its neighbours.
+        Distance from each landmark to the last of its neighbors.
     covariances_ : ndarray of shape (n_landmarks, d, d) or (n_landmarks, d), or None
-        Covariance of each landmark's neighbours.
+        Covariance of each landmark's neighbors.
     bandwidth_ : float
         The bandwidth of the repulsion that was used.
     n_landmarks_ : int
@@ -93,23 +93,23 @@ class EfficientDPP(Sampler):
     refinement_ : RefinementResult or None
         Result of the refinement: its errors, bandwidth and number of exchanges.
     search_ : {"tree", "products"}
-        How neighbours were found, which the dimension decides: a k-d tree, or matrix products
+        How neighbors were found, which the dimension decides: a k-d tree, or matrix products
         over all points. Both are exact.
     n_proposals_ : int
         How many proposals it took to draw the landmarks.
     n_distance_rows_ : int
-        How many neighbourhoods were computed; the paper's loop computes one per landmark.
+        How many neighborhoods were computed; the paper's loop computes one per landmark.
 
     Notes
     -----
     Weights only ever shrink, so rejection is exact: propose a point from older weights, accept it
     with the ratio of its weight now to its weight then. Uniform proposals cost nothing, and no
     step scans all points; only when n proposals have been rejected are they drawn anew from the
-    current weights. Neighbourhoods of several proposals are searched at once, but decided one
+    current weights. Neighborhoods of several proposals are searched at once, but decided one
     after the other, so batches change the speed and never the result.
 
     The rule for `n_neighbors` and `bandwidth` is that every point is repelled by four landmarks on
-    average, and that repulsion reaches as far as a typical neighbourhood. The median makes it a
+    average, and that repulsion reaches as far as a typical neighborhood. The median makes it a
     fixed length: where points are sparse, landmarks stand as far apart as elsewhere, not further.
     ``experiments/benchmarks/RESULTS.md`` compares it with other choices on data of many shapes.
 
@@ -257,7 +257,7 @@ def _measured(
 
 
 def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
-    """Neighbourhood size m: four times the points per landmark where none is given.
+    """Neighborhood size m: four times the points per landmark where none is given.
 
     Smaller ones describe a patch far smaller than the distance between landmarks; a few points at
     least are needed for a covariance.

@@ -38,7 +38,7 @@ class Ensemble:
         if self.factor is None:
             return self.basis[:, chosen]
         # For an eigenvector u of the dual, factor @ u is one of L with norm sqrt(eigenvalue). The
-        # factorisation scales that away, and with it the rounding that leaves the eigenvectors of
+        # factorization scales that away, and with it the rounding that leaves the eigenvectors of
         # small eigenvalues short of orthogonal.
         return np.linalg.qr(self.factor @ self.basis[:, chosen])[0]
 
@@ -49,7 +49,7 @@ def make_ensemble(
     """Return the L-ensemble of the points.
 
     L is the kernel matrix; for ``"linear"`` it is ``X @ X.T`` of the points as they are, not
-    centred, and is never formed unless n < d.
+    centered, and is never formed unless n < d.
     """
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
     # Eigenvectors of equal eigenvalues are arbitrary, and rounding, which differs with the number

@@ -26,15 +26,15 @@ class ExactDPP(Sampler):
     ----------
     kernel : {"gaussian", "geodesic", "linear"}, default="gaussian"
         What makes points alike. ``"gaussian"`` goes by Euclidean distance. ``"geodesic"`` by the
-        shortest path over a graph of nearest neighbours, a kernel whose negative eigenvalues, if
+        shortest path over a graph of nearest neighbors, a kernel whose negative eigenvalues, if
         it has any, are set to zero. ``"linear"`` is the inner product of the points as they are
-        (not centred): sampled through the dual ``X.T @ X`` in O(n d^2), it gives at most d
+        (not centered): sampled through the dual ``X.T @ X`` in O(n d^2), it gives at most d
         landmarks.
     bandwidth : float or None, default=None
         Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
         points. The linear kernel has none.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph of the geodesic kernel; other kernels ignore it.
+        Neighbors of each point in the graph of the geodesic kernel; other kernels ignore it.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
     n_jobs : int or None, default=None

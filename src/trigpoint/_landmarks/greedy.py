@@ -93,7 +93,7 @@ class GreedyNystrom(Sampler):
     Notes
     -----
     With a pool of p points, the time is O(p k^2) for ``"novelty"``, which is the Cholesky
-    factorisation of the kernel with diagonal pivoting, and several times as much for ``"trace"``.
+    factorization of the kernel with diagonal pivoting, and several times as much for ``"trace"``.
     Ouimet and Bengio [2]_ see the points one after the other and keep those farther from the span
     than a threshold; here, where the number of landmarks is given, the farthest is kept.
 

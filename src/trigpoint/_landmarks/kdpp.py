@@ -26,12 +26,12 @@ class KDPP(Sampler):
         Number of landmarks, k; at most the numerical rank of the kernel.
     kernel : {"gaussian", "geodesic", "linear"}, default="gaussian"
         What makes points alike, as in `ExactDPP`. The linear kernel, an inner product of points
-        that are not centred, allows at most d landmarks.
+        that are not centered, allows at most d landmarks.
     bandwidth : float or None, default=None
         Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
         points. The linear kernel has none.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph of the geodesic kernel; other kernels ignore it.
+        Neighbors of each point in the graph of the geodesic kernel; other kernels ignore it.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
     n_jobs : int or None, default=None

@@ -1,4 +1,4 @@
-"""Landmarks from k-means: its seeding alone, its centres, or the points nearest to them."""
+"""Landmarks from k-means: its seeding alone, its centers, or the points nearest to them."""
 
 import warnings
 from typing import Any
@@ -15,7 +15,7 @@ from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distin
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
-# Differences to one centre stay in the second-level cache between subtraction and square.
+# Differences to one center stay in the second-level cache between subtraction and square.
 _CACHE_BYTES = 2**19
 
 # From this dimension on a product over all points is worth its time in differences spared.
@@ -95,14 +95,14 @@ class KMeansLandmarks(Sampler):
     n_landmarks : int, default=100
         Number of clusters, each of which gives one landmark.
     init : {"random", "k-means++"}, default="random"
-        Where the centres start: at rows drawn uniformly (all distinct, so one that coincides with
+        Where the centers start: at rows drawn uniformly (all distinct, so one that coincides with
         an earlier one is drawn again), or as in `KMeansPlusPlus`.
     snap : bool, default=True
-        Whether the landmarks are data points: of each cluster the member nearest to the centre.
-        Otherwise they are the centres themselves, which in general are not data points and may
+        Whether the landmarks are data points: of each cluster the member nearest to the center.
+        Otherwise they are the centers themselves, which in general are not data points and may
         lie off a curved manifold.
     max_iter : int, default=300
-        Most iterations of Lloyd's algorithm, which ends sooner when the centres stand still.
+        Most iterations of Lloyd's algorithm, which ends sooner when the centers stand still.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -115,18 +115,18 @@ class KMeansLandmarks(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,) or None
-        Of each cluster the member nearest to its centre, ties going to the lower row; no two of
+        Of each cluster the member nearest to its center, ties going to the lower row; no two of
         them coincide. ``None`` with ``snap=False``.
     landmarks_ : ndarray of shape (n_landmarks, d)
-        Their coordinates, or with ``snap=False`` the centres.
+        Their coordinates, or with ``snap=False`` the centers.
     n_iter_ : int
         Number of iterations.
 
     Notes
     -----
-    The final centres are the means of the final clusters, summed in one fixed order. The clusters
+    The final centers are the means of the final clusters, summed in one fixed order. The clusters
     come from scikit-learn, whose threads add up in the order they finish: a point that lies
-    between two centres to the last digit may change sides from run to run.
+    between two centers to the last digit may change sides from run to run.
 
     References
     ----------
@@ -268,11 +268,11 @@ def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
-    """Labels and number of iterations of Lloyd's algorithm from the centres `start`."""
+    """Labels and number of iterations of Lloyd's algorithm from the centers `start`."""
     # Slow to import, and needed only here.
     from sklearn.cluster import KMeans
 
-    # The seed is never used, since the centres are given, but without one the global state is.
+    # The seed is never used, since the centers are given, but without one the global state is.
     kmeans = KMeans(
         len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
     )
@@ -286,7 +286,7 @@ def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarra
 def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
     """Give each cluster that lost all its members the point that is worst off in another.
 
-    It happens when iterations end before the centres stand still, and between the iterations of
+    It happens when iterations end before the centers stand still, and between the iterations of
     k-means the same is done.
     """
     counts = np.bincount(labels, minlength=k)
@@ -313,7 +313,7 @@ def _check_separate(clusters: np.ndarray, k: int) -> None:
 
 
 def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Centres of the clusters, float64."""
+    """Centers of the clusters, float64."""
     # Around one of the points, so that data far from the origin keeps its digits.
     origin = X[0].astype(np.float64)
     sums = np.zeros((k, X.shape[1]))
@@ -326,7 +326,7 @@ def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
 
 
 def _squares_to_centres(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Squared distance of each point to the centre of its cluster."""
+    """Squared distance of each point to the center of its cluster."""
     squares = np.empty(len(X))
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
         difference = X[block] - centres[labels[block]]
@@ -335,9 +335,9 @@ def _squares_to_centres(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) 
 
 
 def _nearest_members(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Of each cluster the row nearest to its centre.
+    """Of each cluster the row nearest to its center.
 
-    The nearest of all points could be nearest to two centres, or coincide with another landmark;
+    The nearest of all points could be nearest to two centers, or coincide with another landmark;
     members of different clusters never do.
     """
     squares = _squares_to_centres(X, labels, centres)

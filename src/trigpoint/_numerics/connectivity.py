@@ -10,7 +10,7 @@ from trigpoint._common.errors import ParameterWarning
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
 
-# A component of s points surely has a foreign point among the s + 1 nearest neighbours of each of
+# A component of s points surely has a foreign point among the s + 1 nearest neighbors of each of
 # its points. Up to this s, asking for them is cheaper than a search among foreign points alone.
 _SMALL_COMPONENT = 64
 
@@ -22,7 +22,7 @@ _N_THREADS = 1
 
 
 class DisconnectedGraphWarning(ParameterWarning):
-    """A neighbourhood graph fell apart and was joined by its shortest bridging edges."""
+    """A neighborhood graph fell apart and was joined by its shortest bridging edges."""
 
 
 def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ class _NearestForeign:
         for block in row_blocks(len(rows), block_rows(32 * n_asked)):
             asked = rows[block]
             distances, found = nearest(self.points, self.points[asked], n_asked, _N_THREADS)
-            # Neighbours come nearest first, so the first foreign one is the nearest foreign one.
+            # Neighbors come nearest first, so the first foreign one is the nearest foreign one.
             first = (labels[found] != labels[asked, None]).argmax(axis=1)[:, None]
             self.partners[asked] = np.take_along_axis(found, first, axis=1)[:, 0]
             self.distances[asked] = np.take_along_axis(distances, first, axis=1)[:, 0]

@@ -33,7 +33,7 @@ _SPACING_BYTES = 2**23
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
 
-    Both are centred on the mean of `B` first: far from the origin the product alone would cancel
+    Both are centered on the mean of `B` first: far from the origin the product alone would cancel
     all significant digits.
     """
     centre = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
@@ -99,7 +99,7 @@ def landmark_spacing(
     """Radius of the ball that holds a landmark's share of the points, n / k of them.
 
     The median over a few points drawn at random, among as many as tell the share well. Where
-    nearly all neighbours are copies, more of them are looked at.
+    nearly all neighbors are copies, more of them are looked at.
     """
     X = sample_points(X, max(_SPACING_POINTS, _SPACING_SHARE * k), rng)
     n = len(X)
@@ -119,7 +119,7 @@ def landmark_spacing(
 
 
 def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
-    """Distance from each query, itself one of the points, to its `n`-th neighbour."""
+    """Distance from each query, itself one of the points, to its `n`-th neighbor."""
     few = X.shape[1] <= _FEW_COLUMNS
     squares = cdist(queries, X, "sqeuclidean") if few else squared_distances(queries, X)
     nth = np.argpartition(squares, n, axis=1)[:, n]

@@ -27,7 +27,7 @@ _MOST_SWEEPS = 20
 class Refinement(BaseEstimator):
     """Sweeps of exchanges that make landmarks better than the draw left them.
 
-    In a sweep every landmark is compared with points of its neighbourhood, drawn at random, and
+    In a sweep every landmark is compared with points of its neighborhood, drawn at random, and
     exchanged for one of them. Which exchanges are made is up to the `criterion`:
 
     - ``"trace"``: those that lower the trace error of the Nystrom approximation (equation 1 of
@@ -54,7 +54,7 @@ class Refinement(BaseEstimator):
 
     Notes
     -----
-    Everything an exchange needs is kept in tables of neighbouring landmarks, some thirty of them
+    Everything an exchange needs is kept in tables of neighboring landmarks, some thirty of them
     or all if they are no more than 160, and their candidates; and every exchange turns the tables
     of one set into those of the next: O(t^2) work for a table of t, none that grows with the
     number of points, no matrix to invert. Where the kernel reaches only some of the landmarks,

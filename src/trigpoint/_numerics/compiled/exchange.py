@@ -85,7 +85,7 @@ def anneal(
     zero: float,
     floor: float,
 ) -> tuple[int, int]:
-    """Propose exchanges one after the other, and make those that the determinant is in favour of.
+    """Propose exchanges one after the other, and make those that the determinant is in favor of.
 
     Proposal t is to take ``places[t]`` of the table in for the landmark that ``chosen[slots[t]]``
     is by then. Nothing happens where it is a landmark already; otherwise the ratio of determinants,

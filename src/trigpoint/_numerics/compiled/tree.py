@@ -1,8 +1,8 @@
 """A k-d tree with buckets: built by halving boxes, searched nearest box first.
 
-SciPy's tree has no call for the thousands of neighbours that Algorithm 2 asks for: it keeps them in
+SciPy's tree has no call for the thousands of neighbors that Algorithm 2 asks for: it keeps them in
 a heap and sorts them. Here whole buckets are read from contiguous memory and the smallest distances
-selected at the end, which is some ten times faster for 8,000 neighbours of 10 million points.
+selected at the end, which is some ten times faster for 8,000 neighbors of 10 million points.
 """
 
 from typing import NamedTuple
@@ -46,7 +46,7 @@ class Tree(NamedTuple):
     starts, stops : int64 ndarray of shape (nodes,)
         The points of each node.
     children : int64 ndarray of shape (nodes,)
-        The first of a node's two children, which are neighbours; 0 for a bucket.
+        The first of a node's two children, which are neighbors; 0 for a bucket.
     lower, upper : float64 ndarray of shape (nodes, d)
         The smallest box around a node's points.
     """

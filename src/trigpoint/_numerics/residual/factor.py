@@ -226,7 +226,7 @@ def unexplained_variances(
 def _independent(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
     """Landmarks that are independent of each other, and the upper factor of their kernel."""
     # Distances by differences: the smallest pivots are what is left after nearly all digits of
-    # the kernel have cancelled.
+    # the kernel have canceled.
     kernel = gaussian(cdist(points, points, "sqeuclidean"), bandwidth)
     factor, order, rank, _ = dpstrf(kernel, tol=_SPAN_CUTOFF)
     return points[order[:rank] - 1], np.asfortranarray(factor[:rank, :rank])
