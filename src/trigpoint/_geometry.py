@@ -78,8 +78,7 @@ class LocalCovariances:
 def neighborhood_covariances(
     store: Store, points: np.ndarray, m: int, mode: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Radii (k,) and covariances (k, d, d) or (k, d) of the `m` points of a store near each
-    point."""
+    """Radii (k,) and covariances (k, d, d) or (k, d) of the `m` stored points nearest to others."""
     covariances = LocalCovariances(store, mode)
     radii = []
     for part in row_blocks(len(points), block_rows(8 * m, 8 * NEIGHBORS_HELD)):

@@ -102,7 +102,7 @@ class DeterminantChain:
     A proposal picks one of the k landmarks and one of the n points uniformly, and the landmark is
     exchanged for the point with probability ``min(1, (det(K_new) / det(K_old))^s)``. If the point
     is a landmark already nothing happens, which also keeps the chain from being periodic. Sets
-    whose kernel matrix is singular to rounding have probability zero.
+    whose kernel matrix is numerically singular have probability zero.
 
     A few dozen proposals share a table, in which a decision takes a few operations and an exchange
     as many as the table has entries (see `compiled.exchange`). Making the table costs O(k^2) for

@@ -243,8 +243,7 @@ class _Chosen:
         return sums
 
     def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Weights from one group of landmarks after another, while proposals may still be
-        accepted."""
+        """Weights from one group of landmarks after another, while acceptance is possible."""
         from trigpoint._numerics.compiled.repulsion import add_in_order, repelling
 
         sums = np.zeros(len(points))

@@ -14,7 +14,7 @@ from trigpoint._numerics.nearest import nearest
 # its points. Up to this s, asking for them is cheaper than a search among foreign points alone.
 _SMALL_COMPONENT = 64
 
-# Lengths that differ by no more than this part of them count as equal.
+# Lengths within this relative difference count as equal.
 _RELATIVE_SLACK = 1e-12
 
 # There are few landmarks, and fewer components.
@@ -36,7 +36,7 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     adjacency : csr_array of shape (k, k)
-        The symmetric graph; every stored entry, an explicit zero too, is an edge.
+        The symmetric graph; every stored entry, even an explicit zero, is an edge.
     points : ndarray of shape (k, d)
         Coordinates of the vertices.
 

@@ -57,7 +57,7 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=len(X) - 1, why=f"the data has {len(X)} points"
     )
-    # Adding zero makes a negative zero positive: the two differ in bits but not in place.
+    # Adding zero makes a negative zero positive: the two differ in bits but not in value.
     vertices, vertex_of = np.unique(X + 0.0, axis=0, return_inverse=True)
     vertex_of = vertex_of.reshape(-1)
     graph = _neighbourhood_graph(vertices, n_neighbors)

@@ -28,8 +28,8 @@ def nearest(
     distances : float64 ndarray of shape (q, m)
         From differences, so that copies are exactly 0 apart; in ascending order.
     rows : int64 ndarray of shape (q, m)
-        The rows of the points. Which of equally distant points come first, or are among the last,
-        is left open.
+        The rows of the points. The order of equally distant points, and which of them are last, is
+        unspecified.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 SciPy's tree has no call for the thousands of neighbors that Algorithm 2 asks for: it keeps them in
 a heap and sorts them. Here whole buckets are read from contiguous memory and the smallest distances
-selected at the end, which is some ten times faster for 8,000 neighbors of 10 million points.
+selected at the end, which is about ten times faster for 8,000 neighbors of 10 million points.
 """
 
 from typing import NamedTuple
@@ -122,7 +122,7 @@ def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, top: Nodes, l
             own[0] = of_top[leaf]
         used = _split_all(points, rows, bucket, nodes)
         if used >= 0:
-            # Copies, which give back the room that was not used.
+            # Copies, which release the room that was not used.
             return Nodes(*(values[:used].copy() for values in nodes))
         # Points that lie very unevenly leave many buckets nearly empty.
         room *= 4
@@ -264,9 +264,9 @@ def reach(tree: Tree, squares: np.ndarray, places: np.ndarray, m: int) -> tuple[
 
 @compiled
 def scratch(tree: Tree, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Room that `nearest` works in."""
+    """Work space for `nearest`."""
     n_nodes = len(tree.starts)
-    # So much that the candidates seldom have to be thinned out in between.
+    # Enough that the candidates seldom have to be thinned out in between.
     room = min(4 * m + 64, len(tree.points))
     return (
         np.empty(room),
@@ -319,7 +319,7 @@ def nearest(
 
 @compiled
 def box_square(tree: Tree, node: int, query: np.ndarray) -> float:
-    """Squared distance from a query to the box of a node, and not a rounding error more."""
+    """Squared distance from a query to the box of a node, never overestimated by rounding."""
     square = 0.0
     for c in range(len(query)):
         beyond = max(max(tree.lower[node, c] - query[c], query[c] - tree.upper[node, c]), 0.0)
