@@ -195,7 +195,7 @@ class RadiusGraph(_Graph):
 def _regular_covariances(landmarks: Landmarks, ridge: float) -> np.ndarray:
     if landmarks.covariances is None:
         raise ValueError(
-            'metric="bhattacharyya" compares local covariances, but the landmarks have none:  '
+            'metric="bhattacharyya" compares local covariances, but the landmarks have none: '
             'choose a sampler with covariance="full" or metric="euclidean"'
         )
     return regularize(landmarks.covariances, float(ridge))

@@ -326,7 +326,7 @@ def test_singular_kernel_is_refused(X):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_moved_landmarks_are_better_still(dtype):
-    """In high dimension, better than points and than the centres of k-means."""
+    """In high dimension, better than points and than the centers of k-means."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(12, 40))
     X = (centres[rng.integers(12, size=600)] + 0.3 * rng.normal(size=(600, 40))).astype(dtype)

@@ -159,7 +159,7 @@ class DeterminantChain:
         candidates: np.ndarray,
         thresholds: np.ndarray,
     ) -> int:
-        """Decide proposals one after the other, and return how many were accepted."""
+        """Decide proposals one by one, and return how many were accepted."""
         leaving, held = self._numbers[self.indices[slots]], self._numbers[candidates]
         is_new = held < 0
         # Landmarks are also in the table as candidates: one that has left may be proposed again.

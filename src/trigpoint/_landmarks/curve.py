@@ -81,8 +81,8 @@ def landmark_curve(
     Parameters
     ----------
     X : array-like of shape (n, d), or file
-        The points, as for `fit` of a sampler. Landmarks are drawn from 200,000 of them, and the
-        error is measured at 4,000, both chosen at random if there are more.
+        The points, as for `fit` of a sampler. If there are more than 200,000, landmarks are
+        drawn from that many; the error is measured at up to 4,000. Both are chosen at random.
     n_landmarks : sequence of int or None, default=None
         Numbers to try. ``None`` takes eight from 10 to 2,000, but at most half the points, and no
         more than are distinct.

@@ -30,10 +30,10 @@ _LANDMARKS_PER_PILOT = 8
 class EfficientDPP(Sampler):
     """Efficient determinantal sampling on a manifold (Algorithm 2).
 
-    Landmarks are drawn one after the other with probability proportional to a weight that starts
-    at 1 for every point. A landmark multiplies the weights of its `n_neighbors` nearest points by
-    a repulsion function of their distance, so later landmarks keep away from it: along the
-    manifold, because only the neighborhood is touched.
+    Landmarks are drawn one at a time with probability proportional to a weight that starts at 1 for
+    every point. A landmark multiplies the weights of its `n_neighbors` nearest points by a
+    repulsion function of their distance, so later landmarks keep away from it: along the manifold,
+    because only the neighborhood is touched.
 
     Parameters
     ----------

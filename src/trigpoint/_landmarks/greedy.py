@@ -58,8 +58,8 @@ class GreedyNystrom(Sampler):
         points of the pool are candidates.
     pool_size : int or None, default=None
         Number of points, drawn uniformly, that are candidates and over which the trace is summed.
-        ``None`` takes 10,000 or 20 per landmark, whichever is more. A pool of p points takes ``8 k
-        p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
+        ``None`` takes 10,000 or 20 per landmark, whichever is more. A pool of p points takes
+        ``8 k p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None

@@ -144,7 +144,7 @@ def resolve_kernel_bandwidth(
 
 
 def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:
-    """Return `bandwidth` as a positive number; ``None`` stands for the median rule."""
+    """Return `bandwidth` as a positive number; ``None`` uses the median rule."""
     if bandwidth is None:
         return median_bandwidth(X, rng)
     return check_positive("bandwidth", bandwidth)

@@ -83,7 +83,7 @@ def _names(estimator: Any) -> list[str] | None:
 
 
 def points_to_transform(estimator: Any, X: Any) -> PointSource:
-    """Validate points for `transform`, as far as that is possible before they are read."""
+    """Validate points for `transform`, as much as possible before they are read."""
     refuse_masked(X)
     if not is_file(X):
         _refuse_text(X)

@@ -47,8 +47,8 @@ def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
     """Fill the (b, parts) `shares` of each point's nearest landmarks; each row sums to 1.
 
     They are ``((r - distance) / distance)^2``, scaled, with `r` the distance to the next landmark,
-    if `squares`, the squared distances, have a further column for one: D. Shepard (1968) as
-    modified by R. Franke and G. Nielson (1980).
+    if `squares`, the squared distances, have another column for it: D. Shepard (1968) as modified
+    by R. Franke and G. Nielson (1980).
     """
     parts = shares.shape[1]
     for i in range(len(shares)):

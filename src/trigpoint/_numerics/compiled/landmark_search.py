@@ -202,7 +202,7 @@ def search_tree(
 
 @compiled_strictly
 def _clear(found: np.ndarray, squares: np.ndarray) -> None:
-    """Start with nothing found, which is further than any landmark."""
+    """Start with nothing found, which is farther than any landmark."""
     for place in range(len(found)):
         found[place] = _NONE
         squares[place] = np.inf

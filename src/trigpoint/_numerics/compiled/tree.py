@@ -63,8 +63,8 @@ class Tree(NamedTuple):
 def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
     """Tree over `points` whose buckets hold at most `bucket` points, copies of one aside.
 
-    The top is split level by level, and the parts below it side by side. Where the top ends
-    depends on the number of points alone, so the tree is the same for any number of threads.
+    The top is split level by level, and the parts below it in parallel. Where the top ends depends
+    on the number of points alone, so the tree is the same for any number of threads.
     """
     n, d = points.shape
     tree_points = np.array(points, order="C")

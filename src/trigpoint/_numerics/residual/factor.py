@@ -155,7 +155,7 @@ class PoolFactor:
     chosen : list of int
         Places of the landmarks in the pool.
     variances : ndarray of shape (p,)
-        The diagonal of E; exactly 0 where it is no more than rounding, as for the landmarks.
+        The diagonal of E; exactly 0 where it is only rounding error, as for the landmarks.
     """
 
     def __init__(
