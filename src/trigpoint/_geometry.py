@@ -99,8 +99,8 @@ def regularize(covariances: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     with the ridge, leaving the manifold is expensive instead of impossible. On a Swiss roll, any
     ridge from 1e-4 to 0.1 keeps shortcuts out equally well; a larger one finds more of the true
     neighbors (of the nearest 10, 0.94 with 0.01 and 0.92 with 1e-3). A landmark whose neighbors all
-    coincide with it has no variance at all: it takes the smallest one of the other landmarks, equal
-    in all directions, with a `SingularCovarianceWarning`.
+    coincide with it has no variance at all: it takes the smallest variance of the others, equal in
+    all directions, with a `SingularCovarianceWarning`.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ class GeodesicExtension(_Prepared):
     support : LocalSupport
     geodesics : float64 ndarray of shape (k, k)
     rounded : float32 ndarray of shape (k, k)
-        The same, because reading them takes most of the time, and this suffices for float32 points.
+        The same: reading them takes most of the time, and float32 points need no more digits.
     components : float64 ndarray of shape (k, l)
     centering : float64 ndarray of shape (k,)
         Means of the squared geodesics from each landmark, less the mean of all.

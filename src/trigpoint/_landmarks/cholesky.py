@@ -86,8 +86,8 @@ class RPCholesky(Sampler):
     No factor of all n points is kept, which would take n k numbers. A proposal costs O(k^2 + k d),
     and at a mean residual of r there are about 1 / r proposals for a landmark: the time is
     O(k^3 / r), independent of n, as long as r is above k / n, and otherwise that of a few passes
-    over all points, O(n k^2) each. The memory is a few numbers for each point, the k x k factor of the
-    landmarks, and blocks of a few megabytes.
+    over all points, O(n k^2) each. The memory is a few numbers for each point, the k x k factor of
+    the landmarks, and blocks of a few megabytes.
 
     The kernel is computed in float64. A residual below 1e-12 counts as zero; if all are zero before
     `n_landmarks` are drawn, an error says how many were.

@@ -108,8 +108,7 @@ class LandmarkDraw:
                 numbers = np.concatenate([numbers, more])
             rows = proposals.rows(numbers[:, 0])
             thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
-            # Weights are renewed after the last rejection, however many proposals are drawn at
-            # once.
+            # Weights change after the last rejection, however many proposals are drawn at once.
             wanted, rejections = self.n_landmarks - self.n_drawn, patience - rejected
             if self._racer is not None:
                 decided = self._racer.race(rows, thresholds, wanted, rejections, self._m)

@@ -249,8 +249,7 @@ class _Seeding:
         lower = (1 - rounding) * (norms + norms[row]) - 2 * (X @ X[row])
         # Written so that what overflowed is computed again.
         rows = np.flatnonzero(~(lower >= self.nearest))
-        # The first few landmarks are nearest to many points; far from the origin, all rows always
-        # stay.
+        # The first few landmarks are nearest to many points; far from the origin, all rows stay.
         self._wasted += len(rows) > len(X) // 2
         if self._wasted > _MOST_WASTED:
             self._norms = None
