@@ -15,7 +15,7 @@ from trigpoint.datasets import make_swiss_roll
 
 @pytest.fixture
 def searches(monkeypatch):
-    """A list that grows by one for each neighbourhood that is searched, whoever asks for it.
+    """A list that grows by one for each neighborhood searched, by any caller.
 
     Loops that search run as Python here, and call the compiled search through a counter.
     """
@@ -44,7 +44,7 @@ def test_searches_do_not_grow_with_the_number_of_points(n, searches):
     X, _ = make_swiss_roll(n, random_state=0)
     sampler = tp.EfficientDPP(200, random_state=0).fit(X)
     assert sampler.n_distance_rows_ == searches.count("tree")
-    # One neighbourhood for each landmark, 25 for the bandwidth, and few in vain.
+    # One neighborhood for each landmark, 25 for the bandwidth, and few wasted.
     assert 225 <= len(searches) < 1.3 * 225
 
 

@@ -65,7 +65,7 @@ def test_bridges_are_the_minimum_spanning_tree(dimension, n_components, offset):
 
 @pytest.mark.parametrize("dimension", [2, 20])
 def test_large_components(dimension):
-    """Beyond the size up to which neighbours are asked for one by one, and of mixed sizes."""
+    """Beyond the size up to which neighbors are asked for one by one, and of mixed sizes."""
     rng = np.random.default_rng(1)
     sizes = [200, 90, 70, 30, 3, 1, 1]
     labels = np.repeat(np.arange(len(sizes)), sizes)

@@ -46,7 +46,7 @@ def test_distances_follow_the_manifold():
 
 
 def test_copies_of_a_point_are_no_distance_apart():
-    """More copies than neighbours: they must neither fall off the graph nor be infinitely far."""
+    """More copies than neighbors: they must neither fall off the graph nor be infinitely far."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(40, 2))
     copies = np.concatenate([np.arange(40), np.full(30, 7), [3, 3]])

@@ -106,7 +106,7 @@ def test_covariances_are_those_of_the_sample(index, dtype, rng):
 
 
 def test_variances_within_far_clusters_keep_their_digits(rng):
-    """Around the centre of all, squares of float32 have no digits left for the spread of one."""
+    """Around the center of all, squares of float32 have no digits left for the spread of one."""
     centres = 1e4 * rng.normal(size=(3, 40))
     points = np.concatenate([centre + rng.normal(size=(50, 40)) for centre in centres])
     points = points.astype(np.float32)

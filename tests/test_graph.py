@@ -1,4 +1,4 @@
-"""The landmark graph: neighbours, weights, connectedness, shortcuts."""
+"""The landmark graph: neighbors, weights, connectedness, shortcuts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Both indexes give the exact neighbours, ties by row."""
+"""Both indexes give the exact neighbors, ties by row."""
 
 import dataclasses
 
@@ -123,7 +123,7 @@ def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_order_ties_by_row_too(dtype, rng):
-    """A grid far from the origin, centred by what is no multiple of its step."""
+    """A grid far from the origin, centered by an offset that is not a multiple of its step."""
     points = (rng.integers(0, 3, size=(600, 20)) + 100).astype(dtype)
     points[0] += 0.25
     _, rows = ProductIndex(points).query(points[:20], 100)

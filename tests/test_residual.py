@@ -24,7 +24,7 @@ def residual_matrix(K, J):
 
 @pytest.fixture(params=[3, 40], ids=["differences", "products"], name="data")
 def points_and_bandwidth(request):
-    """In so many columns the kernel is computed one way and the other."""
+    """With these numbers of columns, the kernel is computed in two ways."""
     return np.random.default_rng(0).normal(size=(500, request.param)), 0.5 * request.param**0.5
 
 

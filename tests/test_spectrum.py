@@ -37,7 +37,7 @@ def up_to_sign(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def weights(roll) -> csr_array:
-    """A connected neighbourhood graph of 800 points, without loops."""
+    """A connected neighborhood graph of 800 points, without loops."""
     X = roll[0][:800]
     adjacency = kneighbors_graph(X, 12, mode="connectivity")
     adjacency = adjacency.maximum(adjacency.T)
@@ -45,12 +45,12 @@ def weights(roll) -> csr_array:
     return csr_array(adjacency.multiply(kernel))
 
 
-@pytest.fixture(params=["dense", "factorisation", "Lanczos"])
+@pytest.fixture(params=["dense", "factorization", "Lanczos"])
 def solver(request, monkeypatch):
     """Each of the three solvers in turn, whatever the graph."""
     if request.param != "dense":
         monkeypatch.setattr(trigpoint._spectrum, "_DENSE_MAX", 10)
-    limit = np.inf if request.param == "factorisation" else 0.0
+    limit = np.inf if request.param == "factorization" else 0.0
     monkeypatch.setattr(trigpoint._spectrum, "_LU_MAX_DIMENSION", limit)
     return request.param
 
@@ -168,7 +168,7 @@ def test_50_000_landmarks_of_a_surface_are_factorised():
 
 
 def test_10_000_landmarks_in_high_dimension_are_iterated(rng):
-    """A factorisation would fill in here."""
+    """A factorization would fill in here."""
     graph = KNNGraph(15, metric="euclidean").build(Landmarks(rng.uniform(size=(10_000, 10))))
     assert hop_dimension(graph.weights) > trigpoint._spectrum._LU_MAX_DIMENSION
     spectrum = laplacian_eigenmaps(graph.weights, 3)

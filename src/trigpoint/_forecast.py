@@ -1,4 +1,4 @@
-"""What a run will take in time and memory, before it is started."""
+"""Forecast of the time and memory that a run will take."""
 
 import time
 from collections.abc import Callable
@@ -25,12 +25,12 @@ from trigpoint._points.memory import RACE_UP_TO
 
 Result = TypeVar("Result")
 
-# Numbers and landmarks of the trial run, and the fewest points.
+# Values and landmarks of the trial run, and its fewest points.
 _TRIAL_VALUES = 3_000_000
 _TRIAL_LANDMARKS = 500
 _TRIAL_ROWS = 400
 
-# Proposals searched in vain, and passes over the points with fewer queries than they have room for.
+# Allowance for wasted searches, and for passes over the points that are not filled with queries.
 _UNFILLED = 1.3
 
 # Compiled code, its compiler, and what the allocator keeps.
@@ -47,9 +47,9 @@ class Forecast:
     Attributes
     ----------
     seconds : float
-        Landmarks, graph, spectrum and the coordinates of all points.
+        Total time for landmarks, graph, spectrum and the coordinates of all points.
     bytes : float
-        Peak memory beyond the points themselves, the coordinates included if they are kept.
+        Peak memory beyond the points themselves, including the coordinates if they are kept.
     stages : dict of str to float
         Seconds of each stage.
     """
@@ -74,24 +74,24 @@ def forecast(
     keep: bool = True,
     n_jobs: int | None = None,
 ) -> Forecast:
-    """Forecast time and memory of `LaplacianEigenmaps` on this machine.
+    """Forecast the time and memory that `LaplacianEigenmaps` takes on this machine.
 
-    Memory is counted. Time comes from a trial run of about a second, on a few made-up points of
-    the same dimension, scaled by how each stage grows; expect it to be right within a factor of 2
-    while the machine is as busy as it is now.
+    Memory is computed from the sizes. Time comes from a trial run of about a second on a few
+    synthetic points of the same dimension, scaled by how each stage grows. Expect it to be right
+    within a factor of 2 as long as the machine stays as busy as it is now.
 
     Parameters
     ----------
     n, d : int
-        Points and dimensions.
+        Number of points and dimensions.
     k : int
-        Landmarks.
+        Number of landmarks.
     n_components : int, default=2
-        Coordinates.
+        Number of coordinates.
     n_neighbors : int or None, default=None
-        Size of the sampler's neighbourhoods, m; ``None`` for ``4 n / k``.
+        Size of the sampler's neighborhoods, m; ``None`` for ``4 n / k``.
     dtype : {float32, float64}, default=float32
-        Of the points.
+        Type of the points.
     keep : bool, default=True
         Whether the coordinates are kept in memory, or written to a file.
     n_jobs : int or None, default=None
@@ -128,7 +128,7 @@ def forecast_bytes(
     keep: bool = True,
     n_jobs: int | None = None,
 ) -> float:
-    """Peak memory beyond the points, counted and not tried; the parameters are `forecast`'s."""
+    """Peak memory beyond the points, without a trial run; parameters as in `forecast`."""
     n, d, k, n_components, dtype = _checked(n, d, k, n_components, dtype)
     m, itemsize = resolve_n_neighbors(n_neighbors, n, k), dtype.itemsize
     n_threads = thread_count(n_jobs)
@@ -137,7 +137,7 @@ def forecast_bytes(
         selection = (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
         selection += n_threads * 64 * m
     else:
-        # Norms of the points, a few blocks for each thread, and neighbors that wait to be measured.
+        # Norms of the points, a few blocks for each thread, and neighbors waiting to be measured.
         selection = 8 * n + n_threads * SCAN_BYTES
         selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
     if n <= RACE_UP_TO:
@@ -167,10 +167,10 @@ def _seconds(
     X = _trial_points(max(_TRIAL_ROWS, min(n, _TRIAL_VALUES // max(d, 10))), d, dtype)
     n0, k0 = len(X), min(max(k, 4), len(X) // 10, _TRIAL_LANDMARKS)
     l0 = min(n_components, k0 // 2)
-    # Once on few points, so that loading and compiling the loops is not part of it.
+    # First on a few points, so that loading and compiling the loops is not timed.
     LaplacianEigenmaps(1, landmarks=16, random_state=0, n_jobs=n_jobs).fit_transform(X[:200])
     trial = LaplacianEigenmaps(l0, landmarks=k0, random_state=0, n_jobs=n_jobs).fit(X)
-    # The first time compiles what the few did not need.
+    # The first call compiles what the few points did not need.
     trial.transform(X)
     points = _timed(lambda: trial.transform(X))[0] * n / n0
     if d > TREE_MAX_DIMENSION:
@@ -180,7 +180,7 @@ def _seconds(
     if d <= TREE_MAX_DIMENSION:
         landmarks = _tree_seconds(X, n, k, m, thread_count(n_jobs))
     else:
-        # Enough of them that a pass over the points is what takes the time.
+        # Enough points that passes over them dominate the time.
         X = np.resize(X, (min(n, 3 * n0), d))
         landmarks = _scan_seconds(X, n, k, m, thread_count(n_jobs))
     return {
@@ -192,9 +192,10 @@ def _seconds(
 
 
 def _tree_seconds(X: np.ndarray, n: int, k: int, m: int, n_threads: int) -> float:
-    """Seconds to draw landmarks with a tree: its levels, and the neighbours that are found."""
+    """Seconds to draw landmarks with a tree: its levels, and the neighbors that are found."""
     n0 = len(X)
-    # Few landmarks with large neighbourhoods: what is found counts, not how often.
+    # Few landmarks with large neighborhoods: time depends on the neighbors found, not on the
+    # searches.
     k0 = min(k, 32)
     m0 = min(n0, max(m * k * n0 // (n * k0), 1))
     sampler = EfficientDPP(k0, n_neighbors=m0, covariance="full", random_state=0, n_jobs=n_threads)

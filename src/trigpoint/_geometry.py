@@ -1,4 +1,4 @@
-"""Local geometry of landmarks: covariances of their neighbours, and the Bhattacharyya distance."""
+"""Local geometry of landmarks: covariances of their neighbors, and the Bhattacharyya distance."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,13 +14,13 @@ from trigpoint._numerics.neighbors import Neighborhoods
 from trigpoint._numerics.threads import thread_map
 from trigpoint._points.store import Store
 
-# Full matrices cost d^2 a landmark in memory and d^2 a pair in the Bhattacharyya distance.
+# Full matrices cost d^2 per landmark in memory and d^2 per pair in the Bhattacharyya distance.
 FULL_MAX_DIMENSION = 32
 
 # Share of the mean variance that is added to every direction: see `regularize`.
 RIDGE = 1e-2
 
-# Neighborhoods that are measured together, and neighbors that are held until then.
+# Neighborhoods measured together, and neighbors held until then.
 MEASURED_TOGETHER = 512
 NEIGHBORS_HELD = 2**22
 
@@ -38,10 +38,10 @@ def covariance_mode(covariance: Any, dimension: int) -> str:
 
 
 class LocalCovariances:
-    """Covariances of neighborhoods, as these are found: the one place that measures them.
+    """Covariances of neighborhoods, measured as these are found.
 
-    For several at a time, which in high dimension is much faster, and never with more neighbors in
-    memory than that takes.
+    Several are measured at a time, which is much faster in high dimension, without holding more
+    neighbors in memory than that requires.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class LocalCovariances:
 def neighborhood_covariances(
     store: Store, points: np.ndarray, m: int, mode: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Radii (k,) and covariances (k, d, d) or (k, d) of the `m` points of a store around others."""
+    """Radii (k,) and covariances (k, d, d) or (k, d) of the `m` stored points nearest to others."""
     covariances = LocalCovariances(store, mode)
     radii = []
     for part in row_blocks(len(points), block_rows(8 * m, 8 * NEIGHBORS_HELD)):
@@ -89,18 +89,18 @@ def neighborhood_covariances(
 
 
 class SingularCovarianceWarning(ParameterWarning):
-    """A landmark's neighbours coincide, so its covariance had to be borrowed."""
+    """A landmark's neighbors coincide, so its covariance had to be borrowed."""
 
 
 def regularize(covariances: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     """Make covariances invertible: add `ridge` times the mean variance to each variance.
 
-    A noise-free manifold, or as few neighbours as dimensions, leaves directions without variance;
-    with the ridge, leaving the manifold is expensive instead of impossible. On a Swiss roll any
-    ridge from 1e-4 to 0.1 keeps shortcuts out alike; a larger one finds more of the true
-    neighbours (0.94 against 0.92 of the nearest 10 for 0.01 against 1e-3). A landmark all of
-    whose neighbours coincide with it has no variance at all: it takes that of the tightest other
-    landmark, equal in all directions, with a `SingularCovarianceWarning`.
+    A noise-free manifold, or as few neighbors as dimensions, leaves directions without variance;
+    with the ridge, leaving the manifold is expensive instead of impossible. On a Swiss roll, any
+    ridge from 1e-4 to 0.1 keeps shortcuts out equally well; a larger one finds more of the true
+    neighbors (of the nearest 10, 0.94 with 0.01 and 0.92 with 1e-3). A landmark whose neighbors all
+    coincide with it has no variance at all: it takes the smallest variance of the others, equal in
+    all directions, with a `SingularCovarianceWarning`.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def regularize(covariances: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     covariances = np.array(covariances, dtype=np.float64)
     variances = _variances(covariances)
     mean_variance = variances.mean(axis=1)
-    # Nothing, or what rounding leaves of it beside the spread of the others.
+    # Zero, or rounding error compared with the spread of the others.
     flat = mean_variance <= np.finfo(np.float64).eps ** 2 * mean_variance.max()
     if flat.any():
         warn_user(
@@ -151,7 +151,7 @@ def bhattacharyya(
 
     ``B = (x - y)^T C^-1 (x - y) / 8 + ln(|C| / sqrt(|C_x| |C_y|)) / 2`` with ``C`` the mean of the
     two covariances: small where one landmark lies in the other's direction of variation and both
-    vary alike.
+    vary in the same way.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def bhattacharyya_matrix(
 def _evaluator(
     points: np.ndarray, covariances: np.ndarray
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
-    """Function of left and right landmarks and the array that takes their distances."""
+    """Function of left and right landmarks and the array that receives their distances."""
     from trigpoint._numerics.compiled.bhattacharyya import diagonal_distances, full_distances
 
     # Distances do not change with the units; these keep all products within range.

@@ -1,4 +1,4 @@
-"""The neighbourhood graph of the landmarks."""
+"""The neighborhood graph of the landmarks."""
 
 import logging
 from typing import Any
@@ -27,9 +27,9 @@ DEFAULT_NEIGHBORS = 20
 _MEAN_WEIGHT = 0.2
 _NEGLIGIBLE = 1e-12
 
-# Work for Bhattacharyya distances, in numbers of the covariances read: several seconds on one
-# core, diagonal ones being ten times cheaper each. A graph of so many landmarks that all pairs
-# would cost more, or too much memory, looks among the Euclidean nearest ones only.
+# Budget for Bhattacharyya distances, in covariance entries read: several seconds on one core;
+# diagonal entries are ten times cheaper. If all pairs would exceed it, or take too much memory,
+# only the Euclidean nearest landmarks are compared.
 _FULL_BUDGET = 3 * 10**8
 _DIAGONAL_BUDGET = 3 * 10**9
 MATRIX_MAX = 4096
@@ -38,7 +38,7 @@ _MIN_CANDIDATES_PER_NEIGHBOR = 4
 
 
 class _Graph(BaseEstimator):
-    """What the graphs have in common: a metric, Gaussian weights, connectedness."""
+    """Base of the graphs: a metric, Gaussian weights, connectedness."""
 
     metric: str
     bandwidth: float | None
@@ -55,7 +55,7 @@ class _Graph(BaseEstimator):
         Parameters
         ----------
         landmarks : Landmarks
-            With covariances, if the metric is ``"bhattacharyya"``.
+            They need covariances if the metric is ``"bhattacharyya"``.
         n_threads : int, default=1
 
         Returns
@@ -74,40 +74,39 @@ class _Graph(BaseEstimator):
 
 
 class KNNGraph(_Graph):
-    """Each landmark is linked to its nearest ones, if they agree.
+    """Link each landmark to its nearest landmarks, if they agree.
 
-    Two landmarks are linked when each is among the other's `n_neighbors` nearest, or when one of
-    them is in the nearer half of the other's.
+    Two landmarks are linked when each is among the other's `n_neighbors` nearest, or when one is in
+    the nearer half of the other's neighbors.
 
     Parameters
     ----------
     n_neighbors : int or None, default=None
-        Number of neighbours of each landmark; ``None`` takes 20, or all when there are fewer.
+        Number of neighbors of each landmark; ``None`` takes 20, or all others if there are fewer.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
         What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
-        (section 3.3 of the paper), so that landmarks across a gap are far even when they are
+        (section 3.3 of the paper), so that landmarks across a gap are far apart even when they are
         close in space.
     bandwidth : float or None, default=None
-        Gaussian bandwidth of the weights. ``None`` gives each landmark its own, in proportion
-        to the length of its edges and such that edges weigh 0.2 on average.
+        Gaussian bandwidth of the weights. ``None`` gives each landmark its own bandwidth,
+        proportional to the length of its edges and scaled so that edges weigh 0.2 on average.
     ridge : float, default=0.01
-        What makes covariances invertible for ``metric="bhattacharyya"``: the share of a landmark's
-        mean variance that is added to its variance in every direction. The larger it is, the less
-        the local geometry counts.
+        Makes covariances invertible for ``metric="bhattacharyya"``: this share of a landmark's mean
+        variance is added to its variance in every direction. A larger ridge gives the local
+        geometry less influence.
 
     Notes
     -----
     Weights are Gaussian in the Euclidean length of an edge and 1 on the diagonal: a sparse version
-    of the landmarks' kernel matrix. Where the two ends have bandwidths of their own, the larger
-    one counts.
+    of the landmarks' kernel matrix. If the two ends have different bandwidths, the larger one is
+    used.
 
-    Linking by either one's choice alone would keep what landmarks at a border choose for want of
-    anything nearer, most of which are shortcuts: on a Swiss roll of 1,000 landmarks with 200
-    neighbours, agreement leaves a third of them. The nearer half makes sure that no landmark ends
-    up alone.
+    Without agreement, landmarks at a border would keep distant neighbors for lack of nearer ones,
+    and most of those edges are shortcuts: on a Swiss roll of 1,000 landmarks with 200 neighbors,
+    agreement leaves a third of them. The nearer half ensures that no landmark ends up alone.
 
-    Above a few thousand landmarks, Bhattacharyya distances are
-    evaluated among Euclidean nearest candidates only, at least four times as many as neighbours.
+    Above a few thousand landmarks, Bhattacharyya distances are evaluated only among the Euclidean
+    nearest candidates, at least four per neighbor.
     """
 
     def __init__(
@@ -139,12 +138,12 @@ class KNNGraph(_Graph):
 
 
 class RadiusGraph(_Graph):
-    """All landmarks within a radius of each other are linked.
+    """Link all landmarks within a radius of each other.
 
     Parameters
     ----------
     radius : float, default=1.0
-        Largest distance, in the chosen metric, of two linked landmarks.
+        Largest distance between two linked landmarks, in the chosen metric.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
         As for `KNNGraph`.
     bandwidth, ridge
@@ -196,7 +195,7 @@ class RadiusGraph(_Graph):
 def _regular_covariances(landmarks: Landmarks, ridge: float) -> np.ndarray:
     if landmarks.covariances is None:
         raise ValueError(
-            'metric="bhattacharyya" compares local covariances and the landmarks have none: '
+            'metric="bhattacharyya" compares local covariances, but the landmarks have none: '
             'choose a sampler with covariance="full" or metric="euclidean"'
         )
     return regularize(landmarks.covariances, float(ridge))
@@ -237,7 +236,7 @@ def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
 
 
 def _agreed(neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Edges to neighbours, nearest first, that are mutual or in the nearer half of either."""
+    """Edges to neighbors, nearest first, that are mutual or in the nearer half of either."""
     k, count = neighbors.shape
     left, right = np.repeat(np.arange(k), count), neighbors.ravel()
     nearer_half = np.tile(np.arange(count) < (count + 1) // 2, k)
@@ -250,11 +249,11 @@ def local_bandwidths(
 ) -> np.ndarray:
     """Bandwidths in proportion to the median length of each landmark's edges.
 
-    One factor for all makes edges weigh 0.2 on average. On a sheet a bandwidth is then about a
-    third of the reach of a neighbourhood, so that its last members weigh a hundredth and it hardly
-    matters which they are; in high dimension, where all neighbours are equally far, about half.
-    With one bandwidth for all, landmarks in sparse parts would hang by edges of no weight, and
-    each would take an eigenvector for itself: so it went on the fish bowl and on LiDAR.
+    One common factor makes edges weigh 0.2 on average. On a sheet, a bandwidth is then about a
+    third of the reach of a neighborhood, so its last members weigh a hundredth and it hardly
+    matters which they are; in high dimension, where all neighbors are equally far, it is about
+    half. With a single bandwidth, landmarks in sparse parts would be attached by edges of no
+    weight, and each would take up an eigenvector, as happened on the fish bowl and on LiDAR data.
 
     References
     ----------
@@ -273,13 +272,13 @@ def local_bandwidths(
 
 
 def _median_length(k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Median length of the edges of each landmark, the lower one of an even number."""
+    """Median length of the edges of each landmark, the lower of two middle ones."""
     ends, both = np.concatenate([left, right]), np.concatenate([lengths, lengths])
     order = np.lexsort((both, ends))
     degrees = np.bincount(ends, minlength=k)
     middle = np.cumsum(degrees) - degrees + np.maximum(degrees - 1, 0) // 2
     medians = both[order][np.minimum(middle, len(both) - 1)]
-    # A landmark without edges will get bridges; any positive number serves it.
+    # A landmark without edges will get bridges; any positive number will do.
     return np.where(degrees > 0, medians, lengths.max())
 
 
@@ -303,14 +302,14 @@ def weighted_graph(
     else:
         bandwidths = np.full(k, float(bandwidth))
     weights = gaussian((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2, 1.0)
-    # Edges this light would leave the graph in pieces all the same, for the solver.
+    # For the solver, edges this light would still leave the graph in pieces.
     heavy = weights > _NEGLIGIBLE
     alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
     if bandwidth is not None and alone:
         typical = np.median(local_bandwidths(k, left, right, lengths))
         raise ValueError(
             f"bandwidth={bandwidth:g} is too small for this graph: {alone} landmarks have no edge "
-            f"of any weight; choose one near {typical:.3g}, or None to let each landmark have its "
+            f"of any weight; choose one near {typical:.3g}, or None to give each landmark its "
             "own"
         )
     matrix, bridges = _joined(_symmetric(k, left[heavy], right[heavy], weights[heavy]), points)
@@ -353,7 +352,7 @@ def _joined(weights: csr_array, points: np.ndarray) -> tuple[csr_array, np.ndarr
 
 
 def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
-    """Edges that are no bridges, all of the same weight and reach: for paths, not for weights."""
+    """Edges that are not bridges, all of the same weight and reach, for computing paths."""
     lengths = graph.lengths.copy()
     rows, columns = np.concatenate([graph.bridges, graph.bridges[:, ::-1]]).T
     lengths[rows, columns] = 0
@@ -365,7 +364,7 @@ def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
 
 
 def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) -> LandmarkGraph:
-    """Take a symmetric (k, k) matrix of edge weights as the landmark graph."""
+    """Use a symmetric (k, k) matrix of edge weights as the landmark graph."""
     k = len(points)
     weights = csr_array(matrix, dtype=np.float64)
     if weights.shape != (k, k):
@@ -381,7 +380,7 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
     weights.eliminate_zeros()
     lengths = _edge_lengths(weights, points)
     if lengths.nnz == 0:
-        raise ValueError("graph has no edges: pass weights > 0 between neighbouring landmarks")
+        raise ValueError("graph has no edges: pass weights > 0 between neighboring landmarks")
     weights, bridges = _joined(weights, points)
     if bandwidth is None:
         bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)

@@ -19,13 +19,13 @@ logger = logging.getLogger(__name__)
 
 # Up to here LAPACK on the dense matrix beats Lanczos on the sparse one.
 _DENSE_MAX = 1000
-# Above this share of all eigenvectors Lanczos keeps restarting, so LAPACK is taken further.
+# Above this share of all eigenvectors Lanczos keeps restarting, so LAPACK is used further up.
 _DENSE_SHARE = 0.04
 
-# Sparse factorisation below this dimension of the graph: see `hop_dimension`.
+# Sparse factorization below this dimension of the graph: see `hop_dimension`.
 _LU_MAX_DIMENSION = 3.0
 _HOP_SEEDS = 16
-# Close enough to 1 to tell eigenvalues of 1e-5 apart, far enough for an accurate factorisation.
+# Close enough to 1 to tell eigenvalues of 1e-5 apart, far enough for an accurate factorization.
 _SHIFT = 1e-6
 
 # How many leading eigenvectors are searched for independent ones, per component asked for.
@@ -34,7 +34,7 @@ _CANDIDATES_PER_COMPONENT = 15
 # redundant ones come out below 0.1 and new directions above 0.9.
 _INDEPENDENT = 0.5
 _REGRESSION_POINTS = 1500
-# Neighbours in the regression for each of its coefficients.
+# Neighbors in the regression for each of its coefficients.
 _REGRESSION_NEIGHBORS = 6
 
 
@@ -78,7 +78,7 @@ def diffusion_maps(
     alpha: float = 1.0,
     time: float = 1.0,
 ) -> Spectrum:
-    """Diffusion maps: eigenvectors of the density-normalised Markov matrix, scaled by ``mu^time``.
+    """Diffusion maps: eigenvectors of the density-normalized Markov matrix, scaled by ``mu^time``.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def diffusion_maps(
     Returns
     -------
     Spectrum
-        Right eigenvectors psi, of mean square 1 under the stationary distribution, times
+        Right eigenvectors psi, with mean square 1 under the stationary distribution, times
         ``mu^time``; and the eigenvalues mu.
 
     References
@@ -105,16 +105,16 @@ def diffusion_maps(
     values, vectors = _markov_eigenvectors(normalised, n_components, eigenvectors)
     if time != int(time) and (values <= 0).any():
         raise ValueError(
-            f"time={time} needs positive eigenvalues and some are not: choose a whole number or "
+            f"time={time} needs positive eigenvalues, but some are not: choose a whole number or "
             "fewer components"
         )
-    # Coordinates do not depend on the total of the degrees this way.
+    # This way, coordinates do not depend on the sum of the degrees.
     vectors *= np.sqrt(normalised.sum())
     return Spectrum(vectors * values**time, values)
 
 
 def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
-    """Factor ``degree^-alpha`` of each landmark in the normalisation of diffusion maps."""
+    """Factor ``degree^-alpha`` of each landmark in the normalization of diffusion maps."""
     return np.asarray(weights.sum(axis=1)).ravel() ** -alpha
 
 
@@ -156,7 +156,7 @@ def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.n
 def _shift_invert(
     matrix: csr_array, count: int, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs next to 1, the largest of a Markov matrix, by a sparse factorisation."""
+    """Eigenpairs next to 1, the largest of a Markov matrix, by a sparse factorization."""
     shift = 1 + _SHIFT
     shifted = shift * eye_array(matrix.shape[0]) - matrix
     # Positive definite, so no pivoting, and an ordering made for symmetric patterns.
@@ -174,9 +174,9 @@ def hop_dimension(graph: csr_array) -> float:
     """Dimension in which a graph spreads: how the number of nodes within reach grows with hops.
 
     Where it is low, the eigenvalues of the graph crowd near 1, so that Lanczos takes thousands of
-    steps, but a factorisation hardly fills in (50,000 nodes of a Swiss roll: 100 s against 2 s).
-    Where it is high it is the other way round. They break even in about three dimensions. A graph
-    that four hops cross has no crowd of eigenvalues, and counts as infinite.
+    steps, but a factorization hardly fills in (50,000 nodes of a Swiss roll: 100 s against 2 s).
+    Where it is high, the reverse is true. They break even in about three dimensions. A graph that
+    four hops cross has no crowded eigenvalues, and its dimension counts as infinite.
     """
     k = graph.shape[0]
     links = graph.astype(bool).astype(np.float32)
@@ -196,7 +196,7 @@ def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.nd
     with threadpool_limits(1 if k <= _DENSE_MAX else None):
         values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
         if len(values) < count:
-            # LAPACK's choice by index loses some of many equal eigenvalues.
+            # Selecting by index, LAPACK loses some of many equal eigenvalues.
             values, vectors = eigh(matrix)
     return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
 
@@ -211,8 +211,8 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
     """Choose the first columns that are not smooth functions of those chosen before.
 
     An eigenvector is predicted from the chosen ones by local linear regression, leaving out the
-    landmark itself; what remains of it decides. On a long Swiss roll the first several are all
-    functions of arc length, and height appears only after them.
+    landmark itself; the residual decides. On a long Swiss roll the first several are all functions
+    of arc length, and height appears only after them.
 
     Parameters
     ----------
@@ -248,8 +248,8 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
     if missing > 0:
         warn_user(
             RedundantEigenvectorsWarning(
-                "only {n_found} of the first {n_tried} eigenvectors are independent, and "
-                "{n_asked} were asked for: the least redundant of the others fill up",
+                "only {n_found} of the first {n_tried} eigenvectors are independent, but "
+                "{n_asked} were asked for: the least redundant of the others make up the rest",
                 ("choose {n_components=}", "{eigenvectors=}"),
                 n_found=len(chosen),
                 n_tried=vectors.shape[1],
@@ -263,7 +263,7 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
 
 
 def _regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
-    """Root mean square error of leave-one-out local linear regression on a standardised target.
+    """Root mean square error of leave-one-out local linear regression on a standardized target.
 
     Local means the nearest few in the inputs, so that harmonics, which turn fastest where the
     first eigenvector is densest, are still followed.
@@ -275,7 +275,7 @@ def _regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
     design = np.column_stack([np.ones(len(inputs)), inputs])
     near = design[neighbors]
     normal = near.transpose(0, 2, 1) @ near
-    # The smallest ridge that keeps coinciding neighbours solvable.
+    # The smallest ridge that keeps coinciding neighbors solvable.
     ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)
     normal += ridge[:, None, None] * np.eye(size)
     moments = np.einsum("nqs,nq->ns", near, target[neighbors])
@@ -290,12 +290,12 @@ def geodesics(lengths: csr_array) -> np.ndarray:
 
 
 def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
-    """Classical scaling of a matrix of distances; of geodesics, it is Isomap.
+    """Classical scaling of a matrix of distances; applied to geodesics, it is Isomap.
 
     Returns
     -------
     Spectrum
-        Coordinates, and the eigenvalues of the centred matrix ``-J distances^2 J / 2``.
+        Coordinates, and the eigenvalues of the centered matrix ``-J distances^2 J / 2``.
 
     References
     ----------
@@ -311,7 +311,7 @@ def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
     Returns
     -------
     Spectrum
-        Projections, and the eigenvalues of the centred kernel.
+        Projections, and the eigenvalues of the centered kernel.
 
     References
     ----------

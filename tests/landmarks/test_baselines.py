@@ -220,7 +220,7 @@ def test_seeding_refuses_distances_that_overflow():
 
 @pytest.fixture
 def blobs():
-    """Five groups of 40 points around known centres."""
+    """Five groups of 40 points around known centers."""
     centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0], [50.0, 50.0], [100.0, 0.0]])
     noise = np.random.default_rng(1).normal(size=(5, 40, 2))
     return centres, centres[:, None] + noise

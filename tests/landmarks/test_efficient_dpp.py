@@ -112,7 +112,7 @@ def test_the_same_test_rejects_a_wrong_sampler(wrong):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(7, 2))
     setting = {"X": X, "k": 3, "m": 4, "repulsion": "welsch", "bandwidth": 0.8}
-    draws = fast_draws(**(setting | wrong), rng=rng, runs=RUNS)
+    draws = fast_draws(**(setting | wrong), rng=rng, runs=2 * RUNS)
     setting["repulsion"] = welsch
     counts_possible = {
         outcome: max(p, 1e-12) for outcome, p in exact_probabilities(**setting).items()

@@ -31,7 +31,7 @@ from trigpoint.datasets import make_swiss_roll
 
 def dpp_weights(L):
     weights = {subset: determinant(L, subset) for subset in subsets(len(L), range(len(L) + 1))}
-    # The normalisation is known, which checks the weights themselves.
+    # The normalization is known, which checks the weights themselves.
     np.testing.assert_allclose(sum(weights.values()), np.linalg.det(L + np.eye(len(L))))
     return weights
 

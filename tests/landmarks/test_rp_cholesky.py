@@ -103,7 +103,7 @@ def test_the_test_rejects_wrong_weights_of_all_points(monkeypatch):
 
 @pytest.fixture(params=[3, 40], ids=["differences", "products"])
 def points(request):
-    """In so many columns the kernel is computed one way and the other."""
+    """With these numbers of columns, the kernel is computed in two ways."""
     return np.random.default_rng(0).normal(size=(500, request.param)), request.param**0.5
 
 

@@ -2,8 +2,8 @@
 
 A support sums landmarks' values for a block of points; an *extension* turns the sums into
 coordinates. A prepared extension is a pure function of a block: a frozen record of arrays that can
-be pickled, keeps nothing between calls, and gives a point the same coordinates in any block. So
-whoever has blocks of points may call it, in any order and from any thread or process.
+be pickled, keeps nothing between calls, and gives a point the same coordinates in any block. So it
+can be called on blocks in any order and from any thread or process.
 """
 
 from abc import ABC, abstractmethod
@@ -20,20 +20,20 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Temporaries of a few megabytes stay in the caches, and products of this many rows are efficient:
-# on MNIST blocks of 512 images took 1.05 s, of 64 took 1.7 s.
+# on MNIST, blocks of 512 images took 1.05 s and blocks of 64 took 1.7 s.
 _BLOCK_BYTES = 2**21
 _MIN_BLOCK_ROWS = 64
 
-# Geodesics in float32 are lost beside a way to the landmarks that is this many times as long.
+# Geodesics in float32 are lost to rounding if the way to the landmarks is this many times as long.
 _FAR = 10.0
 
 
 class FarPointsWarning(ParameterWarning):
-    """Some points are so far from all landmarks that their coordinates tell little."""
+    """Some points are so far from all landmarks that their coordinates mean little."""
 
 
 class _Prepared(ABC):
-    """What the extensions share."""
+    """Base of the extensions."""
 
     support: Support
 
@@ -44,7 +44,7 @@ class _Prepared(ABC):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes held for each point of a block at most."""
+        """Most bytes held per point of a block."""
         return self.support.row_bytes + 8 * (self.n_components + 1)
 
     @abstractmethod
@@ -57,7 +57,7 @@ class _Prepared(ABC):
         coarse = self.support.coarse(X)
         if not coarse.any():
             return self._extended(X)
-        # Row by row, so that the company of a point makes no difference to it.
+        # Row by row, so that the other points of the block make no difference.
         result, n_far = np.empty((len(X), self.n_components)), 0
         for rows, dtype in ((coarse, np.float64), (~coarse, X.dtype)):
             if rows.any():
@@ -71,16 +71,16 @@ class MarkovExtension(_Prepared):
     """Extension of Laplacian eigenmaps and diffusion maps.
 
     ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
-    the row-normalised kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
-    landmark's own row of W gives back its coordinates. Points that are far from every landmark go
+    the row-normalized kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
+    landmark's own row of W gives back its coordinates. Points far from every landmark are placed
     where the nearest landmarks are.
 
     Attributes
     ----------
     support : Support
     values : float64 ndarray of shape (l + 1, k)
-        What is summed: ``phi_j / mu``, and 1 for the sum of the weights; both times the landmark's
-        factor in the kernel.
+        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both times the
+        landmark's factor in the kernel.
 
     References
     ----------
@@ -107,9 +107,9 @@ class MarkovExtension(_Prepared):
         coordinates : ndarray of shape (k, l)
             Coordinates of the landmarks.
         mu : ndarray of shape (l,)
-            Eigenvalues of the row-normalised kernel.
+            Eigenvalues of the row-normalized kernel.
         scale : ndarray of shape (k,) or None
-            Factor of each landmark in the kernel, for the density normalisation of diffusion maps.
+            Factor of each landmark in the kernel, for the density normalization of diffusion maps.
         """
         values = _with_ones(coordinates / mu)
         return cls(support, values if scale is None else values * scale)
@@ -127,7 +127,7 @@ class MarkovExtension(_Prepared):
 class KernelExtension(_Prepared):
     """Extension of kernel PCA: projection of a point's kernel row on the components.
 
-    Points that are far from every landmark all go to one place.
+    Points far from every landmark are all placed at one spot.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class KernelExtension(_Prepared):
     components : float64 ndarray of shape (l, k)
     offset : float64 ndarray of shape (l,)
         Components sum to zero over the landmarks, so only the means of the kernel's columns remain
-        of the centring.
+        of the centering.
     """
 
     support: Support
@@ -163,18 +163,17 @@ class KernelExtension(_Prepared):
 class GeodesicExtension(_Prepared):
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
-    A support that follows the graph should be one of ordinary edges: what lies beyond a bridge is
-    reached from where it starts. Points that are far from every landmark come out far, and are not
-    counted.
+    A support that follows the graph should have ordinary edges only: what lies beyond a bridge is
+    reached from its start. Points far from every landmark are placed far away, and are not counted.
 
     Attributes
     ----------
     support : LocalSupport
     geodesics : float64 ndarray of shape (k, k)
     rounded : float32 ndarray of shape (k, k)
-        The same: reading them is what takes time, and for float32 points half of them will do.
+        The same: reading them takes most of the time, and float32 points need no more digits.
     components : float64 ndarray of shape (k, l)
-    centring : float64 ndarray of shape (k,)
+    centering : float64 ndarray of shape (k,)
         Means of the squared geodesics from each landmark, less the mean of all.
     """
 
@@ -190,12 +189,15 @@ class GeodesicExtension(_Prepared):
     ) -> "GeodesicExtension":
         """Prepare the extension from the landmarks' geodesics (k, k)."""
         squares = np.square(geodesics).mean(axis=0)
-        # In one order in memory: products round differently in another.
+        # One fixed memory order: products round differently in another.
         components = np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
+        # Where float32 overflows there are no float32 points either.
+        with np.errstate(over="ignore"):
+            rounded = np.ascontiguousarray(geodesics, dtype=np.float32)
         return cls(
             support,
             np.ascontiguousarray(geodesics),
-            np.ascontiguousarray(geodesics, dtype=np.float32),
+            rounded,
             components,
             squares - squares.mean(),
         )
@@ -212,8 +214,8 @@ class GeodesicExtension(_Prepared):
         result = np.zeros((len(X), self.n_components))
         for shares, lengths, columns in self.support.starts(X):
             paths = self._shortest(lengths, columns, X.dtype)
-            # Rows are centred as the landmarks' are, so squares may count from any of them; as a
-            # product of sum and difference they keep their digits for points far away.
+            # Rows are centered as the landmarks' are, so squares may count from any of them; as a
+            # product of sum and difference they keep their digits for distant points.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
             squares -= squares.mean(axis=1, keepdims=True) + self.centring
@@ -267,7 +269,7 @@ def extend(
         result[part], n_far = extension(X[part])
         return n_far
 
-    # Blocks are what runs side by side: products within them keep to their thread.
+    # Blocks run in parallel, so products within them use one thread.
     with one_blas_thread():
         return result, sum(thread_map(fill, row_blocks(len(X), rows), n_threads))
 
@@ -275,7 +277,7 @@ def extend(
 def extended_blocks(
     extension: Extension, blocks: Iterable[np.ndarray], n_threads: int
 ) -> Iterator[np.ndarray]:
-    """Yield the coordinates of blocks of points as they come; at the end, warn of far points."""
+    """Yield the coordinates of blocks of points as they come; at the end, warn about far points."""
     n_far = n_points = 0
     for block in blocks:
         n_points += len(block)
@@ -286,12 +288,12 @@ def extended_blocks(
 
 
 def warn_of_far(n_far: int, n_points: int) -> None:
-    """Warn of points that are far from all landmarks, if there are any."""
+    """Warn about points that are far from all landmarks, if there are any."""
     if n_far:
         warn_user(
             FarPointsWarning(
                 "{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
-                "landmark, and their coordinates tell little",
+                "landmark, so their coordinates mean little",
                 "check the units and the order of the columns, or fit to points like these",
                 n_far=n_far,
                 n_points=n_points,

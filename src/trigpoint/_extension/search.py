@@ -1,7 +1,7 @@
 """The landmarks nearest to points: by a tree in low dimension, by products in high dimension.
 
 Both searches are frozen records of arrays: they can be pickled, keep nothing between calls, and
-answer the same for a point whatever the other points of a block are (products to rounding error).
+give the same answer for a point in any block (products up to rounding error).
 """
 
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 # Squared distances may be off by this share of the squared bandwidth.
 _TOLERANCE = 1e-4
 
-# Landmarks of a leaf, at least: with this few, the one that a point comes to first is close to it.
+# Fewest landmarks in a leaf: with this few, the first one that a point reaches is close to it.
 _LEAF = 1
 
-# Landmarks of a bucket, which a search looks at one and all, by dimension. In many dimensions
-# hardly any bucket can be left out, and distances to all landmarks take less time than boxes.
+# Landmarks in a bucket, all of which a search reads, by dimension. In many dimensions hardly any
+# bucket can be skipped, and distances to all landmarks take less time than boxes.
 _BUCKETS = ((4, 8), (7, 32), (15, 512))
 
-# Landmarks in each one's list for one that is wanted. Of 2,500 landmarks in a cube, the four
-# nearest to a point are found in the list of 32 in 95 cases of 100, and on a surface in nearly all;
-# longer lists take longer to read.
+# Landmarks in each list, per landmark wanted. With 2,500 landmarks in a cube, a list of 32 holds
+# the four nearest to a point in 95 cases of 100, and on a surface in nearly all; longer lists take
+# longer to read.
 _LISTED = 8
 _MOST_LISTED = 64
 
@@ -38,7 +38,7 @@ class TreeSearch:
     Attributes
     ----------
     coordinates : float64 ndarray of shape (d, k)
-        Those of the landmarks.
+        Coordinates of the landmarks.
     index : LandmarkIndex
     """
 
@@ -53,12 +53,12 @@ class TreeSearch:
         return _nearest(self.index, X, count)
 
     def coarse(self, X: np.ndarray) -> np.ndarray:
-        """Rows whose distances need more digits than `X` has: none."""
+        """Rows whose distances need more precision than `X` has: none."""
         return np.zeros(len(X), dtype=bool)
 
 
 class Centred(NamedTuple):
-    """Landmarks (k, d) moved to their centre (d,), and their squared norms (k,)."""
+    """Landmarks (k, d) moved to their center (d,), and their squared norms (k,)."""
 
     centre: np.ndarray
     landmarks: np.ndarray
@@ -98,9 +98,9 @@ class ProductSearch:
         return squares
 
     def coarse(self, X: np.ndarray) -> np.ndarray:
-        """Rows in float32 whose rounding would be seen beside the bandwidth.
+        """Rows in float32 whose rounding would matter compared with the bandwidth.
 
-        They are those far from the centre, as all are in well separated clusters.
+        These are far from the center, as all points are in well-separated clusters.
         """
         if X.dtype != np.float32:
             return np.zeros(len(X), dtype=bool)
@@ -131,19 +131,21 @@ def landmark_search(
 
 
 def product_search(landmarks: np.ndarray, bandwidths: np.ndarray) -> ProductSearch:
-    """Prepare the search by products; `bandwidths` (k,) tell how precise it must be."""
-    # In one order in memory: products round differently in another.
+    """Prepare the search by products; `bandwidths` (k,) determine how precise it must be."""
+    # One fixed memory order: products round differently in another.
     landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
     single, double = (_centred(landmarks, dtype) for dtype in (np.float32, np.float64))
     return ProductSearch(single, double, _TOLERANCE * float(bandwidths.min()) ** 2)
 
 
 def _centred(landmarks: np.ndarray, dtype: type) -> Centred:
-    # Rounded first: points and landmarks are to be moved by the same vector.
-    centre = landmarks.mean(axis=0).astype(dtype)
-    around = landmarks - centre
-    norms = np.einsum("ij,ij->i", around, around)
-    return Centred(centre, around.astype(dtype), norms.astype(dtype))
+    # Rounded first, so that points and landmarks are moved by the same vector.
+    # Where float32 overflows there are no float32 points either.
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = landmarks.mean(axis=0).astype(dtype)
+        around = landmarks - centre
+        norms = np.einsum("ij,ij->i", around, around)
+        return Centred(centre, around.astype(dtype), norms.astype(dtype))
 
 
 def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 # Kernels of edges below this are not followed as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
 
-# Logarithm of a weight at ten bandwidths: a point for which none is larger is far from all data.
+# Logarithm of a weight at ten bandwidths: a point with no larger weight is far from all data.
 FAR_LOG_WEIGHT = -50.0
 
-# This many nearest landmarks share in a point, and one more tells where the last one's share ends.
+# This many nearest landmarks share in a point; the next one determines where the last share ends.
 _BLENDED = 3
 
 
@@ -41,7 +41,7 @@ class WeightedSums(NamedTuple):
     ----------
     sums : ndarray of shape (b, l)
     shifts : float64 ndarray of shape (b,)
-        Weights are ``exp(-shift)`` times what they should be: 0 but for points far from every
+        Weights are ``exp(-shift)`` times what they should be: 0 except for points far from every
         landmark, whose weights would otherwise all vanish.
     """
 
@@ -50,14 +50,14 @@ class WeightedSums(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Ways from each point of a block to landmarks around it.
+    """Paths from each point of a block to landmarks around it.
 
     Attributes
     ----------
     shares : float64 ndarray of shape (b,)
         How much the paths that start here count for the point.
     lengths : float64 ndarray of shape (b, width)
-        Infinite for a place that starts none.
+        Infinite where no path starts.
     columns : int64 ndarray of shape (b, width)
         The landmarks.
     """
@@ -72,10 +72,10 @@ class Support(Protocol):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes held for each point at most."""
+        """Most bytes held per point."""
 
     def coarse(self, X: np.ndarray) -> np.ndarray:
-        """Rows (b,) in float32 whose weights take float64: they are best passed in that."""
+        """Rows (b,) in float32 whose weights need float64: pass them in that precision."""
 
     def sums(self, X: np.ndarray, values: np.ndarray) -> WeightedSums:
         """Sums of the landmarks' `values` (l, k) by weight, for each point of the block."""
@@ -85,14 +85,14 @@ class LocalSupport(Support, Protocol):
     """A support of landmarks near the point."""
 
     def starts(self, X: np.ndarray) -> Iterator[Starts]:
-        """Ways from each point of the block to landmarks, in parts that share in the point."""
+        """Paths from each point of the block to landmarks, in parts that share in the point."""
 
 
 @dataclass(frozen=True, eq=False)
 class AllLandmarks:
     """Every landmark supports every point: the dense extension of the paper.
 
-    Weights are kernels, of the larger bandwidth of point and landmark.
+    Weights are kernel values, with the larger bandwidth of point and landmark.
     """
 
     search: ProductSearch
@@ -129,7 +129,7 @@ class AllLandmarks:
 
 @dataclass(frozen=True, eq=False)
 class NearestLandmarks:
-    """The nearest few landmarks support a point, with weights as those of `AllLandmarks`."""
+    """The nearest few landmarks support a point, weighted as in `AllLandmarks`."""
 
     search: TreeSearch | ProductSearch
     bandwidths: np.ndarray
@@ -180,7 +180,7 @@ class GraphNeighbors:
     """The nearest landmarks' neighbors in the landmark graph support a point.
 
     So a point inherits the neighborhoods of its landmarks and takes no shortcut that the graph
-    does not take. The nearest three landmarks share in it, by weights that go to 1 at a landmark
+    does not take. The three nearest landmarks share in it, by weights that go to 1 at a landmark
     and to 0 where another takes its place among the three. A landmark itself gets exactly its own
     row of the graph, and coordinates are continuous: with the nearest landmark alone, pictures
     showed a crack around each cell.
@@ -238,7 +238,7 @@ class GraphNeighbors:
                 squares = _squares(X, self.search.coordinates, columns)
             else:
                 squares = np.take_along_axis(to_all, columns, axis=1).astype(np.float64)
-            # What has no share starts no path, and rows are shorter than the longest.
+            # No path starts where the share is 0, or beyond the end of a row.
             counts[shares[:, part] == 0] = 0
             squares[np.arange(columns.shape[1]) >= counts[:, None]] = np.inf
             yield Starts(shares[:, part], np.sqrt(squares), columns)
@@ -263,7 +263,7 @@ def _shares(squares: np.ndarray) -> np.ndarray:
 
 
 def _interpolated(values: np.ndarray, nearest: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Values (k,) of the landmarks carried to points by the shares of the nearest."""
+    """Values (k,) of the landmarks interpolated at points by the shares of the nearest."""
     shares = _shares(squares)
     return np.einsum("ij,ij->i", shares, values[nearest[:, : shares.shape[1]]])
 
@@ -302,7 +302,7 @@ def _entries(matrix: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.nda
 
 
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the graph side by side, (b, width), with what comes after theirs; and their sizes."""
+    """Rows of the graph, (b, width), padded with the entries that follow; and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
     width = int(np.diff(rows.starts).max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)

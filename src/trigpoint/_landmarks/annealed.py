@@ -21,7 +21,7 @@ from trigpoint._numerics.kernels import resolve_bandwidth
 
 _DEFAULT_SWEEPS = 100
 
-# Share of the swaps that may lead to sets too nearly singular to go there.
+# Largest share of swaps that may be refused because the new set is too nearly singular.
 _MOST_SINGULAR = 0.01
 
 
@@ -29,11 +29,11 @@ class AnnealedDPP(Sampler):
     """Landmarks from an annealed determinantal distribution, ``p(J) ~ det(K_J)^s``.
 
     Among the sets of k points, `exponent` s tunes diversity [1]_ (Section 2.2 of [2]_): s = 0 is
-    uniform sampling, s = 1 the k-DPP that `KDPP` draws exactly, and a large s favours the sets of
+    uniform sampling, s = 1 the k-DPP that `KDPP` draws exactly, and a large s favors the sets of
     largest volume. The draw is the last state of a Markov chain that proposes to swap a landmark
     for another point and accepts by the ratio of the determinants, which costs O(k^2 + k d) by
     way of a maintained inverse of ``K_J``. The chain starts from a random pivoted Cholesky
-    factorisation. It is thus approximate, ever less so with more sweeps.
+    factorization. The result is approximate, and improves with more sweeps.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ class AnnealedDPP(Sampler):
     exponent : float, default=1.0
         The power s >= 0 of the determinant. With 0 the draw is uniform and no chain is run.
     kernel : {"gaussian", "geodesic"}, default="gaussian"
-        What makes points alike. For ``"gaussian"``, by Euclidean distance, only the entries that
-        a swap needs are computed, never all n x n. ``"geodesic"``, by shortest paths over a graph
-        of nearest neighbours, needs the full matrix; its negative eigenvalues, if it has any, are
-        set to zero.
+        Similarity of points. ``"gaussian"`` uses Euclidean distances and computes only the entries
+        that a swap needs, never all n x n. ``"geodesic"`` uses shortest paths over a graph of
+        nearest neighbors and needs the full matrix; its negative eigenvalues, if any, are set to
+        zero.
     bandwidth : float or None, default=None
         Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
         points.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph of the geodesic kernel; the other ignores it.
+        Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     n_sweeps : int or None, default=None
         Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
     random_state : int, Generator, RandomState or None, default=None
@@ -84,8 +84,8 @@ class AnnealedDPP(Sampler):
     higher rates it does so after 10 to 30 sweeps. Rates below 0.05, as for s = 10, call for more
     sweeps.
 
-    Determinants are ratios of variances, and those too small to be told from rounding are refused:
-    an error names the remedy when they turn up in more than one swap in a hundred.
+    Ratios of determinants are ratios of variances. Variances too small to tell from rounding error
+    are refused; if that happens in more than one swap in a hundred, an error says what to change.
 
     References
     ----------
@@ -137,7 +137,7 @@ class AnnealedDPP(Sampler):
         if exponent == 0:
             indices = rng.choice(len(X), k, replace=False).astype(np.int64)
         else:
-            # One thread: the steps are too small to share, and rounding must not depend on it.
+            # One thread: the steps are too small to share, and rounding must not depend on n_jobs.
             with threadpool_limits(limits=1, user_api="blas"):
                 indices = self._run_chain(self._point_kernel(X, rng), k, exponent, n_sweeps, rng)
         return Landmarks(points=X[indices], indices=indices)
@@ -167,7 +167,7 @@ class AnnealedDPP(Sampler):
         for sweep in range(n_sweeps):
             n_accepted += chain.sweep(rng)
             report("sweeps", sweep + 1, n_sweeps)
-        # Left out, sets that are nearly singular would no longer be the rare ones.
+        # With more refusals, nearly singular sets would no longer be rare enough to leave out.
         if chain.n_refused > _MOST_SINGULAR * (n_accepted + chain.n_refused):
             raise singular_kernel_error(k)
         self.acceptance_rate_ = n_accepted / (n_sweeps * k)

@@ -17,8 +17,8 @@ from trigpoint._points.store import Store
 class Sampler(ProgressMixin, ABC):
     """Base of the samplers: ``fit(X)`` chooses landmarks among the rows of `X`.
 
-    A sampler assigns its own parameters in ``__init__``, after `n_landmarks` and before those that
-    all samplers have, and implements `_select`.
+    A sampler assigns its own parameters in ``__init__``, after `n_landmarks` and before those
+    shared by all samplers, and implements `_select`.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class Sampler(ProgressMixin, ABC):
         ----------
         X : array-like of shape (n, d), or file
             The points, float32 or float64; other numbers are converted to float64. A path, or an
-            object that `trigpoint.read_points` takes, is read, into memory if it fits.
+            object that `trigpoint.read_points` accepts, is read, into memory if it fits.
         y : ignored
-            Present for scikit-learn's sake.
+            Present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -116,7 +116,7 @@ def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
 
 
 def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ParameterValueError:
-    """Error of more landmarks than there are distinct points."""
+    """Error for more landmarks than there are distinct points."""
     return ParameterValueError(
         "n_landmarks",
         k,

@@ -12,21 +12,21 @@ from trigpoint._numerics.kernels import Kernel, gaussian
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 from trigpoint._numerics.residual.factor import PoolFactor
 
-# A variance given the landmarks that is this small is nothing but rounding.
+# A variance this small, given the landmarks, is nothing but rounding error.
 _ZERO = 1e-13
 
 # Proposals that share a table, which then stays in the cache.
 _TOGETHER = 64
 
-# Points among which the start is looked for first, and how many per landmark at least: all would
-# take O(n k) memory.
+# Pool in which the start is searched first, at least and per landmark: all points would take O(n k)
+# memory.
 _POOL = 10_000
 _POOL_PER_LANDMARK = 20
 
 
 @dataclass(frozen=True)
 class PointKernel:
-    """A positive semidefinite kernel of some points, computed where it is asked for.
+    """A positive semidefinite kernel of some points, computed on demand.
 
     Attributes
     ----------
@@ -53,16 +53,16 @@ class PointKernel:
 
     @classmethod
     def precomputed(cls, K: np.ndarray) -> Self:
-        """Kernel of a matrix that is at hand."""
+        """Kernel given as a matrix."""
         return cls(np.arange(len(K)), lambda A, B: K[np.ix_(A, B)], K.diagonal().copy())
 
 
 def pivoted_start(K: PointKernel, k: int, exponent: float, rng: np.random.Generator) -> np.ndarray:
     """Draw up to `k` points whose kernel matrix is not singular.
 
-    Pivots of a Cholesky factorisation are drawn by their variance given those before, which for
-    exponent 1 is adaptive sampling [1]_ and comes close to where the chain is going. Fewer than k
-    points come back when no point is left that is not a combination of those chosen.
+    Pivots of a Cholesky factorization are drawn by their variance given the earlier ones, which for
+    exponent 1 is adaptive sampling [1]_ and close to the distribution of the chain. Fewer than k
+    points are returned when all others are combinations of those chosen.
 
     References
     ----------
@@ -73,7 +73,7 @@ def pivoted_start(K: PointKernel, k: int, exponent: float, rng: np.random.Genera
     pool = rng.choice(n, min(n, max(_POOL, _POOL_PER_LANDMARK * k)), replace=False)
     chosen = _draw_pivots(K, pool, k, exponent, rng)
     if len(chosen) < k and len(pool) < n:
-        # Points that are rare but needed may have been missed by the pool.
+        # The pool may have missed rare points that are needed.
         chosen = _draw_pivots(K, np.arange(n), k, exponent, rng)
     return chosen
 
@@ -102,7 +102,7 @@ class DeterminantChain:
     A proposal picks one of the k landmarks and one of the n points uniformly, and the landmark is
     exchanged for the point with probability ``min(1, (det(K_new) / det(K_old))^s)``. If the point
     is a landmark already nothing happens, which also keeps the chain from being periodic. Sets
-    whose kernel matrix is singular to rounding have probability zero.
+    whose kernel matrix is numerically singular have probability zero.
 
     A few dozen proposals share a table, in which a decision takes a few operations and an exchange
     as many as the table has entries (see `compiled.exchange`). Making the table costs O(k^2) for
@@ -120,10 +120,10 @@ class DeterminantChain:
     Attributes
     ----------
     indices : int64 ndarray of shape (k,)
-        The landmarks at present.
+        The current landmarks.
     n_refused : int
-        How many exchanges were turned down only because a variance, though not zero, was too small
-        to be computed.
+        How many exchanges were refused only because a variance, though not zero, was too small to
+        compute.
     """
 
     def __init__(self, K: PointKernel, start: np.ndarray, exponent: float) -> None:
@@ -131,7 +131,7 @@ class DeterminantChain:
         self.n_refused = 0
         self._K = K
         self._exponent = exponent
-        # The number that a landmark has in the inverse; -1 for all other points.
+        # Place of each landmark in the inverse; -1 for all other points.
         self._numbers = np.full(len(K.diagonal), -1)
 
     def sweep(self, rng: np.random.Generator) -> int:
@@ -140,7 +140,7 @@ class DeterminantChain:
         slots, candidates = rng.integers(k, size=k), rng.integers(n, size=k)
         thresholds = acceptance_thresholds(self._exponent, k, rng)
         try:
-            # Afresh in every sweep: it costs no more than the tables, and rounding cannot add up.
+            # Recomputed in every sweep: it costs no more than the tables, and errors cannot add up.
             landmarks = self._K.points[self.indices]
             inverse = ExchangeableInverse(landmarks[:0], landmarks, self._K.matrix, 1)
         except LinAlgError:
@@ -159,10 +159,10 @@ class DeterminantChain:
         candidates: np.ndarray,
         thresholds: np.ndarray,
     ) -> int:
-        """Decide proposals one after the other, and return how many were accepted."""
+        """Decide proposals one by one, and return how many were accepted."""
         leaving, held = self._numbers[self.indices[slots]], self._numbers[candidates]
         is_new = held < 0
-        # Landmarks are in the table also as candidates: one that has left may be proposed again.
+        # Landmarks are also in the table as candidates: one that has left may be proposed again.
         numbers = np.union1d(leaving, held[~is_new])
         new, places_of_new = np.unique(candidates[is_new], return_inverse=True)
         places = np.searchsorted(numbers, held)
@@ -194,7 +194,7 @@ def acceptance_thresholds(exponent: float, size: int, rng: np.random.Generator) 
 def walk(
     A: np.ndarray, chosen: np.ndarray, slots: np.ndarray, places: np.ndarray, thresholds: np.ndarray
 ) -> tuple[int, int]:
-    """Decide proposals in a table, see `compiled.exchange.anneal`; numbers made and refused."""
+    """Decide proposals in a table (`compiled.exchange.anneal`); return numbers made and refused."""
     from trigpoint._numerics.compiled.exchange import anneal
 
     return anneal(A, chosen, slots, places, thresholds, _ZERO, SINGULAR)
@@ -203,7 +203,7 @@ def walk(
 def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
     """Landmarks that left a table and candidates that took their places, of shape (p, 2).
 
-    Of those that left, some may have come back in the place of others: only the set counts.
+    Some that left may have returned in the place of others: only the set matters.
     """
     b = len(chosen)
     return np.column_stack([np.setdiff1d(np.arange(b), chosen), chosen[chosen >= b] - b])
@@ -212,7 +212,7 @@ def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
 def singular_kernel_error(k: int) -> ValueError:
     """Return the error of a kernel too close to singular for `k` landmarks."""
     return ValueError(
-        f"n_landmarks={k} is too many for this bandwidth and exponent: the kernel matrix of so "
-        "many landmarks is singular to rounding, and its determinant cannot be computed. Choose a "
+        f"n_landmarks={k} is too many for this bandwidth and exponent: the kernel matrix of this "
+        "many landmarks is numerically singular, and its determinant cannot be computed. Choose a "
         "smaller bandwidth, fewer landmarks or a larger exponent"
     )

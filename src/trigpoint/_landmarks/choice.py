@@ -1,4 +1,4 @@
-"""From what a user passes as ``landmarks=`` to landmarks."""
+"""Turning what a user passes as ``landmarks=`` into landmarks."""
 
 from numbers import Integral
 from typing import Any
@@ -27,7 +27,7 @@ class CoincidingLandmarksWarning(ParameterWarning):
 
 
 def default_n_landmarks(n_distinct: int) -> int:
-    """Number of landmarks where none is asked for; of few distinct points, each is a landmark."""
+    """Default number of landmarks; if there are few distinct points, each is a landmark."""
     return min(n_distinct, _DEFAULT_LANDMARKS)
 
 
@@ -49,11 +49,11 @@ def choose_landmarks(
     X : ndarray of shape (n, d)
         Validated points.
     covariances : bool
-        Whether local covariances are wanted; a sampler that makes none gets them added.
+        Whether local covariances are needed; they are added if the sampler does not compute them.
     rng : Generator
     n_threads : int
     report : callable or None
-        Told the progress, unless a sampler tells it someone else.
+        Receives the progress, unless the sampler reports its own.
     """
     mode = covariance_mode("auto", X.shape[1]) if covariances else None
     few = distinct_rows(X, default_n_landmarks(len(X))) if landmarks is None else None
@@ -157,7 +157,7 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
     """Landmarks given as rows or as points."""
     given = np.asarray(landmarks)
     if given.ndim and given.size == 0:
-        raise ValueError(f"landmarks is empty, its shape is {given.shape}: pass at least two")
+        raise ValueError(f"landmarks is empty (shape {given.shape}): pass at least two")
     if given.ndim == 1 and given.dtype.kind in "iu":
         check_n_landmarks(len(given), len(X))
         if given.min() < 0 or given.max() >= len(X):

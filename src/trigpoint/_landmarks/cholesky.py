@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: landmarks drawn by what the ones before leave unexplained."""
+"""Randomly pivoted Cholesky: landmarks drawn by what earlier ones leave unexplained."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ from trigpoint._numerics.kernels import Kernel, gaussian_of, resolve_kernel_band
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
-# Proposals looked at together, unless the user says. The same for any number of landmarks, so that
-# a draw of fewer begins like a draw of more.
+# Default number of proposals decided together. It does not depend on the number of landmarks, so
+# that a smaller draw is the start of a larger one.
 _PROPOSALS = 512
 
-# Points that the residual trace is taken over at most.
+# Most points over which the residual trace is computed.
 _TRACE_POINTS = 20_000
 
 
 class RPCholesky(Sampler):
     """Randomly pivoted Cholesky of the Gaussian kernel ``exp(-|x - y|^2 / (2 sigma^2))`` [1]_.
 
-    The first landmark is drawn uniformly. Each further one is drawn with probability proportional
-    to the residual of the points: the squared distance, in the feature space of the kernel, from
-    the span of the landmarks so far. The residuals are the diagonal that is left of a Cholesky
-    factorisation, and the landmarks are its pivots. Drawn in rounds, here of one landmark, this
-    is the adaptive sampling [2]_ that Wachinger and Golland [3]_ cite, applied to a kernel.
+    The first landmark is drawn uniformly. Each later one is drawn with probability proportional to
+    the residual of the points: the squared distance, in the feature space of the kernel, from the
+    span of the landmarks so far. The residuals are the diagonal that is left of a Cholesky
+    factorization, and the landmarks are its pivots. This is the adaptive sampling [2]_ that
+    Wachinger and Golland [3]_ cite, in rounds of one landmark, applied to a kernel.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ class RPCholesky(Sampler):
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,)
         Rows of the landmarks in the order they were drawn; no two of them coincide. With the same
-        seed and bandwidth, fewer landmarks are the first of more.
+        seed and bandwidth, a smaller draw is the start of a larger one.
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates.
     bandwidth_ : float
         The bandwidth that was used.
     residual_trace_ : float
         Mean residual of the points, from 0 to 1: the trace-norm error of the Nystrom approximation
-        from these landmarks, relative to the trace of the kernel. Of more than 20,000 points it is
-        the mean over 20,000 drawn at random, with a relative standard error of about 1 %.
+        from these landmarks, relative to the trace of the kernel. With more than 20,000 points, it
+        is the mean over 20,000 drawn at random, with a relative standard error of about 1 %.
     residual_traces_ : ndarray of shape (n_landmarks,)
         The same after each landmark; the last is `residual_trace_`.
     n_proposals_ : int
@@ -76,21 +76,21 @@ class RPCholesky(Sampler):
 
     Notes
     -----
-    Residuals only ever shrink, so rejection is exact [4]_: propose points by older residuals,
-    accept each with the ratio of its residual now to its residual then. A block of proposals is
-    decided one after the other by a small Cholesky factorisation of what the landmarks leave of
-    its kernel matrix: the landmarks have the distribution of the algorithm that draws one at a
-    time. At first, all points are proposed alike; when n proposals have been rejected, the
-    residuals of all points are computed anew.
+    Residuals only ever shrink, so rejection is exact [4]_: points are proposed by older residuals,
+    and each is accepted with a probability that is the ratio of its current residual to the older
+    one. A block of proposals is decided one by one with a small Cholesky factorization of its
+    residual kernel matrix, so the landmarks have the same distribution as if they were drawn one at
+    a time. At first, all points are equally likely to be proposed; after n rejections, the
+    residuals of all points are computed again.
 
     No factor of all n points is kept, which would take n k numbers. A proposal costs O(k^2 + k d),
     and at a mean residual of r there are about 1 / r proposals for a landmark: the time is
-    O(k^3 / r), whatever n, as long as r is above k / n, and else that of a few passes over all
-    points, O(n k^2) each. The memory is a few numbers for each point, the k x k factor of the
-    landmarks, and blocks of some megabytes.
+    O(k^3 / r), independent of n, as long as r is above k / n, and otherwise that of a few passes
+    over all points, O(n k^2) each. The memory is a few numbers for each point, the k x k factor of
+    the landmarks, and blocks of a few megabytes.
 
-    The kernel is computed in float64. A residual below 1e-12 counts as none; when no other is
-    left before there are `n_landmarks`, an error says how many there are.
+    The kernel is computed in float64. A residual below 1e-12 counts as zero; if all are zero before
+    `n_landmarks` are drawn, an error says how many were.
 
     References
     ----------
@@ -105,7 +105,7 @@ class RPCholesky(Sampler):
 
     Examples
     --------
-    Each of three far groups has a landmark, however few points it has.
+    Each of three distant groups gets a landmark, however few points it has.
 
     >>> import numpy as np
     >>> from trigpoint import RPCholesky
@@ -142,7 +142,7 @@ class RPCholesky(Sampler):
             block_size = min(len(X), check_count("block_size", self.block_size))
         n_threads = thread_count(self.n_jobs)
         check_dense(k, "landmarks", "EfficientDPP, which forms no kernel matrix")
-        # Parts of the points are what runs side by side: products keep to their thread.
+        # Parts of the points run in parallel, so each product uses one thread.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
             draw = PivotDraw(X, gaussian_of(X, self.bandwidth_), k, block_size, n_threads)
@@ -168,7 +168,7 @@ class PivotDraw:
     k : int
         Number of landmarks to draw.
     block_size : int
-        Number of proposals looked at together.
+        Number of proposals decided together.
     n_threads : int
 
     Attributes
@@ -204,7 +204,7 @@ class PivotDraw:
         thresholds = np.maximum(rng.random(len(proposed)) * self._weights[proposed], ROUNDING)
         points = self._X[proposed].astype(np.float64, copy=False)
         columns = self.factor.columns(points)
-        # Others of the block can only take from a residual: what is too small now stays so.
+        # Others in the block can only lower a residual: one that is too small now stays too small.
         hopeful = np.flatnonzero(1.0 - np.einsum("ij,ij->j", columns, columns) > thresholds)
         n_wanted = self._k - len(self.rows)
         accepted = hopeful[:0]
@@ -220,7 +220,7 @@ class PivotDraw:
         n_decided = accepted[-1] + 1 if len(accepted) == n_wanted else len(proposed)
         self.n_proposals += int(n_decided)
         self._n_rejected += int(n_decided) - len(accepted)
-        # The proposals in vain have cost as much as the residuals of all points do.
+        # The rejected proposals have cost as much as the residuals of all points would.
         if len(accepted) < n_wanted and self._n_rejected >= len(self._weights):
             self._renew_weights()
 
@@ -229,7 +229,7 @@ class PivotDraw:
         drawn = np.searchsorted(
             self._cumulative, rng.random(self._block_size) * total, side="right"
         )
-        # Rounding may lift the last number of the stream onto the total itself.
+        # Rounding may lift the largest random number onto the total itself.
         return np.minimum(drawn, np.searchsorted(self._cumulative, total))
 
     def _renew_weights(self) -> None:
@@ -252,7 +252,7 @@ def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.n
     thresholds : ndarray of shape (c,)
         What the variance must exceed.
     most : int
-        How many are taken at most.
+        The most to take.
 
     Returns
     -------
@@ -294,6 +294,6 @@ def _residual_traces(X: np.ndarray, factor: LandmarkFactor, rng: np.random.Gener
 def _exhausted(n_landmarks: int, n_drawn: int) -> ValueError:
     return ValueError(
         f"n_landmarks={n_landmarks} is too many for this bandwidth: after {n_drawn} landmarks, "
-        "all points are combinations of them, but for rounding, in the feature space of the "
+        "all points are combinations of them, up to rounding, in the feature space of the "
         f"kernel. Choose n_landmarks <= {n_drawn}, a smaller bandwidth, or more distinct points"
     )

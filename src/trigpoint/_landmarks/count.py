@@ -13,7 +13,7 @@ from trigpoint._numerics.blocks import distinct_rows, sample_points
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import unexplained_variances
 
-# Where neither landmarks nor bandwidth are given, the kernel is the one of so many landmarks.
+# If neither landmarks nor bandwidth are given, the kernel is the one for this many landmarks.
 _TYPICAL_LANDMARKS = 400
 
 # Points that landmarks are drawn from, and that the error is estimated at, while counting.
@@ -32,7 +32,7 @@ class ErrorEstimate:
     ----------
     bandwidth : float
     X : ndarray of shape (n, d)
-        The points, or as many of them as landmarks are drawn from.
+        The points, or the sample of them that landmarks are drawn from.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class ErrorEstimate:
         if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
             self._sampler.set_params(kernel_bandwidth=self.bandwidth)
         if "repulsion" in self._sampler.get_params() and self._sampler.n_neighbors is not None:
-            # Neighbourhoods of the same radius hold fewer of fewer points.
+            # With fewer points, neighborhoods of the same radius hold fewer of them.
             m = check_count("n_neighbors", self._sampler.n_neighbors, high=len(X))
             self._sampler.set_params(n_neighbors=-(-m * len(self.X) // len(X)))
 
     def __call__(self, count: int) -> tuple[float, float]:
-        """Relative trace error with so many landmarks, and its standard error."""
-        # The same stream for every number: less noise between them.
+        """Relative trace error with `count` landmarks, and its standard error."""
+        # The same random stream for every count, for less noise between them.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
         chosen = self._sampler.select(self.X)
         blocks = unexplained_variances(self._points, chosen.points, self.bandwidth)
@@ -75,12 +75,12 @@ def distinct_points(X: np.ndarray, most: int) -> int:
 
 
 def check_tolerance(tolerance: Any) -> float:
-    """Return a relative error that can be asked for."""
+    """Return a valid relative error."""
     number = check_positive("tolerance", tolerance)
     if number >= 1:
         raise ValueError(
-            f"tolerance={number:g} is out of range: choose a relative error below 1, which is that "
-            "of no landmarks at all"
+            f"tolerance={number:g} is out of range: choose a relative error below 1, the error "
+            "without any landmarks"
         )
     return number
 
@@ -88,10 +88,10 @@ def check_tolerance(tolerance: Any) -> float:
 def count_landmarks(
     X: np.ndarray, sampler: Sampler, bandwidth: Any, tolerance: Any, rng: np.random.Generator
 ) -> tuple[int, float]:
-    """Fewest landmarks, to 5 %, that keep the error of a sampler within the tolerance.
+    """Fewest landmarks, within 5 %, that keep the error of a sampler within the tolerance.
 
-    Returns them and the bandwidth of the kernel that the error is of. The sampler must have the
-    parameters of `EfficientDPP`.
+    Returns their number and the bandwidth of the kernel whose error is measured. The sampler must
+    have the parameters of `EfficientDPP`.
     """
     tolerance = check_tolerance(tolerance)
     sampler = clone(sampler).set_params(covariance=None, verbose=False, callback=None)
@@ -119,7 +119,7 @@ def count_landmarks(
 
 
 def _fewest(enough: Callable[[int], bool], most: int) -> int:
-    """Smallest number, to 5 %, that is enough, where `most` is and half of it is not."""
+    """Smallest number, within 5 %, that is enough, where `most` is and half of it is not."""
     least = most // 2
     while most - least > max(1, _CLOSE * most):
         middle = round(np.sqrt(max(least, 1) * most))

@@ -14,7 +14,7 @@ from trigpoint._landmarks.count import ErrorEstimate, distinct_points
 from trigpoint._landmarks.efficient import EfficientDPP
 from trigpoint._points.inputs import points_to_fit
 
-# Numbers of landmarks that are tried where none are given.
+# Numbers of landmarks to try if none are given.
 _FIRST = 10
 _LAST = 2000
 _NUMBERS = 8
@@ -29,10 +29,10 @@ class LandmarkCurve:
     n_landmarks : int64 ndarray of shape (g,)
         Numbers of landmarks, in ascending order.
     errors : ndarray of shape (g,)
-        Relative trace error of the Nystrom approximation with so many.
+        Relative trace error of the Nystrom approximation with each number of landmarks.
     standard_errors : ndarray of shape (g,)
-        How far the errors may be off, for being measured at a sample of the points; 0 if they
-        were measured at all of them.
+        Standard errors due to measuring at a sample of the points; 0 if the errors were measured at
+        all of them.
     bandwidth : float
         Bandwidth of the kernel.
     """
@@ -43,17 +43,17 @@ class LandmarkCurve:
     bandwidth: float
 
     def needed(self, tolerance: float) -> int:
-        """Fewest landmarks that keep the error within `tolerance`, between those measured.
+        """Fewest landmarks that keep the error within `tolerance`, by interpolation.
 
-        Interpolated on logarithmic scales; errors below a tenth of the tolerance count as that,
-        because where a curve falls so far between two numbers, nobody knows where.
+        Both scales are logarithmic. Errors below a tenth of the tolerance count as a tenth of it,
+        because it is unknown where between two numbers a curve falls that far.
         """
         tolerance = check_positive("tolerance", tolerance)
         within = np.flatnonzero(self.errors <= tolerance)
         if not len(within):
             raise ValueError(
                 f"tolerance={tolerance:g} is not reached with {self.n_landmarks[-1]} landmarks, "
-                f"whose error is {self.errors[-1]:.2g}: measure the curve further"
+                f"whose error is {self.errors[-1]:.2g}: measure the curve with more landmarks"
             )
         last = within[0]
         if last == 0:
@@ -61,7 +61,7 @@ class LandmarkCurve:
         ends = slice(last - 1, last + 1)
         errors = np.maximum(self.errors[ends], tolerance / 10)
         logs = np.log(errors), np.log(self.n_landmarks[ends])
-        # `interp` wants ascending places.
+        # `interp` needs ascending values.
         between = np.interp(np.log(tolerance), logs[0][::-1], logs[1][::-1])
         return int(np.ceil(np.exp(between) * (1 - 1e-12)))
 
@@ -81,15 +81,14 @@ def landmark_curve(
     Parameters
     ----------
     X : array-like of shape (n, d), or file
-        The points, as for `fit` of a sampler. Of more than 200,000, landmarks are drawn from as
-        many, and the error is measured at 4,000, both chosen at random.
+        The points, as for `fit` of a sampler. If there are more than 200,000, landmarks are
+        drawn from that many; the error is measured at up to 4,000. Both are chosen at random.
     n_landmarks : sequence of int or None, default=None
-        Numbers to try. ``None`` takes eight from 10 to 2,000, or half the points, or all that are
-        distinct.
+        Numbers to try. ``None`` takes eight from 10 to 2,000, but at most half the points, and no
+        more than are distinct.
     sampler : sampler or None, default=None
-        What draws them; ``None`` takes an `EfficientDPP`. Its own `n_landmarks` is left out of
-        account, as is its `random_state`; a `kernel_bandwidth` that is None becomes that of the
-        curve.
+        Draws the landmarks; ``None`` takes an `EfficientDPP`. Its own `n_landmarks` and
+        `random_state` are ignored; a `kernel_bandwidth` of None becomes that of the curve.
     bandwidth : float or None, default=None
         Bandwidth of the Gaussian kernel whose approximation is measured. ``None`` takes twice the
         radius of the ball that holds a 400th of the points.
@@ -106,7 +105,7 @@ def landmark_curve(
 
     See Also
     --------
-    trigpoint.plot.landmark_curve : Draws it.
+    trigpoint.plot.landmark_curve : Plots it.
 
     Examples
     --------
@@ -120,8 +119,8 @@ def landmark_curve(
         sampler = EfficientDPP()
     if not isinstance(sampler, Sampler) or "n_landmarks" not in sampler.get_params():
         raise TypeError(
-            f"sampler={sampler!r} cannot be told the number of landmarks: pass one of this "
-            "library's that has n_landmarks"
+            f"sampler={sampler!r} does not take a number of landmarks: pass a sampler of "
+            "this library that has n_landmarks"
         )
     report = reporter(verbose, callback)
     X = points_to_fit(clone(sampler), X, report)

@@ -1,9 +1,9 @@
-"""Algorithm 2: landmarks drawn one after the other, wherever the points live.
+"""Algorithm 2: landmarks drawn one by one, wherever the points are stored.
 
-The loop sees row numbers, weights of proposals, radii, and distances between proposals; all else
-is asked of a `Store`. The weight of a proposal follows from the landmarks drawn so far and how far
-their neighborhoods reach, so nobody keeps the weights of all points, unless proposals are to be
-drawn from them.
+The loop sees row numbers, weights of proposals, radii, and distances between proposals; everything
+else is up to a `Store`. The weight of a proposal follows from the landmarks drawn so far and how
+far their neighborhoods reach, so the weights of all points are kept only if proposals are drawn
+from them.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 from trigpoint._points.store import LogRepulsion, Proposals, Store, Weights
 
-# Proposals drawn at once at most, and looked at to foresee which will be accepted.
+# Most proposals drawn at once, and most examined to predict which will be accepted.
 _MOST_PROPOSALS = 2**16
 _FORESEEN = 512
 
-# After this many rejections, but at most one for each point, the weights of all points are worth
+# After this many rejections, or one per point if that is fewer, the weights of all points are worth
 # a pass over them.
 _PATIENCE = 2**18
 
@@ -49,9 +49,9 @@ class LandmarkDraw:
     """A draw of `k` landmarks by Algorithm 2; iterating over it yields them as they are accepted.
 
     Weights only ever shrink, so rejection is exact: a proposal from older weights is accepted with
-    the ratio of its weight now to its weight then. Each proposal takes two numbers from one
-    stream, and proposals are decided in order, so landmarks are the same for any store, any number
-    of threads and of queries asked at once.
+    a probability that is the ratio of its current weight to the older one. Each proposal takes two
+    numbers from one stream, and proposals are decided in order, so the landmarks are the same for
+    any store, any number of threads and any number of queries at once.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ class LandmarkDraw:
             if rejected == patience:
                 proposals, rejected = self._weighted_proposals(), 0
             if len(numbers) < size:
-                # What the last window left over comes first.
+                # Numbers left over from the last window come first.
                 more = self._rng.random((size - len(numbers), 2))
                 numbers = np.concatenate([numbers, more])
             rows = proposals.rows(numbers[:, 0])
             thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
-            # Proposals change after the last rejection, however many are drawn at once.
+            # Weights change after the last rejection, however many proposals are drawn at once.
             wanted, rejections = self.n_landmarks - self.n_drawn, patience - rejected
             if self._racer is not None:
                 decided = self._racer.race(rows, thresholds, wanted, rejections, self._m)
@@ -133,7 +133,7 @@ class LandmarkDraw:
             yield Accepted(rows[accepted], found)
 
     def _weighted_proposals(self) -> Proposals:
-        """Proposals in proportion to the weights that the landmarks so far leave."""
+        """Proposals in proportion to the current weights."""
         if self._weights is None:
             self._weights = self._store.weights(self._log_repulsion)
         if self._racer is None:
@@ -144,7 +144,7 @@ class LandmarkDraw:
                 "n_landmarks",
                 self.n_landmarks,
                 "{parameter=} is too large: after {n_drawn} landmarks every one of the {n} points "
-                "coincides with one or is repelled for good",
+                "coincides with one or has no weight left",
                 ("choose {parameter} <= {n_drawn}", "remove duplicated points"),
                 n_drawn=self.n_drawn,
                 n=self._store.n_points,
@@ -159,7 +159,7 @@ class UniformProposals:
         self._n = n
 
     def rows(self, numbers: np.ndarray) -> np.ndarray:
-        """Rows that uniform random numbers stand for."""
+        """Rows for uniform random numbers."""
         return (numbers * self._n).astype(np.int64)
 
     def log_weights(self, rows: np.ndarray) -> np.ndarray:
@@ -168,7 +168,7 @@ class UniformProposals:
 
 
 class _Chosen:
-    """Landmarks drawn so far, and the weights that they leave to proposals."""
+    """Landmarks drawn so far, and the weights of proposals given them."""
 
     def __init__(self, store: Store, k: int, log_repulsion: LogRepulsion, n_threads: int) -> None:
         self._points = np.empty((k, store.n_features), dtype=store.dtype)
@@ -183,7 +183,7 @@ class _Chosen:
         self._in_tree = 0
 
     def add(self, found: Neighborhoods) -> None:
-        """Take in landmarks and how far they repel."""
+        """Add landmarks and how far they repel."""
         part = slice(self._count, self._count + len(found))
         self._points[part] = found.points
         self._squared_radii[part] = found.squared_radii
@@ -204,7 +204,7 @@ class _Chosen:
     ) -> np.ndarray:
         """Logarithms of the weights of proposals: sums in the order of the landmarks.
 
-        Those that fall below their threshold need not be complete: weights only shrink.
+        Sums that fall below their threshold may be incomplete: weights only shrink.
         """
         if not self._count:
             return np.zeros(len(points))
@@ -226,7 +226,7 @@ class _Chosen:
         return logs
 
     def _grow_tree(self) -> None:
-        """Plant the tree anew where a fair share of the landmarks is not in it."""
+        """Rebuild the tree when a fair share of the landmarks is not in it."""
         from trigpoint._numerics.compiled.repulsion import largest_radii
         from trigpoint._numerics.tree_building import build_tree
 
@@ -249,7 +249,7 @@ class _Chosen:
         return sums
 
     def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Weights from one group of landmarks after the other, as long as they may be enough."""
+        """Weights from one group of landmarks after another, while acceptance is possible."""
         from trigpoint._numerics.compiled.repulsion import add_in_order, repelling
 
         sums = np.zeros(len(points))
@@ -280,11 +280,11 @@ def _lower_bounds(points: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
 
 
 class _Window:
-    """Proposals from one set of weights, decided one after the other.
+    """Proposals from one set of weights, decided one by one.
 
-    Neighborhoods are searched for several at once, and where a store can guess their radii, for
-    those that will probably be accepted: with a twelfth of all points around each landmark, half of
-    all searches would be in vain. A wrong guess costs time and changes nothing.
+    Several neighborhoods are searched at once. If the store can guess their radii, only proposals
+    that will probably be accepted are searched: with a twelfth of all points around each landmark,
+    half of all searches would otherwise be wasted. A wrong guess costs time but changes nothing.
     """
 
     def __init__(
@@ -298,7 +298,8 @@ class _Window:
         self._store, self._m = store, m
         self._log_repulsion = chosen.log_repulsion
         self._size = len(rows)
-        # Those that may still be accepted, in order: their places in the window, and the rest.
+        # Proposals that may still be accepted, in order: their places in the window, and their
+        # data.
         self._places = np.arange(len(rows))
         self._rows, self._thresholds = rows, thresholds
         self._points = store.take(rows)
@@ -344,7 +345,7 @@ class _Window:
         return used, np.array(accepted, dtype=np.int64), Neighborhoods.joined(found)
 
     def _decide(self, wanted: int, end: int) -> list[int]:
-        """Accept in order, as far as neighborhoods are known; return the places accepted."""
+        """Accept in order while neighborhoods are known; return the places accepted."""
         accepted: list[int] = []
         for i, place in enumerate(self._places.tolist()):
             if self._thresholds[i] > self._log_weights[i]:
@@ -356,7 +357,7 @@ class _Window:
         return accepted
 
     def _repel(self, i: int, found: Neighborhoods, q: int) -> None:
-        """Let an accepted proposal repel those that wait."""
+        """Let an accepted proposal repel those still waiting."""
         from trigpoint._numerics.compiled.distance import squares_to
 
         squares = squares_to(self._points, np.arange(len(self._points)), self._points[i])
@@ -376,7 +377,7 @@ class _Window:
         self._known.update((int(self._places[i]), (found, q)) for q, i in enumerate(asked))
 
     def _likely(self, foreseen: int) -> np.ndarray:
-        """Those of the first proposals that will probably be accepted."""
+        """The first proposals that will probably be accepted."""
         first = np.arange(min(foreseen, self.n_waiting))
         places, points = self._places[first].tolist(), self._points[first]
         new = [i for i, place in enumerate(places) if place not in self._guesses]

@@ -21,8 +21,8 @@ from trigpoint._points.store import Store
 
 logger = logging.getLogger(__name__)
 
-# Neighbourhoods that the bandwidth is measured from, at least and at most; in between, one for so
-# many landmarks, so that it costs little beside the draw.
+# Fewest and most neighborhoods the bandwidth is measured from; in between, one per this many
+# landmarks, so that it costs little compared with the draw.
 _PILOT_QUERIES = (16, 256)
 _LANDMARKS_PER_PILOT = 8
 
@@ -30,35 +30,35 @@ _LANDMARKS_PER_PILOT = 8
 class EfficientDPP(Sampler):
     """Efficient determinantal sampling on a manifold (Algorithm 2).
 
-    Landmarks are drawn one after the other with probability proportional to a weight that starts
-    at 1 for every point. A landmark multiplies the weights of its `n_neighbors` nearest points by
-    a repulsion function of their distance, so later landmarks keep away from it: along the
-    manifold, because only the neighbourhood is touched.
+    Landmarks are drawn one at a time with probability proportional to a weight that starts at 1 for
+    every point. A landmark multiplies the weights of its `n_neighbors` nearest points by a
+    repulsion function of their distance, so later landmarks keep away from it: along the manifold,
+    because only the neighborhood is touched.
 
     Parameters
     ----------
     n_landmarks : int or "auto", default=100
-        Number of landmarks, k. ``"auto"`` takes the fewest, to 5 %, that keep the relative trace
-        error within `tolerance`, as far as 4,000 points tell, of at most 4,000.
+        Number of landmarks, k. ``"auto"`` takes the fewest, within 5 % and up to 4,000, that keep
+        the relative trace error within `tolerance`, measured at up to 4,000 points.
     n_neighbors : int or None, default=None
-        Size m of the neighbourhood that a landmark repels (itself included), also used for its
+        Size m of the neighborhood that a landmark repels (itself included), also used for its
         covariance. ``None`` takes four times the points per landmark, ``4 n / k``, and at
         least 10.
     bandwidth : float or None, default=None
-        Bandwidth sigma of the repulsion. ``None`` takes the median radius of the neighbourhoods,
-        of some drawn at random: one for eight landmarks, at least 16 and at most 256.
+        Bandwidth sigma of the repulsion. ``None`` takes the median radius of some neighborhoods
+        drawn at random: one for every eight landmarks, at least 16 and at most 256.
     repulsion : {"welsch", "sin2"} or callable, default="welsch"
         The function f: ``1 - exp(-distance^2 / 2 sigma^2)`` or ``sin^2(distance / sqrt(2) sigma)``;
         a callable takes distances and the bandwidth and returns values from 0 to 1.
     covariance : {None, "full", "diag"}, default=None
-        Whether to keep the local covariance around each landmark, whole or its diagonal.
+        Whether to keep the local covariance around each landmark, in full or only its diagonal.
     refine : bool, int or Refinement, default=False
-        Whether to make the landmarks better after the draw, by sweeps of exchanges with points
-        around them: ``True`` until that is no longer worth it, a number for so many sweeps, or a
-        `Refinement`, which may also keep the result a sample, or let landmarks leave the points.
+        Whether to improve the landmarks after the draw, by sweeps of exchanges with nearby points.
+        ``True`` sweeps until the gain is no longer worth it; an int is a number of sweeps; a
+        `Refinement` may also keep the result a sample, or move landmarks off the points.
     kernel_bandwidth : float or None, default=None
-        Bandwidth of the Gaussian kernel that `refine` and ``n_landmarks="auto"`` measure the trace
-        error of. ``None`` takes twice the radius of the ball that holds a landmark's share of the
+        Bandwidth of the Gaussian kernel whose trace error `refine` and ``n_landmarks="auto"``
+        measure. ``None`` takes twice the radius of the ball that holds a landmark's share of the
         points (a 400th of them for ``"auto"``).
     tolerance : float, default=0.01
         Relative trace error that ``n_landmarks="auto"`` allows.
@@ -75,43 +75,44 @@ class EfficientDPP(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,) or None
-        Rows of the landmarks, in the order they were drawn, or exchanged for those drawn. ``None``
-        where the refinement has moved the landmarks off the points; ``refinement_.indices`` has
-        the rows they were moved from.
+        Rows of the landmarks, in the order they were drawn; refinement exchanges them in place.
+        ``None`` if the refinement has moved the landmarks off the points; ``refinement_.indices``
+        then has the rows they were moved from.
     landmarks_ : ndarray of shape (n_landmarks, d)
         Their coordinates.
     radii_ : ndarray of shape (n_landmarks,)
-        Distance from each landmark to the last of its neighbours.
+        Distance from each landmark to the last of its neighbors.
     covariances_ : ndarray of shape (n_landmarks, d, d) or (n_landmarks, d), or None
-        Covariance of each landmark's neighbours.
+        Covariance of each landmark's neighbors.
     bandwidth_ : float
         The bandwidth of the repulsion that was used.
     n_landmarks_ : int
         The number of landmarks.
     kernel_bandwidth_ : float or None
-        Bandwidth of the kernel that `refine` or ``n_landmarks="auto"`` measured the error of.
+        Bandwidth of the kernel whose error `refine` or ``n_landmarks="auto"`` measured.
     refinement_ : RefinementResult or None
         Result of the refinement: its errors, bandwidth and number of exchanges.
     search_ : {"tree", "products"}
-        How neighbours were found, which the dimension decides: a k-d tree, or matrix products
-        over all points. Both are exact.
+        How neighbors were found, depending on the dimension: a k-d tree, or matrix products over
+        all points. Both are exact.
     n_proposals_ : int
         How many proposals it took to draw the landmarks.
     n_distance_rows_ : int
-        How many neighbourhoods were computed; the paper's loop computes one per landmark.
+        How many neighborhoods were computed; the paper's loop computes one per landmark.
 
     Notes
     -----
-    Weights only ever shrink, so rejection is exact: propose a point from older weights, accept it
-    with the ratio of its weight now to its weight then. Uniform proposals cost nothing, and no
-    step scans all points; only when n proposals have been rejected are they drawn anew from the
-    current weights. Neighbourhoods of several proposals are searched at once, but decided one
-    after the other, so batches change the speed and never the result.
+    Weights only ever shrink, so rejection is exact: a point proposed from older weights is accepted
+    with a probability that is the ratio of its current weight to the older one. Uniform proposals
+    cost nothing, and no step scans all points; only after n rejections, or 262,144 if that is
+    fewer, are proposals drawn from the current weights. The neighborhoods of several proposals are
+    searched at once, but proposals are decided one by one, so batches change the speed and never
+    the result.
 
-    The rule for `n_neighbors` and `bandwidth` is that every point is repelled by four landmarks on
-    average, and that repulsion reaches as far as a typical neighbourhood. The median makes it a
-    fixed length: where points are sparse, landmarks stand as far apart as elsewhere, not further.
-    ``experiments/benchmarks/RESULTS.md`` compares it with other choices on data of many shapes.
+    By default, every point is repelled by four landmarks on average, and repulsion reaches as far
+    as a typical neighborhood. The median makes it a fixed length: where points are sparse,
+    landmarks are as far apart as elsewhere, not farther. ``experiments/benchmarks/RESULTS.md``
+    compares this rule with other choices on data of many shapes.
 
     Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
     of them: the landmarks are always distinct.
@@ -188,7 +189,7 @@ class EfficientDPP(Sampler):
             np.random.default_rng(draw_seed),
             n_threads=n_threads,
         )
-        # The covariances of landmarks that may still move would be measured in vain.
+        # Measuring the covariances of landmarks that may still move would be wasted.
         chosen = _drawn(draw, store, self.covariance if refinement is None else None, report)
         self.n_proposals_ = draw.n_proposals
         self.refinement_ = None
@@ -239,7 +240,7 @@ class EfficientDPP(Sampler):
 
 
 def _drawn(draw: LandmarkDraw, store: Store, covariance: str | None, report: Report) -> Landmarks:
-    """The landmarks of a draw, with their radii, and covariances if these are wanted."""
+    """The landmarks of a draw, with their radii, and covariances if wanted."""
     geometry = None if covariance is None else LocalCovariances(store, covariance)
     rows, points, radii = [], [], []
     for accepted in draw:
@@ -267,10 +268,10 @@ def _measured(
 
 
 def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
-    """Neighbourhood size m: four times the points per landmark where none is given.
+    """Neighborhood size m: four times the points per landmark if none is given.
 
-    Smaller ones describe a patch far smaller than the distance between landmarks; a few points at
-    least are needed for a covariance.
+    Smaller ones describe a patch far smaller than the distance between landmarks; a covariance
+    needs at least a few points.
     """
     if n_neighbors is None:
         return min(n_points, max(10, -(-4 * n_points // n_landmarks)))
@@ -282,7 +283,7 @@ def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> in
 def neighborhood_radius(store: Store, m: int, n_queries: int, rng: np.random.Generator) -> float:
     """Median distance from a point to its `m`-th neighbor, over a few points drawn at random.
 
-    Where all of them are copies of the point, more neighbors are looked at.
+    If all of them are copies of the point, more neighbors are searched.
     """
     n = store.n_points
     rows = rng.choice(n, min(n, n_queries), replace=False)
@@ -293,7 +294,7 @@ def neighborhood_radius(store: Store, m: int, n_queries: int, rng: np.random.Gen
                 "n_landmarks",
                 None,
                 "{parameter} is too large: all {n} points coincide, so only one landmark can be "
-                "drawn, and there is no distance to set a bandwidth by",
+                "drawn, and there is no distance to derive a bandwidth from",
                 n=n,
             )
         return neighborhood_radius(store, min(2 * m, n), n_queries, rng)

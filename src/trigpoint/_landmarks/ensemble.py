@@ -17,7 +17,7 @@ from trigpoint._numerics.kernels import gaussian_kernel, resolve_bandwidth
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The spectrum of a positive semidefinite matrix L, as far as it is above rounding.
+    """The spectrum of a positive semidefinite matrix L, where it is above rounding error.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Ensemble:
         if self.factor is None:
             return self.basis[:, chosen]
         # For an eigenvector u of the dual, factor @ u is one of L with norm sqrt(eigenvalue). The
-        # factorisation scales that away, and with it the rounding that leaves the eigenvectors of
+        # factorization scales that away, and with it the rounding that leaves the eigenvectors of
         # small eigenvalues short of orthogonal.
         return np.linalg.qr(self.factor @ self.basis[:, chosen])[0]
 
@@ -49,11 +49,11 @@ def make_ensemble(
     """Return the L-ensemble of the points.
 
     L is the kernel matrix; for ``"linear"`` it is ``X @ X.T`` of the points as they are, not
-    centred, and is never formed unless n < d.
+    centered, and is never formed unless n < d.
     """
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
-    # Eigenvectors of equal eigenvalues are arbitrary, and rounding, which differs with the number
-    # of threads, picks them. One thread keeps the promise of the same draw everywhere.
+    # Eigenvectors of equal eigenvalues are arbitrary: rounding picks them, and it differs with the
+    # number of threads. One thread gives the same draw everywhere.
     with threadpool_limits(limits=1, user_api="blas"):
         if kernel == "linear":
             X = np.asarray(X, dtype=np.float64)
@@ -110,7 +110,7 @@ def decompose_dual(factor: np.ndarray) -> Ensemble:
 def cholesky_factor(K: np.ndarray) -> np.ndarray:
     """Return F of shape (n, r) with ``F @ F.T = K`` up to rounding; `K` is overwritten.
 
-    Pivoting stops where nothing but rounding is left. A Gaussian kernel is often far from full
+    Pivoting stops when nothing but rounding error is left. A Gaussian kernel is often far from full
     rank in this sense, and then its dual is a small matrix.
     """
     factor, pivots, rank, _ = dpstrf(K.T, lower=1, overwrite_a=1)
@@ -129,13 +129,13 @@ def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
         )
         raise ValueError(
             f"n_landmarks={n_landmarks} is above the numerical rank {rank} of the {kernel} kernel, "
-            f"so that every set of that size has determinant zero: choose n_landmarks <= {rank} "
+            f"so every set of that size has determinant zero: choose n_landmarks <= {rank} "
             f"({remedy})"
         )
 
 
 class ProjectedRows:
-    """The rows B_i of an orthonormal V as Algorithm 1 shrinks them, known by their norms.
+    """The rows B_i of an orthonormal V as Algorithm 1 shrinks them, represented by their norms.
 
     Projecting every row onto the complement of a chosen one takes a unit vector of that direction
     out of all of them: ``|B_j|^2`` falls by ``(e . B_j)^2``. So the rows stay as they are, only
@@ -161,14 +161,14 @@ class ProjectedRows:
     def draw(self, rng: np.random.Generator) -> int:
         """Draw a row with probability proportional to its squared norm."""
         cumulated = np.cumsum(self.norms)
-        # Strictly above a draw from [0, total) the sum has just grown: never at a row of norm 0.
+        # The first sum strictly above a draw from [0, total) is never at a row of norm 0.
         return int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
 
     def project_out(self, i: int) -> None:
         """Project all rows onto the orthogonal complement of what is left of row `i`."""
         past = self._directions[: self._n_directions]
         direction = self.rows[i]
-        # Twice is enough: once leaves a trace of the past where little is left of the row.
+        # Twice is enough; once leaves traces of earlier directions where little of the row is left.
         for _ in range(2):
             direction = direction - (past @ direction) @ past
         direction = direction / np.sqrt(direction @ direction)
@@ -176,7 +176,7 @@ class ProjectedRows:
         self._n_directions += 1
         self.norms -= np.square(self.rows @ direction)
         np.maximum(self.norms, 0, out=self.norms)
-        # Zero but for rounding, and exactly zero so that no point is drawn twice.
+        # Zero up to rounding, and exactly zero so that no point is drawn twice.
         self.norms[i] = 0
 
 

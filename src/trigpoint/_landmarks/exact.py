@@ -20,25 +20,24 @@ class ExactDPP(Sampler):
     fixes it.
 
     This is Algorithm 1 of [1]_, after [2]_ and [3]_. It takes O(n^3) time and O(n^2) memory
-    (except for the linear kernel): use `EfficientDPP` beyond some 10,000 points.
+    (except for the linear kernel): use `EfficientDPP` beyond about 10,000 points.
 
     Parameters
     ----------
     kernel : {"gaussian", "geodesic", "linear"}, default="gaussian"
-        What makes points alike. ``"gaussian"`` goes by Euclidean distance. ``"geodesic"`` by the
-        shortest path over a graph of nearest neighbours, a kernel whose negative eigenvalues, if
-        it has any, are set to zero. ``"linear"`` is the inner product of the points as they are
-        (not centred): sampled through the dual ``X.T @ X`` in O(n d^2), it gives at most d
-        landmarks.
+        Similarity of points. ``"gaussian"`` uses Euclidean distances. ``"geodesic"`` uses shortest
+        paths over a graph of nearest neighbors; its negative eigenvalues, if any, are set to zero.
+        ``"linear"`` is the inner product of the points as they are (not centered): sampled through
+        the dual ``X.T @ X`` in O(n d^2), it gives at most d landmarks.
     bandwidth : float or None, default=None
         Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
         points. The linear kernel has none.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph of the geodesic kernel; other kernels ignore it.
+        Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
     n_jobs : int or None, default=None
-        Has no effect: rounding differs with the number of threads, so that one is used.
+        Has no effect: rounding depends on the number of threads, so one is used.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None

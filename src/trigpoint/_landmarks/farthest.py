@@ -1,4 +1,4 @@
-"""Landmarks by farthest point traversal: each one as far as possible from those before."""
+"""Landmarks by farthest point traversal: each one as far as possible from the earlier ones."""
 
 from typing import Any
 
@@ -13,29 +13,29 @@ from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_ma
 # Points in a bucket of the tree. Looking at its box costs as much as looking at a few points.
 _BUCKET = 128
 
-# Above this dimension the tree holds images in fewer dimensions, told by a sample of the points.
+# Above this dimension the tree holds images in fewer dimensions, chosen by a sample of the points.
 _TREE_MAX_DIMENSION = 64
 _IMAGE_DIMENSION = 32
 _IMAGE_SAMPLE = 256
 
-# Coordinates that are looked at by one thread; fewer are done before another has started.
+# Fewest coordinates worth another thread: less work is done before it has started.
 _COORDINATES = 2**22
 
 
 class FarthestPoint(Sampler):
     """Farthest point traversal [1]_.
 
-    The first landmark is drawn uniformly; each further one is the point farthest from all
-    landmarks so far. No other choice of k landmarks has a covering radius, the largest distance
-    from any point to its nearest landmark, of less than half as much [1]_. Outliers are chosen
-    early, and dense regions get no more landmarks than sparse ones.
+    The first landmark is drawn uniformly; each later one is the point farthest from all landmarks
+    so far. The covering radius, the largest distance from any point to its nearest landmark, is at
+    most twice that of the best choice of k landmarks [1]_. Outliers are chosen early, and dense
+    regions get no more landmarks than sparse ones.
 
     Parameters
     ----------
     n_landmarks : int, default=100
         Number of landmarks, k.
     random_state : None, int, RandomState or Generator, default=None
-        Seed; decides about the first landmark only.
+        Seed; it affects only the first landmark.
     n_jobs : int or None, default=None
         Number of threads; ``None`` for all cores. The landmarks do not depend on it.
     verbose : bool, default=False
@@ -46,8 +46,8 @@ class FarthestPoint(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (k,)
-        Rows of the landmarks in the order they were chosen; no two of them coincide. Of equally
-        far points the one with the lower row is taken.
+        Rows of the landmarks in the order they were chosen; no two of them coincide. Ties go to the
+        lower row.
     landmarks_ : ndarray of shape (k, d)
         Their coordinates.
     covering_radii_ : float64 ndarray of shape (k,)
@@ -62,14 +62,14 @@ class FarthestPoint(Sampler):
 
     Notes
     -----
-    Exact, yet few distances are computed: a tree whose boxes know their farthest point is
-    descended only where the new landmark may be nearer than those before, which is also the idea
-    of [2]_. On a manifold of low dimension all k steps together look at each point some ten
-    times. Above 64 columns the tree holds images of the points in 32 dimensions, their leading
-    principal components, where distances are never longer, and distances of points are computed
-    where those of images leave it open.
+    The result is exact, yet few distances are computed. Each box of a tree stores its farthest
+    point, and the tree is descended only where the new landmark may be nearer than the earlier
+    ones, as in [2]_. On a manifold of low dimension, all k steps together visit each point about
+    ten times. Above 64 columns, the tree holds images of the points in 32 dimensions, their leading
+    principal components. Distances between images are never longer, and distances between points
+    are computed only where images do not decide.
 
-    The tree takes a copy of the points, or 32 numbers per point.
+    The tree holds a copy of the points, or 32 numbers per point.
 
     References
     ----------
@@ -120,7 +120,7 @@ class FarthestPoint(Sampler):
 
 
 class _Traversal:
-    """Points of which one after the other becomes a landmark.
+    """Points that become landmarks one by one.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class _Traversal:
         self._nodes, self._buckets = np.empty((2, n_nodes), dtype=np.int64)
 
     def add(self, row: int) -> tuple[int, float]:
-        """Make a point a landmark; return the row then farthest from all, and its distance."""
+        """Make a point a landmark; return the row now farthest from all, and its distance."""
         from trigpoint._numerics.compiled.farthest import approach, gather, reached
 
         cover = self._cover
@@ -154,7 +154,7 @@ class _Traversal:
         def serve(part: slice) -> None:
             approach(cover, landmark, image, self._buckets[part])
 
-        # Buckets are separate, so that it does not matter how they are shared out.
+        # Buckets are independent, so it does not matter how threads divide them.
         least = _COORDINATES // (_BUCKET * len(image))
         together = max(least, -(-n_buckets // (2 * self._n_threads)))
         n_threads = self._n_threads if n_buckets > together else 1
@@ -167,8 +167,8 @@ class _Traversal:
 def _project(X: np.ndarray) -> tuple[np.ndarray, float]:
     """Images (n, 32) of the points, and a bound for the error of distances between images.
 
-    The directions are the leading principal ones of a few points. Whatever they are, being
-    orthonormal, they make no distance longer.
+    The directions are the leading principal components of a few points. Being orthonormal, they
+    make no distance longer.
     """
     n, d = X.shape
     some = X[:: -(-n // _IMAGE_SAMPLE)].astype(np.float64)

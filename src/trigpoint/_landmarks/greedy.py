@@ -14,17 +14,17 @@ from trigpoint._numerics.kernels import gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import PoolFactor, PoolKernel
 from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
 
-# Points of the pool, at least and per landmark. With fewer, landmarks fit the draw of the pool;
-# with more, they hardly get better.
+# Points of the pool, at least and per landmark. With fewer, landmarks overfit the pool; with more,
+# they hardly improve.
 _POOL = 10_000
 _POOL_PER_LANDMARK = 20
 
-# Candidates that are drawn together, and how many of them for each one that is taken before others
-# are drawn. With more of either, the landmarks hardly get better.
+# Candidates drawn together, and how many of them per landmark taken before others are drawn. With
+# more of either, the landmarks hardly improve.
 _CANDIDATES = 128
 _CANDIDATES_PER_LANDMARK = 8
 
-# The farthest points, looked at together because the next landmarks are often among them.
+# The farthest points, evaluated together because the next landmarks are often among them.
 _FARTHEST = 32
 
 # Entries whose update is worth sharing among threads.
@@ -34,11 +34,11 @@ _SHARED = 2**20
 class GreedyNystrom(Sampler):
     """Greedy choice of landmarks for the Nystrom approximation of a Gaussian kernel.
 
-    What landmarks J leave unexplained of the kernel ``K_xy = exp(-|x - y|^2 / (2 sigma^2))`` is
-    the residual ``E = K - K_XJ inv(K_JJ) K_JX``, whose diagonal holds the squared distances, in
-    the feature space of the kernel, from the span of the landmarks. Each step takes, among some
-    candidates c, the one that lowers the trace of E most, by ``|E_c|^2 / E_cc`` [1]_, or the one
-    that is itself farthest from the span, of the largest ``E_cc`` [2]_.
+    The part of the kernel ``K_xy = exp(-|x - y|^2 / (2 sigma^2))`` that landmarks J leave
+    unexplained is the residual ``E = K - K_XJ inv(K_JJ) K_JX``, whose diagonal holds the squared
+    distances, in the feature space of the kernel, from the span of the landmarks. Each step takes,
+    among some candidates c, the one that lowers the trace of E most, by ``|E_c|^2 / E_cc`` [1]_, or
+    the one farthest from the span, with the largest ``E_cc`` [2]_.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ class GreedyNystrom(Sampler):
         Bandwidth sigma of the kernel. ``None`` takes twice the radius of the ball that holds a
         landmark's share of the points, n / k of them.
     criterion : {"trace", "novelty"}, default="trace"
-        ``"trace"`` asks what a landmark explains of all points, and so prefers the middle of dense
-        regions. ``"novelty"`` asks what the others do not explain of it, and so prefers outliers
-        and borders; the first is then drawn uniformly. It is faster.
+        ``"trace"`` measures how much a landmark explains of all points, which favors the middle of
+        dense regions. ``"novelty"`` measures how much of it the others leave unexplained, which
+        favors outliers and borders; the first landmark is then drawn uniformly. It is faster.
     n_candidates : int or None, default=None
-        Number of candidates, drawn with probability proportional to ``E_cc``. One in eight is
-        taken before others are drawn, unless all points of the pool are candidates. ``None``
-        stands for 128, or a quarter of the pool if that is less. For ``"trace"`` only: with
-        ``"novelty"``, all points of the pool are.
+        Number of candidates, drawn with probability proportional to ``E_cc``. One in eight is taken
+        before others are drawn, unless all points of the pool are candidates. ``None`` takes 128,
+        or a quarter of the pool if that is less. Only used for ``"trace"``: with ``"novelty"``, all
+        points of the pool are candidates.
     pool_size : int or None, default=None
         Number of points, drawn uniformly, that are candidates and over which the trace is summed.
-        ``None`` stands for 10,000 or 20 per landmark, whichever is more. A pool of p points takes
+        ``None`` takes 10,000 or 20 per landmark, whichever is more. A pool of p points takes
         ``8 k p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
@@ -93,14 +93,14 @@ class GreedyNystrom(Sampler):
     Notes
     -----
     With a pool of p points, the time is O(p k^2) for ``"novelty"``, which is the Cholesky
-    factorisation of the kernel with diagonal pivoting, and several times as much for ``"trace"``.
-    Ouimet and Bengio [2]_ see the points one after the other and keep those farther from the span
-    than a threshold; here, where the number of landmarks is given, the farthest is kept.
+    factorization of the kernel with diagonal pivoting, and several times as much for ``"trace"``.
+    Ouimet and Bengio [2]_ see the points one by one and keep those farther from the span than a
+    threshold; here, where the number of landmarks is given, the farthest is kept.
 
-    For all points as candidates, Farahat, Ghodsi and Kamel [1]_ update their gains by recursive
-    formulas, which take products with the whole kernel matrix. Here the rows of the residual are
-    kept for a few candidates only. These are drawn by their residual, as the landmarks of randomly
-    pivoted Cholesky [3]_ are, and leave less unexplained than as many drawn uniformly.
+    With all points as candidates, Farahat, Ghodsi and Kamel [1]_ update the gains by recursive
+    formulas, which need products with the whole kernel matrix. Here the rows of the residual are
+    kept for a few candidates only. These are drawn by their residual, like the landmarks of
+    randomly pivoted Cholesky [3]_, and leave less unexplained than the same number drawn uniformly.
 
     References
     ----------
@@ -113,7 +113,7 @@ class GreedyNystrom(Sampler):
 
     Examples
     --------
-    The one in the middle of a group explains most of it; the point apart comes next.
+    The point in the middle of a group explains most of it; the outlier comes next.
 
     >>> import numpy as np
     >>> from trigpoint import GreedyNystrom
@@ -157,8 +157,8 @@ class GreedyNystrom(Sampler):
         # Separate streams: whether the bandwidth is given must not change the draw.
         draw_rng, pilot_rng = map(np.random.default_rng, rng.integers(2**63, size=2))
 
-        # Blocks of fixed size run side by side, each on one thread, so that rounding does not
-        # depend on their number.
+        # Blocks of fixed size run in parallel, each on one thread, so that rounding does not depend
+        # on the number of threads.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, pilot_rng)
             self.pool_ = np.sort(draw_rng.choice(len(X), size, replace=False)).astype(np.int64)
@@ -179,7 +179,7 @@ class GreedyNystrom(Sampler):
         pool = f", a larger pool_size than {len(self.pool_)}" if len(self.pool_) < n_points else ""
         return ValueError(
             f"n_landmarks={k} is too large for bandwidth={self.bandwidth_:.4g}: {n_chosen} "
-            "landmarks explain all other points, or coincide with them, but for rounding. Choose "
+            "landmarks explain all other points, or coincide with them, up to rounding. Choose "
             f"n_landmarks <= {n_chosen}{pool} or a smaller bandwidth"
         )
 
@@ -235,7 +235,7 @@ class _Candidates:
         self.squares = np.einsum("ij,ij->i", self._rows, self._rows)
 
     def gains(self) -> np.ndarray:
-        """By how much each would lower the trace; 0 for what is explained."""
+        """By how much each would lower the trace; 0 for points already explained."""
         variances = self._residual.variances[self.places]
         return np.divide(self.squares, variances, out=np.zeros(len(variances)), where=variances > 0)
 
@@ -249,7 +249,7 @@ class _Candidates:
             factors = explained[self.places[part]]
             deflate(self._rows[part], factors, explained, self.squares[part])
 
-        # Rows are separate, so that it does not matter how they are shared out.
+        # Rows are independent, so it does not matter how threads divide them.
         n_threads = self._residual.n_threads if self._rows.size > _SHARED else 1
         parts = row_blocks(len(self.places), -(-len(self.places) // n_threads))
         for _ in thread_map(update, parts, n_threads):
@@ -276,7 +276,7 @@ def _choose_by_trace(
 def _draw_places(variances: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Draw places, with probability proportional to the variance, and sort them.
 
-    All that are left, where these are no more than `count`.
+    Returns all that are left if there are no more than `count`.
     """
     left = np.flatnonzero(variances)
     if len(left) <= count:
@@ -287,8 +287,8 @@ def _draw_places(variances: np.ndarray, count: int, rng: np.random.Generator) ->
 
 
 def _choose_by_novelty(residual: PoolFactor, rng: np.random.Generator, report: Report) -> None:
-    """Add landmarks, each the point of the largest variance given those before."""
-    # At first all points have the same.
+    """Add landmarks, each the point with the largest variance given the earlier ones."""
+    # At first, all points have the same variance.
     candidates = _Candidates(residual, rng.integers(len(residual.variances), size=1))
     candidates.choose(0)
     while residual.n_missing:

@@ -18,24 +18,24 @@ class KDPP(Sampler):
     polynomial of its eigenvalues [1]_. This is volume sampling, ``s = 1`` in `AnnealedDPP`.
 
     It takes O(n^3 + n k^2) time and O(n^2) memory (except for the linear kernel): use
-    `EfficientDPP` beyond some 10,000 points.
+    `EfficientDPP` beyond about 10,000 points.
 
     Parameters
     ----------
     n_landmarks : int, default=100
         Number of landmarks, k; at most the numerical rank of the kernel.
     kernel : {"gaussian", "geodesic", "linear"}, default="gaussian"
-        What makes points alike, as in `ExactDPP`. The linear kernel, an inner product of points
-        that are not centred, allows at most d landmarks.
+        Similarity of points, as in `ExactDPP`. The linear kernel, an inner product of points that
+        are not centered, allows at most d landmarks.
     bandwidth : float or None, default=None
         Bandwidth (sigma) of the kernel. ``None`` takes the median Euclidean distance between
         points. The linear kernel has none.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph of the geodesic kernel; other kernels ignore it.
+        Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
     n_jobs : int or None, default=None
-        Has no effect: rounding differs with the number of threads, so that one is used.
+        Has no effect: rounding depends on the number of threads, so one is used.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -101,8 +101,8 @@ class KDPP(Sampler):
 def log_polynomials(values: np.ndarray, degree: int) -> np.ndarray:
     """Return the logarithms of the elementary symmetric polynomials of positive `values`.
 
-    In logarithms neither the largest of them overflow nor the smallest vanish: of 5,000
-    eigenvalues, e_200 alone may be 10^500 and more. All terms are positive, so nothing cancels.
+    In logarithms, neither do the largest overflow nor the smallest vanish: for 5,000 eigenvalues,
+    e_200 alone may exceed 10^500. All terms are positive, so nothing cancels.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def log_polynomials(values: np.ndarray, degree: int) -> np.ndarray:
 def choose_eigenvectors(
     values: np.ndarray, table: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Choose k eigenvectors, a set with probability proportional to the product of its values.
+    """Choose k eigenvectors, with probability proportional to the product of their values.
 
     Going from the last value to the first, value i is among l still to be chosen with probability
     ``value_i e_(l-1)(values before i) / e_l(values up to i)``, read off the `table` of
@@ -149,7 +149,7 @@ def choose_eigenvectors(
         if wanted == 0:
             break
         log_probability = log_values[i] + table[i, wanted - 1] - table[i + 1, wanted]
-        # With as many values left as wanted all are taken, and rounding has no say.
+        # If only as many values are left as wanted, all are taken, whatever the rounding.
         if wanted == i + 1 or uniforms[i] < np.exp(log_probability):
             wanted -= 1
             chosen[wanted] = i

@@ -1,4 +1,4 @@
-"""Landmarks from k-means: its seeding alone, its centres, or the points nearest to them."""
+"""Landmarks from k-means: its seeding alone, its centers, or the points nearest to them."""
 
 import warnings
 from typing import Any
@@ -15,20 +15,20 @@ from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distin
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
-# Differences to one centre stay in the second-level cache between subtraction and square.
+# Differences to one center stay in the second-level cache between subtraction and square.
 _CACHE_BYTES = 2**19
 
-# From this dimension on a product over all points is worth its time in differences spared.
+# From this dimension on, a product over all points saves more time than it takes.
 _MIN_PRODUCT_DIMENSION = 16
 
-# Products that may spare fewer than half of the differences, before there are no more of them.
+# Products that may save less than half of the differences before no more are computed.
 _MOST_WASTED = 4
 
 
 class KMeansPlusPlus(Sampler):
     """Seeding of k-means++ [1]_, without the iterations of k-means.
 
-    The first landmark is drawn uniformly, each further one with probability proportional to the
+    The first landmark is drawn uniformly, each later one with probability proportional to its
     squared distance to the nearest landmark so far: one candidate per step, as in the original.
 
     Parameters
@@ -38,7 +38,7 @@ class KMeansPlusPlus(Sampler):
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
-        Has no effect: the steps, each after the one before, are too short to share.
+        Has no effect: the steps are sequential and too short to share.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -58,7 +58,7 @@ class KMeansPlusPlus(Sampler):
 
     Examples
     --------
-    Two far groups are both hit, however few points one of them has.
+    Two distant groups both get a landmark, however few points one of them has.
 
     >>> import numpy as np
     >>> from trigpoint._landmarks.kmeans import KMeansPlusPlus
@@ -95,18 +95,18 @@ class KMeansLandmarks(Sampler):
     n_landmarks : int, default=100
         Number of clusters, each of which gives one landmark.
     init : {"random", "k-means++"}, default="random"
-        Where the centres start: at rows drawn uniformly (all distinct, so one that coincides with
+        Where the centers start: at rows drawn uniformly (all distinct, so one that coincides with
         an earlier one is drawn again), or as in `KMeansPlusPlus`.
     snap : bool, default=True
-        Whether the landmarks are data points: of each cluster the member nearest to the centre.
-        Otherwise they are the centres themselves, which in general are not data points and may
-        lie off a curved manifold.
+        Whether the landmarks are data points: the member of each cluster nearest to its center.
+        Otherwise they are the centers themselves, which in general are not data points and may lie
+        off a curved manifold.
     max_iter : int, default=300
-        Most iterations of Lloyd's algorithm, which ends sooner when the centres stand still.
+        Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
-        Number of threads of the iterations; ``None`` leaves it to scikit-learn.
+        Number of threads for the iterations; ``None`` leaves it to scikit-learn.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -115,18 +115,18 @@ class KMeansLandmarks(Sampler):
     Attributes
     ----------
     indices_ : int64 ndarray of shape (n_landmarks,) or None
-        Of each cluster the member nearest to its centre, ties going to the lower row; no two of
+        The member of each cluster nearest to its center, ties going to the lower row; no two of
         them coincide. ``None`` with ``snap=False``.
     landmarks_ : ndarray of shape (n_landmarks, d)
-        Their coordinates, or with ``snap=False`` the centres.
+        Their coordinates, or with ``snap=False`` the centers.
     n_iter_ : int
         Number of iterations.
 
     Notes
     -----
-    The final centres are the means of the final clusters, summed in one fixed order. The clusters
-    come from scikit-learn, whose threads add up in the order they finish: a point that lies
-    between two centres to the last digit may change sides from run to run.
+    The final centers are the means of the final clusters, summed in one fixed order. The clusters
+    come from scikit-learn, whose threads add up in the order they finish: a point equally far from
+    two centers, to the last digit, may change sides from run to run.
 
     References
     ----------
@@ -191,7 +191,7 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) 
     rows = np.empty(k, dtype=np.int64)
     rows[0] = rng.integers(len(X))
     seeding = _Seeding(X)
-    # A second thread is not worth waiting for, where other programs want it as well.
+    # A second thread is not worth waiting for when other programs use it as well.
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         for step in range(1, k):
             seeding.add(rows[step - 1])
@@ -201,7 +201,7 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) 
             if not np.isfinite(cumulative[-1]):
                 raise ValueError("squared distances between the points overflow: rescale X")
             drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
-            # Rounding may lift the last number of the stream onto the total itself.
+            # Rounding may lift the largest random number onto the total itself.
             rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
             report("seeding", step + 1, k)
     return rows
@@ -210,10 +210,10 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) 
 class _Seeding:
     """Squared distance of every point to the nearest landmark so far.
 
-    All of them are computed by differences: points that coincide with a landmark get exactly 0 and
+    They are computed from differences, so points that coincide with a landmark get exactly 0 and
     are never drawn again. In high dimension, where differences take several times as long as a
-    product, a product first tells which points the new landmark may be nearest to: with many
-    landmarks they are few.
+    product, a product first finds the points that the new landmark may be nearest to; with many
+    landmarks, these are few.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class _Seeding:
                 self._norms = np.einsum("ij,ij->i", X, X)
 
     def add(self, row: int) -> None:
-        """Take a further landmark."""
+        """Add a landmark."""
         rows = self._may_be_nearer(row)
         n = len(self._X) if rows is None else len(rows)
         for block in row_blocks(n, block_rows(self._X.itemsize * self._X.shape[1], _CACHE_BYTES)):
@@ -240,7 +240,7 @@ class _Seeding:
             self.nearest[some] = np.minimum(self.nearest[some], squares)
 
     def _may_be_nearer(self, row: int) -> np.ndarray | None:
-        """Rows that a landmark may be nearer to than all before it; None for all rows."""
+        """Rows that a landmark may be nearer to than all earlier ones; None for all rows."""
         if self._norms is None or np.isinf(self.nearest[0]):
             return None
         X, norms = self._X, self._norms
@@ -249,7 +249,7 @@ class _Seeding:
         lower = (1 - rounding) * (norms + norms[row]) - 2 * (X @ X[row])
         # Written so that what overflowed is computed again.
         rows = np.flatnonzero(~(lower >= self.nearest))
-        # The first few landmarks are near many points, but far from the origin all rows stay in.
+        # The first few landmarks are nearest to many points; far from the origin, all rows stay.
         self._wasted += len(rows) > len(X) // 2
         if self._wasted > _MOST_WASTED:
             self._norms = None
@@ -268,11 +268,11 @@ def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarra
 
 
 def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
-    """Labels and number of iterations of Lloyd's algorithm from the centres `start`."""
+    """Labels and number of iterations of Lloyd's algorithm from the centers `start`."""
     # Slow to import, and needed only here.
     from sklearn.cluster import KMeans
 
-    # The seed is never used, since the centres are given, but without one the global state is.
+    # The seed is never used, since the centers are given, but without one the global state is.
     kmeans = KMeans(
         len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
     )
@@ -284,10 +284,10 @@ def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarra
 
 
 def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
-    """Give each cluster that lost all its members the point that is worst off in another.
+    """Give each cluster that lost all its members the point farthest from its center in another.
 
-    It happens when iterations end before the centres stand still, and between the iterations of
-    k-means the same is done.
+    Clusters may be empty if iterations end before the centers stop moving. Between its iterations,
+    k-means does the same.
     """
     counts = np.bincount(labels, minlength=k)
     empty = np.flatnonzero(counts == 0)
@@ -295,7 +295,7 @@ def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
         return
     squares = _squares_to_centres(X, labels, _cluster_means(X, labels, k))
     for cluster in empty:
-        # The last of a cluster stays.
+        # The last member of a cluster stays.
         worst = int(np.argmax(np.where(counts[labels] > 1, squares, -1.0)))
         if squares[worst] <= 0:
             _check_separate(np.flatnonzero(counts), k)
@@ -313,11 +313,11 @@ def _check_separate(clusters: np.ndarray, k: int) -> None:
 
 
 def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Centres of the clusters, float64."""
-    # Around one of the points, so that data far from the origin keeps its digits.
+    """Centers of the clusters, float64."""
+    # Relative to one of the points, so that data far from the origin keeps its digits.
     origin = X[0].astype(np.float64)
     sums = np.zeros((k, X.shape[1]))
-    # A sparse product adds one row after the other: the same sum with any number of threads.
+    # A sparse product adds one row at a time: the same sum with any number of threads.
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
         rows = np.arange(block.stop - block.start)
         members = csr_array((np.ones(len(rows)), (labels[block], rows)), shape=(k, len(rows)))
@@ -326,7 +326,7 @@ def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
 
 
 def _squares_to_centres(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Squared distance of each point to the centre of its cluster."""
+    """Squared distance of each point to the center of its cluster."""
     squares = np.empty(len(X))
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
         difference = X[block] - centres[labels[block]]
@@ -335,9 +335,9 @@ def _squares_to_centres(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) 
 
 
 def _nearest_members(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Of each cluster the row nearest to its centre.
+    """The row in each cluster nearest to its center.
 
-    The nearest of all points could be nearest to two centres, or coincide with another landmark;
+    The nearest of all points could be nearest to two centers, or coincide with another landmark;
     members of different clusters never do.
     """
     squares = _squares_to_centres(X, labels, centres)

@@ -13,7 +13,7 @@ class Uniform(Sampler):
     """Uniform sampling without replacement [1]_.
 
     Every set of `n_landmarks` rows is equally likely. Dense regions get most of the landmarks and
-    rare ones few or none.
+    sparse ones few or none.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Uniform(Sampler):
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
-        Has no effect: the draw takes no time worth sharing.
+        Has no effect: the draw is too fast to share.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None

@@ -1,1 +1,1 @@
-"""Numerical tools that the stages share: kernels, neighbours, threads, compiled loops."""
+"""Numerical tools that the stages share: kernels, neighbors, threads, compiled loops."""

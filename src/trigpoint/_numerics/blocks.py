@@ -1,4 +1,4 @@
-"""Where points live: walking through many rows in blocks of bounded size."""
+"""Walking through many rows in blocks of bounded size."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def sample_points(X: np.ndarray, size: int, rng: np.random.Generator) -> np.ndar
 
 def distinct_rows(X: np.ndarray, most: int) -> np.ndarray | None:
     """First rows of all distinct points, in order; ``None`` if there are more than `most`."""
-    # A few tell at once for nearly all data; only for the rest is everything sorted.
+    # A few rows settle it for nearly all data; only for the rest is everything sorted.
     some = X[:: max(1, len(X) // (4 * most))]
     if len(np.unique(some, axis=0)) > most:
         return None

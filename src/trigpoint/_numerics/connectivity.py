@@ -11,11 +11,11 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
-# A component of s points surely has a foreign point among the s + 1 nearest neighbours of each of
+# A component of s points surely has a foreign point among the s + 1 nearest neighbors of each of
 # its points. Up to this s, asking for them is cheaper than a search among foreign points alone.
 _SMALL_COMPONENT = 64
 
-# Lengths that differ by no more than this part of them count as equal.
+# Lengths within this relative difference count as equal.
 _RELATIVE_SLACK = 1e-12
 
 # There are few landmarks, and fewer components.
@@ -23,7 +23,7 @@ _N_THREADS = 1
 
 
 class DisconnectedGraphWarning(ParameterWarning):
-    """A neighbourhood graph fell apart and was joined by its shortest bridging edges."""
+    """A neighborhood graph fell apart and was joined by its shortest bridging edges."""
 
 
 def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
@@ -37,7 +37,7 @@ def bridge_components(adjacency: csr_array, points: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     adjacency : csr_array of shape (k, k)
-        The symmetric graph; every stored entry, an explicit zero too, is an edge.
+        The symmetric graph; every stored entry, even an explicit zero, is an edge.
     points : ndarray of shape (k, d)
         Coordinates of the vertices.
 
@@ -126,7 +126,7 @@ class _NearestForeign:
         for block in row_blocks(len(rows), block_rows(32 * n_asked)):
             asked = rows[block]
             distances, found = nearest(self.points, self.points[asked], n_asked, _N_THREADS)
-            # Neighbours come nearest first, so the first foreign one is the nearest foreign one.
+            # Neighbors come nearest first, so the first foreign one is the nearest foreign one.
             first = (labels[found] != labels[asked, None]).argmax(axis=1)[:, None]
             self.partners[asked] = np.take_along_axis(found, first, axis=1)[:, 0]
             self.distances[asked] = np.take_along_axis(distances, first, axis=1)[:, 0]

@@ -1,4 +1,4 @@
-"""Distances along the manifold: shortest paths over the neighbourhood graph of all points."""
+"""Distances along the manifold: shortest paths over the neighborhood graph of all points."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from trigpoint._numerics.neighbors import neighbor_index
 def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     """Return the geodesic distances between all points, as approximated by a graph [1]_.
 
-    Two points are joined by an edge when either is among the other's nearest neighbours; the
+    Two points are joined by an edge when either is among the other's nearest neighbors; the
     distance is the length of the shortest path. Coincident points are one vertex of the graph:
-    they are 0 apart and share their neighbours, of which each vertex has `n_neighbors` as long
+    they are 0 apart and share their neighbors, of which each vertex has `n_neighbors` as long
     as there are that many other distinct points.
 
     Parameters
@@ -26,7 +26,7 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     X : ndarray of shape (n, d)
         The points.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph: fewer follow the manifold more closely but may
+        Neighbors of each point in the graph: fewer follow the manifold more closely but may
         leave the graph in pieces.
 
     Returns
@@ -57,7 +57,7 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=len(X) - 1, why=f"the data has {len(X)} points"
     )
-    # Adding zero makes a negative zero positive: the two differ in bits but not in place.
+    # Adding zero makes a negative zero positive: the two differ in bits but not in value.
     vertices, vertex_of = np.unique(X + 0.0, axis=0, return_inverse=True)
     vertex_of = vertex_of.reshape(-1)
     graph = _neighbourhood_graph(vertices, n_neighbors)
@@ -81,7 +81,7 @@ def geodesic_kernel(X: np.ndarray, bandwidth: float, n_neighbors: Any = 10) -> n
     bandwidth : float
         Bandwidth (sigma) of the Gaussian.
     n_neighbors : int, default=10
-        Neighbours of each point in the graph.
+        Neighbors of each point in the graph.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def geodesic_kernel(X: np.ndarray, bandwidth: float, n_neighbors: Any = 10) -> n
 
 
 def _neighbourhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
-    """Symmetric, connected graph of the nearest neighbours, weighted by Euclidean length."""
+    """Symmetric, connected graph of the nearest neighbors, weighted by Euclidean length."""
     # Among its nearest, each vertex finds itself; `_edges_to_graph` leaves such loops out.
     n_found = min(n_neighbors + 1, len(vertices))
     _, found = neighbor_index(vertices, n_found, len(vertices)).query(vertices, n_found)

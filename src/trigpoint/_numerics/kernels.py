@@ -15,8 +15,9 @@ Repulsion = Callable[[np.ndarray, float], np.ndarray]
 # The kernel matrix between the rows of two float64 arrays of points.
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-# Up to so many columns, distances by differences are as fast as by a matrix product, and exact. In
-# more they are slow, and products will do for points within so many bandwidths of their mean.
+# Up to this many columns, distances from differences are as fast as from a matrix product, and
+# exact. With more they are slow, and products suffice for points within this many bandwidths of
+# their mean.
 _FEW_COLUMNS = 32
 _NEAR = 10.0
 
@@ -33,7 +34,7 @@ _SPACING_BYTES = 2**23
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
 
-    Both are centred on the mean of `B` first: far from the origin the product alone would cancel
+    Both are centered on the mean of `B` first: far from the origin the product alone would cancel
     all significant digits.
     """
     centre = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
@@ -51,7 +52,7 @@ def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
 def gaussian_of(X: np.ndarray, bandwidth: float) -> Kernel:
     """Gaussian kernel between rows of two float64 arrays of points of `X`.
 
-    Its entries are right to some 1e-13, also for points that coincide.
+    Its entries are accurate to about 1e-13, even for points that coincide.
     """
     products = X.shape[1] > _FEW_COLUMNS and _radius(X) <= _NEAR * bandwidth
     squares = squared_distances if products else partial(cdist, metric="sqeuclidean")
@@ -98,8 +99,8 @@ def landmark_spacing(
 ) -> float:
     """Radius of the ball that holds a landmark's share of the points, n / k of them.
 
-    The median over a few points drawn at random, among as many as tell the share well. Where
-    nearly all neighbours are copies, more of them are looked at.
+    This is the median over a few points drawn at random, searched among enough points to estimate
+    it well. If nearly all neighbors are copies, more of them are searched.
     """
     X = sample_points(X, max(_SPACING_POINTS, _SPACING_SHARE * k), rng)
     n = len(X)
@@ -119,7 +120,7 @@ def landmark_spacing(
 
 
 def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
-    """Distance from each query, itself one of the points, to its `n`-th neighbour."""
+    """Distance from each query, itself one of the points, to its `n`-th neighbor."""
     few = X.shape[1] <= _FEW_COLUMNS
     squares = cdist(queries, X, "sqeuclidean") if few else squared_distances(queries, X)
     nth = np.argpartition(squares, n, axis=1)[:, n]
@@ -133,9 +134,9 @@ def resolve_kernel_bandwidth(
 ) -> float:
     """Bandwidth of a kernel that `k` landmarks should approximate.
 
-    ``None`` stands for twice the spacing of so many landmarks: a few per cent of the trace are
-    then left to explain, and the kernel matrix of the landmarks is far from singular. `name` is
-    that of the parameter.
+    ``None`` takes twice the spacing of `k` landmarks: a few percent of the trace then remain
+    unexplained, and the kernel matrix of the landmarks is far from singular. `name` is that of the
+    parameter.
     """
     if bandwidth is None:
         return 2.0 * landmark_spacing(X, k, rng, name)
@@ -143,7 +144,7 @@ def resolve_kernel_bandwidth(
 
 
 def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:
-    """Return `bandwidth` as a positive number; ``None`` stands for the median rule."""
+    """Return `bandwidth` as a positive number; ``None`` uses the median rule."""
     if bandwidth is None:
         return median_bandwidth(X, rng)
     return check_positive("bandwidth", bandwidth)
@@ -157,8 +158,8 @@ def welsch(distance: np.ndarray, bandwidth: float) -> np.ndarray:
 def sin2(distance: np.ndarray, bandwidth: float) -> np.ndarray:
     r"""Sine repulsion ``sin^2(distance / tau)`` with ``tau = sqrt(2) bandwidth``.
 
-    With this tau it agrees with the Welsch function to second order at distance 0. The argument
-    is stopped at a quarter period, where the sine reaches 1: points further away are left alone
+    With this tau it agrees with the Welsch function to second order at distance 0. The argument is
+    clipped at a quarter period, where the sine reaches 1: points farther away are left alone
     instead of being repelled again.
     """
     return np.square(np.sin(np.minimum(distance / (np.sqrt(2.0) * bandwidth), np.pi / 2)))

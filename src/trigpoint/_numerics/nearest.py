@@ -19,7 +19,7 @@ def nearest(
     points : ndarray of shape (n, d)
     queries : ndarray of shape (q, d)
     m : int
-        How many neighbours of each query, at most n.
+        How many neighbors of each query, at most n.
     n_threads : int or None, default=None
         Number of threads; ``None`` for all cores.
 
@@ -40,7 +40,7 @@ def nearest(
     """
     n_threads = thread_count(n_threads)
     if points.shape[1] <= TREE_MAX_DIMENSION:
-        # For few neighbours of many queries, SciPy's tree is faster than that of `TreeIndex`.
+        # For few neighbors of many queries, SciPy's tree is faster than that of `TreeIndex`.
         return query_tree(cKDTree(points, balanced_tree=False), queries, m, n_threads)
     if m == 1:
         return _nearest_one(points, queries, n_threads)
@@ -71,7 +71,7 @@ def _nearest_one(
         asked = queries[part].astype(np.float64, copy=False)
         squares = squared_distances(asked, points)
         found = squares.argmin(axis=1)
-        # The mean is no less than the squared distance from the centre.
+        # The mean is no less than the squared distance from the center.
         slack = rounding * (squares.mean(axis=1) + largest)
         close = squares <= (squares.min(axis=1) + slack)[:, None]
         for q in np.flatnonzero(np.count_nonzero(close, axis=1) > 1):

@@ -27,7 +27,7 @@ _FEW_NEIGHBORS = 2**16
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """The nearest points of a few queries, told by how far they reach.
+    """The nearest points of a few queries, described by how far they reach.
 
     A point is a neighbor if its squared distance is less than the squared radius, or equal to it
     and its row is not above the last row.
@@ -73,12 +73,12 @@ class Neighborhoods:
 
     @classmethod
     def none(cls, points: np.ndarray, size: int) -> Self:
-        """Neighborhoods of no points like these."""
+        """No neighborhoods, for points like these."""
         return cls(points[:0], size, np.empty(0), np.empty(0, dtype=np.int64), [])
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """All of several, one after the other."""
+        """Concatenate several."""
         members: list[np.ndarray] | None = []
         for part in parts:
             members = None if members is None or part.members is None else [*members, *part.members]
@@ -172,7 +172,7 @@ def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 
 
     if points.shape[1] <= TREE_MAX_DIMENSION:
         return TreeIndex(points, n_threads, bucket=bucket_size(m))
-    # A power of two, of which a last, unfilled group wastes little.
+    # A power of two, so that a last, unfilled group wastes little.
     together = 2 ** min(max((n_queries // 8).bit_length(), 3), 7)
     return ProductIndex(points, n_threads, together=together)
 
@@ -187,7 +187,7 @@ def query_tree(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Distances and rows, each of shape (q, m), straight from SciPy's tree.
 
-    On threads of our own: SciPy's workers go on after Ctrl-C, in memory that is freed by then.
+    Uses our own threads: SciPy's workers go on after Ctrl-C, in memory that is freed by then.
     """
     distances = np.empty((len(queries), m))
     rows = np.empty((len(queries), m), dtype=np.int64)
@@ -202,7 +202,7 @@ def query_tree(
 
 
 def _query_blocks(n_queries: int, m: int, n_threads: int) -> Iterator[slice]:
-    """Blocks small enough that an interrupt is answered at once, and several for each thread."""
+    """Blocks small enough that an interrupt takes effect at once, and several for each thread."""
     size = block_rows(16 * m, _QUERY_BYTES)
     if n_threads > 1:
         size = min(size, -(-n_queries // (4 * n_threads)) or 1)
@@ -231,7 +231,7 @@ class TreeIndex(NeighborIndex):
 
     def _blocks(self, n_queries: int, m: int) -> tuple[Iterator[slice], int]:
         """Blocks of queries, and the threads that are worth starting for them."""
-        # Threads of their own take longer to start than a few small neighborhoods to find.
+        # Starting threads takes longer than finding a few small neighborhoods.
         n_threads = self._n_threads if n_queries * m > _FEW_NEIGHBORS else 1
         return _query_blocks(n_queries, m, n_threads), n_threads
 

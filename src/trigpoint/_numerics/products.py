@@ -12,14 +12,14 @@ from trigpoint._numerics.threads import one_blas_thread, thread_map
 # Points that are multiplied at once, and their products.
 SCAN_BYTES = 8 * 2**20
 
-# Rows of a product are filled up to a multiple of this.
+# Rows of a product are padded to a multiple of this.
 _PADDING = 32
 
 # Fetching one point costs as much as multiplying this many; queries multiplied at once.
 _FETCHING = 32
 _MARKED_TOGETHER = 512
 
-# Points that tell how far a query's neighbors reach.
+# Sample of points for guessing how far a query's neighbors reach.
 _SAMPLE = 2048
 
 # Squared distances and rows.
@@ -29,10 +29,10 @@ _Candidates = tuple[np.ndarray, np.ndarray]
 class ProductIndex(NeighborIndex):
     """Matrix products over all points, for high dimension.
 
-    A product finds the candidates, with an error bound that lets no neighbor slip; distances are
-    computed again from differences where rounding leaves in doubt who is a neighbor. Points are
-    taken block by block, each with several queries, so that they may lie in a file: only the
-    neighbors, and few more, are kept in memory. Blocks do not depend on the number of threads.
+    A product finds the candidates, with an error bound that misses no neighbor; distances are
+    computed again from differences where rounding leaves doubt about which points are neighbors.
+    Points are read block by block, each for several queries, so they may be in a file: only the
+    neighbors, and a few more, are kept in memory. Blocks do not depend on the number of threads.
     """
 
     name = "products"
@@ -58,7 +58,7 @@ class ProductIndex(NeighborIndex):
     def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
         parts = []
         for part in row_blocks(len(queries), self.together):
-            # Blocks of points are what runs side by side: products keep to their thread.
+            # Blocks of points run in parallel, so each product uses one thread.
             with one_blas_thread():
                 parts.append(self._nearest(queries[part], m))
         return Neighborhoods.joined(parts)
@@ -69,7 +69,7 @@ class ProductIndex(NeighborIndex):
         members: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * len(queries)
         squared_radii = np.empty(len(queries))
         last_rows = np.empty(len(queries), dtype=np.int64)
-        # A guess how far the neighbors reach; too low a one shows, and is raised.
+        # A guess of how far the neighbors reach; one that is too low is noticed and raised.
         share = m / len(self.points)
         waiting = np.arange(len(queries))
         while len(waiting):
@@ -111,10 +111,10 @@ class ProductIndex(NeighborIndex):
         return reached
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Queries around the center, filled up with zeros, and their squared norms.
+        """Queries relative to the center, padded with zeros, and their squared norms.
 
-        Filled up to whole tiles of a product, whose last bits then seldom depend on who is asked
-        together.
+        They are padded to whole tiles of a product, whose last bits then seldom depend on which
+        queries are asked together.
         """
         filled = -(-len(queries) // _PADDING) * _PADDING
         padded = np.zeros((filled, queries.shape[1]), dtype=self.points.dtype)
@@ -159,7 +159,7 @@ class ProductIndex(NeighborIndex):
         return np.sqrt(np.maximum(squares, 0))
 
     def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
-        """Squared distance within which a share of the points lies for sure, as a sample has it."""
+        """Squared distance that safely holds a share of the points, judging by a sample."""
         if share >= 1:
             return np.full(len(norms), np.inf)
         products = (padded @ self._sample.T)[: len(norms)]
@@ -214,7 +214,7 @@ class ProductIndex(NeighborIndex):
         mean_squares = sums_of_squares / found.size
         with np.errstate(invalid="ignore"):
             variances = np.maximum(mean_squares - np.square(sums / found.size), 0)
-        # Far from the center, beside their spread, sums of squares have too few digits.
+        # Far from the center, compared with their spread, sums of squares have too few digits.
         error = 16 * np.finfo(self.points.dtype).eps * mean_squares.max(axis=1)
         # Written so that overflow counts as no digits at all.
         poor = np.flatnonzero(~(error < 1e-3 * variances.mean(axis=1)))

@@ -49,8 +49,8 @@ def thread_map(
 class _OneBlasThread:
     """Limits the threads of BLAS from the first that enters to the last that leaves.
 
-    The limit is the whole process's: of two calls that overlap, the second would otherwise take the
-    first one's limit for the user's setting, and leave it behind.
+    The limit applies to the whole process: if two calls overlap, the second would otherwise mistake
+    the first one's limit for the user's setting, and leave it behind.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                # Looking for the libraries takes longer than many a product: once.
+                # Finding the libraries takes longer than many products, so it is done once.
                 self._controller = self._controller or ThreadpoolController()
                 self._limiter = self._controller.limit(limits=1, user_api="blas")
                 self._let_others_limit()
@@ -76,9 +76,9 @@ class _OneBlasThread:
                 self._let_others_limit()
 
     def _let_others_limit(self) -> None:
-        """Give up what threadpoolctl 3.8 leaves to the first thread that sets a limit of OpenBLAS.
+        """Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS.
 
-        Otherwise those of all other threads would be ignored for as long as it lives.
+        Otherwise the limits of all other threads would be ignored for as long as it lives.
         """
         assert self._controller is not None
         for library in self._controller.lib_controllers:
@@ -90,5 +90,5 @@ _BLAS = _OneBlasThread()
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """Keep matrix products to the thread that asks for them, while threads of our own run."""
+    """Keep matrix products to the thread that asks for them, while our own threads run."""
     return _BLAS

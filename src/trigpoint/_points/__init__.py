@@ -1,1 +1,1 @@
-"""Where points live: what users pass, validated, and stores that hold it."""
+"""Where points are stored: validated user input, and the stores that hold it."""

@@ -1,4 +1,4 @@
-"""What users pass as points: arrays, which scikit-learn validates, and files, which are read."""
+"""Points as users pass them: arrays, which scikit-learn validates, and files, which are read."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
     if source is not None:
         X = load(source, progress=lambda done, total: report("reading", done, total))
         if source.array() is not None:
-            # What is mapped and not read has not been looked at; this names the row.
+            # Mapped points have not been read or checked yet; this names the row.
             for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
                 pass
     _refuse_text(X)
@@ -72,18 +72,18 @@ def _holds_numbers(column: Any) -> bool:
         values.astype(np.float64)
     except (TypeError, ValueError):
         return False
-    # Dates would become numbers, of nobody knows which unit.
+    # Dates would become numbers in an unknown unit.
     return values.dtype.kind not in "mM"
 
 
 def _names(estimator: Any) -> list[str] | None:
-    """Names of the columns that an estimator has been given, if any."""
+    """Names of the columns that were passed to an estimator, if any."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else list(names)
 
 
 def points_to_transform(estimator: Any, X: Any) -> PointSource:
-    """Validate points for `transform`, as far as that is possible before they are read."""
+    """Validate points for `transform`, as much as possible before they are read."""
     refuse_masked(X)
     if not is_file(X):
         _refuse_text(X)
@@ -124,13 +124,13 @@ def _first(names: Sequence[str]) -> str:
 def checked_blocks(
     source: PointSource, report: Report, stage: str = "points"
 ) -> Iterator[np.ndarray]:
-    """Yield blocks of points as they are read, refusing values that cannot be worked with."""
+    """Yield blocks of points as they are read, refusing values that cannot be used."""
     n, d = source.shape
     done = 0
     report(stage, done, n)
     for block in source.blocks(block_rows(d * source.dtype.itemsize)):
         check_magnitude(block, source.name, may_be_tiny=True)
         yield block
-        # Asked for the next block, the caller is done with this one.
+        # A caller that asks for the next block is done with this one.
         done += len(block)
         report(stage, done, n)

@@ -29,7 +29,7 @@ class MemoryStore:
 
     @classmethod
     def of(cls, points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> Self:
-        """Store of `points` that is about to be asked this often for about `m` neighbors."""
+        """Store of `points` for `n_queries` searches of about `m` neighbors."""
         return cls(neighbor_index(points, m, n_queries, n_threads))
 
     @property
@@ -82,7 +82,7 @@ class MemoryWeights:
         self._exclude_copies(landmarks)
 
     def _exclude_copies(self, landmarks: Neighborhoods) -> None:
-        """Take the weight from copies of landmarks outside neighborhoods that are full of them."""
+        """Exclude copies of a landmark, even if they do not all fit in its neighborhood."""
         for place in np.flatnonzero(landmarks.squared_radii == 0):
             points = self._store.index.points
             self._log_weights[coincident_rows(points, landmarks.points[place])] = -np.inf
@@ -133,23 +133,23 @@ class MemoryRacer(MemoryWeights):
 class WeightedProposals:
     """Rows in proportion to a snapshot of the weights.
 
-    Weights are rounded up to whole numbers, whose sums do not depend on their order: points in
-    several places add up to the same. Being proposed a little too often does no harm, since the
-    weight that a row was proposed with is what its acceptance is measured by.
+    Weights are rounded up to whole numbers, whose sums do not depend on their order, so that points
+    stored in several places give the same sums. Proposing a row a little too often does no harm,
+    since its acceptance is relative to the weight it was proposed with.
     """
 
     def __init__(self, log_weights: np.ndarray) -> None:
         self._top = log_weights.max()
         self._scale = 2.0 ** (62 - len(log_weights).bit_length())
         self._whole = np.ceil(np.exp(log_weights - self._top) * self._scale).astype(np.int64)
-        # What has underflown can still be drawn; what has been excluded cannot.
+        # Weights that underflowed can still be drawn; excluded points cannot.
         self._whole[(self._whole == 0) & (log_weights > -np.inf)] = 1
         self._cumulative = np.cumsum(self._whole)
 
     def rows(self, numbers: np.ndarray) -> np.ndarray:
-        """Rows that uniform random numbers stand for."""
+        """Rows for uniform random numbers."""
         total = self._cumulative[-1]
-        # Rounding may lift the last number of the stream onto the total itself.
+        # Rounding may lift the largest random number onto the total itself.
         targets = np.minimum((numbers * float(total)).astype(np.int64), total - 1)
         return np.searchsorted(self._cumulative, targets, side="right")
 

@@ -1,8 +1,8 @@
-"""What Algorithm 2 asks of the place where the points live.
+"""What Algorithm 2 needs from the place where the points are stored.
 
-The work goes to the points: a store is asked for a few rows, for how far neighborhoods reach and
-for their covariances, and hands out neither neighbors nor weights. It never decides anything, so
-every store leads to the same landmarks.
+The work is done where the points are: a store returns a few rows, how far neighborhoods reach, and
+their covariances, but neither neighbors nor weights. It never decides anything, so every store
+leads to the same landmarks.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ class Proposals(Protocol):
     """A distribution over all rows that proposals are drawn from."""
 
     def rows(self, numbers: np.ndarray) -> np.ndarray:
-        """Rows that uniform random numbers from 0 to 1 stand for."""
+        """Rows for uniform random numbers from 0 to 1."""
 
     def log_weights(self, rows: np.ndarray) -> np.ndarray:
         """Logarithms of the weights with which these rows are proposed."""
 
 
 class Weights(Protocol):
-    """The weights of all points under a repulsion, where the loop cannot do without them."""
+    """The weights of all points under a repulsion, for when the loop needs them."""
 
     def repel(self, landmarks: Neighborhoods) -> None:
         """Let more landmarks repel their neighborhoods."""
@@ -37,7 +37,7 @@ class Weights(Protocol):
 
 
 class Racer(Weights, Protocol):
-    """Weights of all points, and a faster way to decide than the loop has; it decides the same."""
+    """Weights of all points, and a faster way to make the same decisions as the loop."""
 
     def race(
         self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int, m: int
@@ -88,4 +88,4 @@ class Store(Protocol):
         """Weights of all points, 1 until landmarks repel them."""
 
     def racer(self, log_repulsion: LogRepulsion) -> Racer | None:
-        """A faster way to decide, where the store has one."""
+        """A faster way to decide, if the store has one."""

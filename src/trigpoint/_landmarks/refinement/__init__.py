@@ -1,4 +1,4 @@
-"""Making landmarks better than the draw left them."""
+"""Improving landmarks after the draw."""
 
 from trigpoint._landmarks.refinement.search import RefinementResult
 from trigpoint._landmarks.refinement.settings import Refinement, resolve_refinement

@@ -7,14 +7,14 @@ from scipy.optimize import minimize
 from trigpoint._numerics.kernels import Kernel
 from trigpoint._numerics.residual.exchange import trace_error
 
-# Steps after which more gained less than one per cent on images and on surfaces.
+# Further steps gained less than one percent on images and on surfaces.
 _STEPS = 20
 
 
 def move_landmarks(
     points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> np.ndarray:
-    """Landmarks (k, d) from which the trace error at `points` is lower, by L-BFGS [1]_.
+    """Move landmarks (k, d) to lower the trace error at `points`, by L-BFGS [1]_.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def move_landmarks(
     if start == 0:
         return landmarks
 
-    # In bandwidths from the start, and relative to its error: whatever the units, the same steps.
+    # In bandwidths from the start, and relative to its error, so that units do not matter.
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         places = landmarks + bandwidth * flat.reshape(landmarks.shape)
         try:
             error, gradient = trace_error(points, places, kernel, bandwidth, n_threads)
         except LinAlgError:
-            # Landmarks that coincide, at the end of too long a step: worse than none.
+            # Landmarks that coincide after too long a step are worse than none.
             return len(points) / start, np.zeros_like(flat)
         return error / start, bandwidth / start * gradient.ravel()
 

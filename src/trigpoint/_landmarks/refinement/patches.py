@@ -6,12 +6,12 @@ import numpy as np
 
 from trigpoint._numerics.nearest import nearest
 
-# Landmarks that are exchanged among one another's candidates, on average and at most. Few enough
-# that their tables stay in the cache; more would see more of the exchanges that are worth it.
+# Landmarks per patch, on average and at most. Few enough that their tables stay in the cache;
+# larger patches would find more of the worthwhile exchanges.
 _TOGETHER = 32
 MOST_TOGETHER = 160
 
-# Candidates of each landmark; where one table holds them all, more, up to a total.
+# Candidates per landmark; more, up to a total, if one table holds them all.
 _CANDIDATES = 4
 _CANDIDATES_OF_FEW = 8
 ENOUGH_CANDIDATES = 640

@@ -25,20 +25,20 @@ from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 
 logger = logging.getLogger(__name__)
 
-# Points that the error is measured at: per landmark, and at most, so that what belongs to them can
-# be held. More where landmarks are few, until that costs something. Fewer than the least per
-# landmark would be fitted and not measured.
+# Points at which the error is measured, per landmark; numbers held for them at most; numbers that
+# are cheap to hold, which allow more points if landmarks are few; and the fewest points per
+# landmark, below which the landmarks would overfit them.
 _MEASURED = 24
 _NUMBERS_HELD = 2**27
 _NUMBERS_CHEAP = 2**22
 _MEASURED_FEWEST = 4
 
-# Landmarks with less variance given the others are exchanged before the first sweep, and how often
-# that is tried.
+# Landmarks with less variance than this, given the others, are exchanged before the first sweep;
+# how often that is tried.
 _REDUNDANT = 1e-9
 _REPLACEMENTS = 10
 
-# Work is local where the kernel reaches less than one landmark in this many from a patch.
+# Work is local if the kernel reaches fewer than one landmark in this many from a patch.
 _LOCAL_FROM = 3
 
 # How far it reaches, in bandwidths: points whose error an exchange may change, and landmarks that
@@ -46,14 +46,14 @@ _LOCAL_FROM = 3
 _POINTS_WITHIN = 1.0
 _LANDMARKS_WITHIN = 3.0
 
-# The same where the ratio of determinants is to be right, and not only a comparison of errors.
+# The same when the ratio of determinants must be right, and not only a comparison of errors.
 _LANDMARKS_WITHIN_EXACTLY = 6.0
 
 # An exchange must be worth this part of a landmark's share of the error.
 _WORTHWHILE = 1e-2
 
-# Without a number of sweeps, they end when two lower the error by less than this part of it; of few
-# landmarks, whose sweeps cost little, when they do so by less than this.
+# If no number of sweeps is given, they end when two lower the error by less than this part of it;
+# the second number is for few landmarks, whose sweeps cost little.
 _CONVERGED = 0.03
 _CONVERGED_OF_FEW = 0.01
 
@@ -65,18 +65,18 @@ class RefinementResult:
     Attributes
     ----------
     indices : int64 ndarray of shape (k,)
-        Rows of the landmarks; where these were moved, the rows they were moved from.
+        Rows of the landmarks; if these were moved, the rows they were moved from.
     points : ndarray of shape (k, d)
         The landmarks.
     bandwidth : float
         Bandwidth of the kernel.
     errors : tuple of float
-        Relative trace error before each sweep and at the end, at the points it was measured at;
-        empty for ``criterion="determinant"``.
+        Relative trace error before each sweep and at the end, over the measured points; empty for
+        ``criterion="determinant"``.
     n_exchanges : int
         How many exchanges were made.
     is_local : bool
-        Whether only landmarks near each other were looked at together.
+        Whether only landmarks near each other were considered together.
     """
 
     indices: np.ndarray
@@ -99,7 +99,7 @@ class ExchangeSearch:
     bandwidth : float
         Bandwidth of the kernel.
     exponent : float or None
-        That of the determinant, or None for the trace error.
+        Power of the determinant, or None for the trace error.
     rng : Generator
     n_threads : int
     """
@@ -123,7 +123,7 @@ class ExchangeSearch:
         self._rng = rng
         self._n_threads = n_threads
         self._n_exchanges = 0
-        # Measured points are chosen last, because there are more of them where work is local.
+        # Measured points are chosen last, because there are more of them if work is local.
         self._points = np.empty((0, X.shape[1]))
         self._points_tree: cKDTree | None = None
         self._reserved = np.empty(0, dtype=np.int64)
@@ -133,7 +133,8 @@ class ExchangeSearch:
             self._points = self._coordinates(measured)
             if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
                 self._points_tree = cKDTree(self._points)
-            # Not at candidates, unless it is everywhere: none should gain from explaining itself.
+            # Candidates are other points, unless all are measured: none should gain from explaining
+            # itself.
             if len(measured) < len(X):
                 self._reserved = measured
 
@@ -151,14 +152,14 @@ class ExchangeSearch:
     def _measured_rows(self) -> np.ndarray:
         n, k = len(self._X), len(self.rows)
         wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
-        # Of every landmark, or of every candidate where one table holds them all.
+        # One per landmark, or per candidate if one table holds them all.
         columns = max(k, ENOUGH_CANDIDATES)
         width = self._X.shape[1] if self._is_local else max(columns, self._X.shape[1])
         most = _NUMBERS_HELD // width
         if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
             raise ValueError(
-                f"refine: {k} landmarks are too many for a kernel of bandwidth "
-                f"{self._bandwidth:.3g}, which reaches most of them, to be refined together; "
+                f"refine: {k} landmarks are too many to refine together, and a kernel of bandwidth "
+                f"{self._bandwidth:.3g} reaches most of them; "
                 "choose a narrower bandwidth or fewer landmarks"
             )
         if n <= min(2 * wanted, most):
@@ -166,9 +167,9 @@ class ExchangeSearch:
         return draw_rows(n, min(wanted, most, n // 2), self.rows, self._rng)
 
     def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> RefinementResult:
-        """Sweep `n_sweeps` times, or, unless `patient`, until that is no longer worth it.
+        """Sweep `n_sweeps` times or, unless `patient`, until the gain is no longer worth it.
 
-        Unless they are to `snap` to data points, the landmarks are moved in the end.
+        Unless they `snap` to data points, the landmarks are moved at the end.
         """
         self._replace_redundant()
         errors: list[float] = []
@@ -199,10 +200,9 @@ class ExchangeSearch:
         )
 
     def _replace_redundant(self) -> None:
-        """Exchange landmarks that others all but explain for points drawn at random.
+        """Exchange landmarks that the others almost explain for points drawn at random.
 
-        A draw that does not look at distances, from dense data, has some of them, and no table
-        could be made.
+        A draw from dense data that ignores distances has some of them, and no table could be made.
         """
         if self._is_local:
             return
@@ -220,7 +220,7 @@ class ExchangeSearch:
             self._n_exchanges += len(rows)
 
     def sweep(self, *, exchange: bool = True) -> float:
-        """Exchange landmarks of all patches; return the relative error there was before.
+        """Exchange landmarks of all patches; return the relative error before that.
 
         Where work is local, that is the error each patch had before its own exchanges.
         """
@@ -250,13 +250,13 @@ class ExchangeSearch:
             return ExchangeableInverse(points, landmarks, self._kernel, self._n_threads)
         except LinAlgError:
             raise ValueError(
-                f"refine: the kernel matrix of {len(self.rows)} landmarks is singular to rounding "
-                f"for a kernel of bandwidth {self._bandwidth:.3g}: choose a smaller bandwidth of "
-                "the kernel or fewer landmarks, none of which nearly coincide"
+                f"refine: the kernel matrix of {len(self.rows)} landmarks is numerically singular "
+                f"for a kernel of bandwidth {self._bandwidth:.3g}: choose a smaller kernel "
+                "bandwidth or fewer landmarks, none of which nearly coincide"
             ) from None
 
     def _members(self, patch: Patch) -> np.ndarray:
-        """All points of a patch that are looked at."""
+        """All points considered in a patch."""
         parts = self._landmarks[patch.slots], self._coordinates(patch.candidates)
         return np.concatenate([*parts, self._points[patch.points]])
 
@@ -277,7 +277,7 @@ class ExchangeSearch:
         reach *= self._bandwidth
         centre = members.mean(axis=0)
         ball = reach + float(np.sqrt(squared_distances(members, centre[None]).max()))
-        # Most places are ruled out by one distance, or by none; the rest are as many as the patch.
+        # One distance, or the tree, rules out most places; the rest are about as many as the patch.
         if tree is not None:
             rows = np.sort(np.array(tree.query_ball_point(centre, ball), dtype=np.int64))
         else:

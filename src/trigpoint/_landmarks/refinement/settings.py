@@ -1,4 +1,4 @@
-"""What users ask of a refinement, and the check of it."""
+"""Settings of a refinement, and their validation."""
 
 from numbers import Integral
 from typing import Any
@@ -20,52 +20,52 @@ from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementRes
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
-# Most sweeps where no number of them is given.
+# Most sweeps if no number is given.
 _MOST_SWEEPS = 20
 
 
 class Refinement(BaseEstimator):
-    """Sweeps of exchanges that make landmarks better than the draw left them.
+    """Sweeps of exchanges that improve landmarks after the draw.
 
-    In a sweep every landmark is compared with points of its neighbourhood, drawn at random, and
-    exchanged for one of them. Which exchanges are made is up to the `criterion`:
+    In a sweep, every landmark is compared with random points of its neighborhood and may be
+    exchanged for one of them. The `criterion` decides which exchanges are made:
 
     - ``"trace"``: those that lower the trace error of the Nystrom approximation (equation 1 of
-      [1]_), the best first, until none is left. A search: the landmarks are no longer a sample,
-      though still random by their start and their candidates.
+      [1]_), the best first, until none is left. This is a search: the landmarks are no longer a
+      sample, although their start and candidates are random.
     - ``"determinant"``: at random, with the probabilities of a Markov chain whose distribution is
       the annealed determinantal one, ``p(J) ~ det(K_JJ)^s`` (section 2.2 of [1]_, [2]_). With
-      `exponent` s = 1 the result tends to a draw from the k-DPP, with s below 1 towards uniform
-      sampling: it stays a sample. With s large it is a search for the set of largest volume.
+      `exponent` s = 1 the result approaches a draw from the k-DPP, and s below 1 moves it toward
+      uniform sampling: it stays a sample. With large s it is a search for the set of largest
+      volume.
 
     Parameters
     ----------
     n_sweeps : int or None, default=None
-        Number of sweeps. ``None`` goes on until two lower the error by less than 3 % (1 % of up
-        to 160 landmarks), at most 20; for ``"determinant"``, where nothing tells the end, it is 20.
+        Number of sweeps. ``None`` continues until two lower the error by less than 3 % (1 % for up
+        to 160 landmarks), at most 20; for ``"determinant"``, which has no stopping rule, it is 20.
     criterion : {"trace", "determinant"}, default="trace"
-        What an exchange is judged by.
+        How exchanges are judged.
     exponent : float, default=1.0
         The power s > 0 of the determinant.
     snap : bool, default=True
         Whether landmarks stay data points. Otherwise they are moved after the last sweep, all at
-        once, down the gradient of the trace error. In high dimension that helps much, as means of
-        points do; it takes some twenty steps of O(k (k + d)) work for every measured point.
+        once, down the gradient of the trace error. In high dimension that helps a lot, as averaging
+        points does; it takes about twenty steps of O(k (k + d)) work for every measured point.
 
     Notes
     -----
-    Everything an exchange needs is kept in tables of neighbouring landmarks, some thirty of them
-    or all if they are no more than 160, and their candidates; and every exchange turns the tables
-    of one set into those of the next: O(t^2) work for a table of t, none that grows with the
-    number of points, no matrix to invert. Where the kernel reaches only some of the landmarks,
-    tables come from what is near alone, and a sweep costs little more than in proportion to k.
-    What is judged there is an approximation: landmarks beyond three bandwidths (six for
-    ``"determinant"``) and points beyond one are left out of account. Where the kernel reaches a
-    third of the landmarks or more, a matrix of k columns is maintained instead, and nothing is
-    left out.
+    Everything an exchange needs is kept in tables of neighboring landmarks (about thirty, or all if
+    there are at most 160) and their candidates. Every exchange turns the tables of one set into
+    those of the next: O(t^2) work for a table of size t, independent of the number of points, with
+    no matrix to invert. If the kernel reaches only some of the landmarks, tables are computed from
+    nearby points alone, and the cost of a sweep grows little faster than k. Exchanges are then
+    judged approximately: landmarks beyond three bandwidths (six for ``"determinant"``) and points
+    beyond one are ignored. If the kernel reaches a third of the landmarks or more, a matrix of k
+    columns is maintained instead, and nothing is ignored.
 
-    With many points the error is measured at some, drawn at random: 24 for each landmark, or more
-    if landmarks are few. Candidates then are other points, so that none is preferred for explaining
+    With many points, the error is measured at a random sample: 24 per landmark, or more if
+    landmarks are few. Candidates are then other points, so that none is favored for explaining
     itself.
 
     References
@@ -153,7 +153,7 @@ class Refinement(BaseEstimator):
         if not isinstance(self.snap, (bool, np.bool_)):
             raise TypeError(f"snap must be True or False, got {self.snap!r}")
         if self.criterion == "determinant" and not self.snap:
-            raise ValueError("snap=False goes with criterion='trace': a sample consists of points")
+            raise ValueError("snap=False needs criterion='trace': a sample consists of points")
 
     def run(
         self,
@@ -201,7 +201,7 @@ def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
 
 
 def resolve_refinement(refine: Any) -> Refinement | None:
-    """What a sampler's `refine` asks for."""
+    """Return the refinement that a sampler's `refine` asks for."""
     if isinstance(refine, Refinement):
         refine.check()
         return refine

@@ -20,8 +20,7 @@ def ball(
 ) -> int:
     """Fill `squares` and `places` with the points within a radius; return their number.
 
-    Of points at just that distance those up to `last_row` are taken. `stack` has room for the
-    nodes.
+    Points at exactly that distance are taken up to `last_row`. `stack` has room for the nodes.
     """
     stack[0] = 0
     waiting, count = 1, 0

@@ -72,8 +72,8 @@ def diagonal_distances(
         distances[pair] = max(quadratic / 4 + logarithm / 2, 0.0)
 
 
-# Loops of one operation without a sign to its indices become vector code; whole rows as arrays of
-# their own would be counted references, for which threads wait on each other.
+# Loops of one operation with unsigned indices are vectorized; rows taken as arrays of their own
+# would be reference-counted, and threads would wait for each other.
 
 
 @compiled

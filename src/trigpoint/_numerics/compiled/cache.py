@@ -1,8 +1,9 @@
-"""Machine code of the loops, kept on disk apart for each state of their sources.
+"""Machine code of the loops, kept on disk separately for each state of their sources.
 
 numba's own cache looks at one file at a time: when a loop calls another that has changed in a
 different file, the old one goes on running. Here everything compiled from one state of this package
-lies in one folder named after a digest of all its sources, so that an edit anywhere compiles anew.
+lies in one folder named after a digest of all its sources, so that an edit anywhere compiles
+everything again.
 
 A cache saves time and must never cost a result: a file that is damaged or cannot be read or
 written leads to a warning, and the loop is compiled as if there were no cache.
@@ -52,7 +53,7 @@ _DIGEST = source_digest()
 
 
 class LoopCache(NullCache):
-    """What numba asks for the machine code of one loop, and gives it to."""
+    """Where numba loads the machine code of one loop from, and saves it to."""
 
     def __init__(self, function: Any) -> None:
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
@@ -86,7 +87,7 @@ class LoopCache(NullCache):
     def save_overload(self, sig: Any, data: CompileResult) -> None:
         """Keep machine code for the next process."""
         folder = cache_folder()
-        # Sources that were edited since the import may be mixed in what this process runs.
+        # If sources were edited since the import, this process may run a mixture of them.
         if folder is None or data.library.has_dynamic_globals or source_digest() != _DIGEST:
             return
         try:
@@ -104,7 +105,7 @@ class LoopCache(NullCache):
 
 @cache
 def cache_folder() -> Path | None:
-    """The folder for this state of the sources, made if need be; None if none can be written."""
+    """The folder for this state of the sources, made if necessary; None if none can be written."""
     if _DIGEST is None:
         return None
     for parent in _parents():

@@ -1,7 +1,7 @@
 """Squared distances that decide: differences in float64, summed in the order of the coordinates.
 
-Whatever is decided by a distance is decided by these, whoever computes it: who is a neighbor, and
-how much a landmark repels. Strictly compiled, so that all callers get the same bits.
+Every decision that depends on a distance uses these: which points are neighbors, and how much a
+landmark repels. Strictly compiled, so that all callers get the same bits.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
 def squares_to(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Squared distances from the points in some places to a query.
 
-    Four at a time: each sum has its order, and no addition waits for the one before it.
+    Four at a time: each sum keeps its order, and no addition waits for the one before it.
     """
     squares = np.empty(len(places))
     whole = len(places) - len(places) % 4

@@ -1,12 +1,12 @@
 """Exchanging landmarks for candidates, in tables that a few dozen of both share.
 
-Of a Gaussian kernel K and landmarks J, the table ``A`` of t landmarks B and candidates C is
+For a Gaussian kernel K and landmarks J, the table ``A`` of t landmarks B and candidates C is
 
     [ -inverse(K_JJ)_BB                       inverse(K_JJ)_BJ K_JC               ]
     [  K_CJ inverse(K_JJ)_JB                  K_CC - K_CJ inverse(K_JJ) K_JC      ]
 
-and ``H`` holds the inner products, over the points, of the functions that belong to them: of a
-landmark, the weight with which it predicts each point; of a candidate, what is left of its kernel
+and ``H`` holds the inner products, over the points, of the functions that belong to them: for a
+landmark, the weight with which it predicts each point; for a candidate, the residual of its kernel
 function when predicted. Taking a landmark out or a candidate in is a pivot, which turns the tables
 of one set into those of the other at the cost of t^2.
 """
@@ -85,12 +85,12 @@ def anneal(
     zero: float,
     floor: float,
 ) -> tuple[int, int]:
-    """Propose exchanges one after the other, and make those that the determinant is in favour of.
+    """Propose exchanges one by one, and make those that the determinant favors.
 
-    Proposal t is to take ``places[t]`` of the table in for the landmark that ``chosen[slots[t]]``
-    is by then. Nothing happens where it is a landmark already; otherwise the ratio of determinants,
-    new to old, must exceed ``thresholds[t]``. Variances up to `zero` count as none; where only one
-    up to `floor`, too small to rely on, stands against an exchange, it is refused.
+    Proposal t is to replace the landmark then at ``chosen[slots[t]]`` by ``places[t]`` of the
+    table. Nothing happens if that is a landmark already; otherwise the ratio of determinants, new
+    to old, must exceed ``thresholds[t]``. Variances up to `zero` count as zero; an exchange is
+    refused if only a variance up to `floor`, too small to rely on, prevents it.
 
     Returns the number of exchanges and the number refused.
     """

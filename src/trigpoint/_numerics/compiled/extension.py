@@ -14,12 +14,12 @@ _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
 
-# Below it, a weight is nothing beside those of any point that is not far from all landmarks.
+# Below it, a weight is negligible for any point that is not far from all landmarks.
 _SMALLEST_EXPONENT = -700.0
 
 
 class GraphRows(NamedTuple):
-    """Rows of a landmark graph, itself first in each, as a point follows them.
+    """Rows of a landmark graph, each starting with its own landmark, as a point follows them.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class GraphRows(NamedTuple):
     half_precisions : float64 ndarray of shape (e,)
         One half over the squared bandwidth.
     factors : float64 ndarray of shape (e,)
-        What the kernel of the distance is multiplied by.
+        Factor of the kernel of the distance.
     """
 
     starts: np.ndarray
@@ -47,8 +47,8 @@ def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
     """Fill the (b, parts) `shares` of each point's nearest landmarks; each row sums to 1.
 
     They are ``((r - distance) / distance)^2``, scaled, with `r` the distance to the next landmark,
-    if `squares`, the squared distances, have a further column for one: D. Shepard (1968) as
-    modified by R. Franke and G. Nielson (1980).
+    if `squares`, the squared distances, have another column for it: D. Shepard (1968) as modified
+    by R. Franke and G. Nielson (1980).
     """
     parts = shares.shape[1]
     for i in range(len(shares)):
@@ -83,9 +83,9 @@ def graph_sums(
     """Fill `sums` (b, l) with landmarks' `values` (l, k) by the rows of the nearest landmarks.
 
     A row counts by its share (b, parts) in the point, and its places by factor and kernel of the
-    distance between points (b, d) and landmarks, of which one coordinate after the other is given,
-    (d, k). Where the logarithms of all weights are below `far`, these would all but vanish: they
-    are then relative to the largest, whose logarithm is the shift. Else that is 0.
+    distance between points (b, d) and landmarks, given by coordinate, (d, k). If the logarithms of
+    all weights are below `far`, the weights would nearly vanish: they are then relative to the
+    largest, whose logarithm is the shift. Otherwise that is 0.
     """
     starts, columns, measured = rows.starts, rows.columns, rows.measured
     half_precisions, factors = rows.half_precisions, rows.factors
@@ -135,7 +135,7 @@ def graph_sums_of_all(
     sums: np.ndarray,
     shifts: np.ndarray,
 ) -> None:
-    """Do as `graph_sums`, from the squared distances (b, k) to all landmarks."""
+    """Like `graph_sums`, from the squared distances (b, k) to all landmarks."""
     starts, columns, measured = rows.starts, rows.columns, rows.measured
     half_precisions, factors = rows.half_precisions, rows.factors
     room = nearest.shape[1] * _longest(starts)
@@ -206,7 +206,7 @@ def _exponentiate(
 ) -> None:
     """Fill `result` with the exponentials of the first numbers of `x`, none of them above 0.
 
-    `bits` and `powers` are room, the same as integers and as float64.
+    `bits` and `powers` are work space, the same as integers and as float64.
     """
     for j in range(size):
         exponent = max(x[j], _SMALLEST_EXPONENT)
@@ -278,7 +278,7 @@ def dense_exponents(
     """Turn the (b, k) `squares` to all landmarks into logarithms of weights, shifted where far.
 
     `own` (b,) and `bandwidths` (k,) are those of points and landmarks; a pair takes the larger. See
-    `_sum_values` for `far` and `shifts`.
+    `graph_sums` for `far` and `shifts`.
     """
     for i in range(len(squares)):
         largest = -np.inf

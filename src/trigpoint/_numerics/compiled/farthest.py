@@ -1,4 +1,4 @@
-"""Farthest point traversal over a tree: boxes that a new landmark cannot serve are passed over."""
+"""Farthest point traversal over a tree: boxes that a new landmark cannot serve are skipped."""
 
 from typing import Any, NamedTuple
 
@@ -65,7 +65,7 @@ def uncovered(tree: Tree, points: np.ndarray, rounding: float | None) -> Cover:
 def reached(
     cover: Cover, image: np.ndarray, nodes: np.ndarray, buckets: np.ndarray
 ) -> tuple[int, int]:
-    """List where points may lie that are nearer to a new landmark, at `image`, than to all before.
+    """List where points may lie that are nearer to a new landmark, at `image`, than to all others.
 
     Fills `nodes` with the nodes that have children, parents first, and `buckets` with the others;
     returns how many of each there are.
@@ -73,7 +73,7 @@ def reached(
     tree = cover.tree
     nodes[0] = 0
     listed, waiting, n_buckets = 0, 1, 0
-    # Those that wait lie behind those that are listed, in the same array.
+    # Waiting nodes are kept behind the listed ones, in the same array.
     while listed < waiting:
         node = nodes[listed]
         child = tree.children[node]
@@ -111,7 +111,7 @@ def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.
 
 @compiled
 def gather(cover: Cover, nodes: np.ndarray) -> None:
-    """Renew what is farthest in `nodes`, listed parents first, from their children."""
+    """Update what is farthest in `nodes`, listed parents first, from their children."""
     farthest, places, rows = cover.farthest, cover.places, cover.tree.rows
     for node in nodes[::-1]:
         child = cover.tree.children[node]

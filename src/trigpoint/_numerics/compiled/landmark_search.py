@@ -1,14 +1,14 @@
 """The landmarks nearest to each point of a block, exactly, in low dimension.
 
-Most points are close to a landmark, and the landmarks nearest to them are then among the nearest of
+Most points are close to a landmark, and their nearest landmarks are then among those nearest to
 that one, which are listed beforehand. A point descends a k-d tree to some landmark `a`, reads its
-list, and moves on to a closer one if need be. The triangle inequality tells whether a landmark that
-is not listed could still be nearer: each of them is at least ``reach(a) - |x - a|`` away, with
-`reach(a)` the distance from `a` to the first that is not listed. Only if one could be, the tree is
+list, and moves on to a closer one if necessary. The triangle inequality tells whether a landmark
+that is not listed could still be nearer: each of them is at least ``reach(a) - |x - a|`` away, with
+`reach(a)` the distance from `a` to the first that is not listed. Only if one could be is the tree
 searched.
 
-Distances are rounded as written, so that boxes bound them without exception; of equally distant
-landmarks the lower ones are taken.
+Distances are rounded as written, so that boxes bound them without exception; ties go to the lower
+landmarks.
 """
 
 import math
@@ -99,7 +99,7 @@ def read_lists(
                 for j in range(m):
                     difference = value - coordinates[c, np.uint64(lists[near, j])]
                     listed[j] += difference * difference
-            # The first of the list bound the last that is wanted.
+            # The first in the list bound the distance of the last one wanted.
             bound = listed[0]
             for j in range(1, count):
                 bound = max(bound, listed[j])
@@ -202,7 +202,7 @@ def search_tree(
 
 @compiled_strictly
 def _clear(found: np.ndarray, squares: np.ndarray) -> None:
-    """Start with nothing found, which is further than any landmark."""
+    """Start with nothing found, which is farther than any landmark."""
     for place in range(len(found)):
         found[place] = _NONE
         squares[place] = np.inf

@@ -12,7 +12,7 @@ def variances(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.n
     sums, sums_of_squares = np.zeros(d), np.zeros(d)
     for i in range(m):
         for c in range(d):
-            # Measured from the query little cancels, and one pass will do.
+            # Measured from the query, little cancels, and one pass is enough.
             difference = np.float64(points[places[i], c]) - np.float64(query[c])
             sums[c] += difference
             sums_of_squares[c] += difference * difference

@@ -1,4 +1,4 @@
-"""Proposals of Algorithm 2 decided one after the other, with the neighbors from a tree."""
+"""Proposals of Algorithm 2 decided one by one, with the neighbors from a tree."""
 
 import numpy as np
 
@@ -41,11 +41,11 @@ def race(
     is_sine : bool
         Whether repulsion is by the sine and not by the Welsch function.
     rejections : int
-        After how many to stop.
+        Number of rejections after which to stop.
     accepted : int64 ndarray of shape (a,)
-        Filled with the proposals that are accepted, of which there are `a` at most.
+        Filled with the accepted proposals, at most `a`.
     squared_radii : ndarray of shape (a,)
-        Filled with their squared distance to the farthest neighbor. With one of 0 the race
+        Filled with their squared distance to the farthest neighbor. At a distance of 0 the race
         stops: more points than the neighbors may coincide with that landmark.
     last_rows : int64 ndarray of shape (a,)
         Filled with the last row among the neighbors at that distance.
@@ -53,7 +53,7 @@ def race(
     Returns
     -------
     used, n_accepted, n_searches : int
-        How many proposals were decided, and accepted, and how often neighbors were looked for.
+        How many proposals were decided, and accepted, and how often neighbors were searched.
     """
     squares, places, heap_squares, heap_nodes = scratch(tree, m)
     count = searches = 0

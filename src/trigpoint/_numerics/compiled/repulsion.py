@@ -1,7 +1,7 @@
 """How much the landmarks drawn so far repel a point.
 
-Strictly compiled: the same pair of points gives the same bits in every loop, so whoever decides
-about a proposal decides alike.
+Strictly compiled: the same pair of points gives the same bits in every loop, so every loop decides
+a proposal the same way.
 """
 
 import numpy as np
@@ -125,7 +125,7 @@ def repelling_in_tree(
     squared_radii: np.ndarray,
     last_rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Do what `repelling` does by a tree over the first landmarks; later ones are looked at all.
+    """Like `repelling`, with a tree over the first landmarks; all later ones are checked.
 
     `reach` is from `largest_radii`.
     """

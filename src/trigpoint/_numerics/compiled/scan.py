@@ -76,9 +76,9 @@ def settle(
 ) -> tuple[float, int]:
     """Put the `m` nearest of one query's candidates in front, and say how far they reach.
 
-    Distances are computed anew where rounding leaves in doubt who is nearest or farthest. Returns
-    the largest squared distance and the last row at that distance; -1 and -1 if neighbors may be
-    missing.
+    Distances are computed again where rounding leaves doubt about which are nearest or farthest.
+    Returns the largest squared distance and the last row at that distance; -1 and -1 if neighbors
+    may be missing.
     """
     count = len(places)
     uppers = np.empty(count)
@@ -89,7 +89,7 @@ def settle(
     if within < m:
         return -1.0, -1
     order = np.arange(count)
-    # The m-th smallest upper bound: whoever lies above it for sure is not among the m.
+    # The m-th smallest upper bound: points surely above it are not among the m.
     select(uppers, order, places, count, m)
     limit = largest(uppers, m)
     kept = m
@@ -153,15 +153,15 @@ def _sure(
     places: np.ndarray,
     m: int,
 ) -> int:
-    """Put those that are among the `m` nearest for sure in front; return how many these are."""
+    """Put those surely among the `m` nearest in front; return their number."""
     count = len(uppers)
     if count == m:
         return m
     lowers, order = np.empty(count), np.arange(count)
     for i in range(count):
         lowers[i] = uppers[i] - 2.0 * rounding * (query_norm + norms[places[i]])
-    # Whoever is nearer for sure than the (m + 1)-th smallest lower bound has at most m - 1 others
-    # that may be nearer.
+    # A point surely nearer than the (m + 1)-th smallest lower bound has at most m - 1 others that
+    # may be nearer.
     select(lowers, order, places, count, m + 1)
     limit = largest(lowers, m + 1)
     sure = 0

@@ -9,7 +9,7 @@ from trigpoint._numerics.compiled.jit import compiled
 def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int, m: int) -> None:
     """Move the `m` smallest of the first `count` values in front, and their `places` with them.
 
-    Of equal values the one with the lower ``rows[place]`` is smaller. Hoare's quickselect.
+    Ties go to the lower ``rows[place]``. Hoare's quickselect.
     """
     low, high = 0, count - 1
     target = m - 1

@@ -1,8 +1,8 @@
 """A k-d tree with buckets: built by halving boxes, searched nearest box first.
 
-SciPy's tree has no call for the thousands of neighbours that Algorithm 2 asks for: it keeps them in
+SciPy's tree has no call for the thousands of neighbors that Algorithm 2 asks for: it keeps them in
 a heap and sorts them. Here whole buckets are read from contiguous memory and the smallest distances
-selected at the end, which is some ten times faster for 8,000 neighbours of 10 million points.
+selected at the end, which is about ten times faster for 8,000 neighbors of 10 million points.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class Tree(NamedTuple):
     starts, stops : int64 ndarray of shape (nodes,)
         The points of each node.
     children : int64 ndarray of shape (nodes,)
-        The first of a node's two children, which are neighbours; 0 for a bucket.
+        The first of a node's two children, which are neighbors; 0 for a bucket.
     lower, upper : float64 ndarray of shape (nodes, d)
         The smallest box around a node's points.
     """
@@ -187,9 +187,9 @@ def reach(tree: Tree, squares: np.ndarray, places: np.ndarray, m: int) -> tuple[
 
 @compiled
 def scratch(tree: Tree, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Room that `nearest` works in."""
+    """Work space for `nearest`."""
     n_nodes = len(tree.starts)
-    # So much that the candidates seldom have to be thinned out in between.
+    # Enough that the candidates seldom have to be thinned out in between.
     room = min(4 * m + 64, len(tree.points))
     return (
         np.empty(room),
@@ -242,7 +242,7 @@ def nearest(
 
 @compiled
 def box_square(tree: Tree, node: int, query: np.ndarray) -> float:
-    """Squared distance from a query to the box of a node, and not a rounding error more."""
+    """Squared distance from a query to the box of a node, never overestimated by rounding."""
     square = 0.0
     for c in range(len(query)):
         beyond = max(max(tree.lower[node, c] - query[c], query[c] - tree.upper[node, c]), 0.0)

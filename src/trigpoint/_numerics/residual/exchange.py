@@ -15,11 +15,11 @@ Result = TypeVar("Result")
 # Points whose rows are worked on at once. Fixed, so that sums do not depend on the threads.
 _PART_BYTES = 4 * 2**20
 
-# Where a landmark's variance given the others, of 1, is less than this, predictions computed with
+# If a landmark's variance given the others, out of 1, is less than this, predictions computed with
 # the inverse are corrected once: their error is about eps divided by it.
 _DELICATE = 1e-4
 
-# Where it is less than this, they are noise.
+# If it is less than this, they are noise.
 SINGULAR = 1e-11
 
 
@@ -61,15 +61,14 @@ class ExchangeableInverse:
     ----------
     points : ndarray
     landmarks : ndarray
-        The landmarks at present.
+        The current landmarks.
     unexplained : ndarray of shape (s,)
-        Variance of each measured point given the landmarks that there were at first: its part of
-        the trace error.
+        Variance of each measured point given the initial landmarks: its part of the trace error.
 
     Raises
     ------
     scipy.linalg.LinAlgError
-        If the kernel matrix of the landmarks is singular to rounding.
+        If the kernel matrix of the landmarks is numerically singular.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class ExchangeableInverse:
         self._matrix = self._kernel(landmarks, landmarks)
         self._set_inverse(_inverse(self._matrix))
         if self._inverse.diagonal().max() > 1 / SINGULAR:
-            raise LinAlgError("the kernel matrix of the landmarks is singular to rounding")
+            raise LinAlgError("the kernel matrix of the landmarks is numerically singular")
         self._weights = np.empty((len(points), len(landmarks)))
         self.unexplained = np.empty(len(points))
         for _ in self._by_rows(self._predict_points):
@@ -111,8 +110,8 @@ class ExchangeableInverse:
     def tables(self, slots: np.ndarray, candidates: np.ndarray, *, keep: bool = False) -> Tables:
         """Tables of the landmarks in `slots` and of some candidates.
 
-        With `keep` they can be given to `exchange`, which takes a number for each measured point
-        and candidate.
+        With `keep` they can be passed to `exchange`, which takes memory for a number per measured
+        point and candidate.
         """
         b, c = len(slots), len(candidates)
         kernel = self._kernel(candidates, self.landmarks)
@@ -141,7 +140,7 @@ class ExchangeableInverse:
     def exchange(
         self, tables: Tables, slots: np.ndarray, candidates: np.ndarray, pairs: np.ndarray
     ) -> None:
-        """Put candidates in the place of landmarks.
+        """Replace landmarks by candidates.
 
         `tables` are those kept of `slots` and `candidates` before anything was exchanged; each of
         the `pairs` (p, 2) is a place in `slots` and one in `candidates`.
@@ -173,7 +172,7 @@ class ExchangeableInverse:
 def trace_error(
     points: np.ndarray, landmarks: np.ndarray, kernel: Kernel, bandwidth: float, n_threads: int
 ) -> tuple[float, np.ndarray]:
-    """Trace error at `points` (s, d), and its gradient (k, d) by the places of the landmarks.
+    """Trace error at `points` (s, d), and its gradient (k, d) with respect to the landmarks.
 
     With the weights ``U = K_XZ inverse(K_ZZ)`` of landmarks Z for points X, the error changes as
     ``-2 <U, dK_XZ> + <U'U, dK_ZZ>``.

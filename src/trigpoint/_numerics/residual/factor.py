@@ -20,7 +20,7 @@ from trigpoint._numerics.threads import thread_map
 PoolKernel = Callable[[np.ndarray, slice], np.ndarray]
 
 # A residual this small a part of the point's own variance is rounding. Entries of the kernel are
-# right to some 1e-13, and so were the residuals that nearly singular factors leave.
+# accurate to about 1e-13, and so were the residuals that nearly singular factors leave.
 ROUNDING = 1e-12
 
 # A landmark is left out when its squared distance, in the feature space of the kernel, from the
@@ -30,8 +30,8 @@ _SPAN_CUTOFF = 1e-15
 # Rows of the factor that are solved for at once.
 _PANEL = 128
 
-# What a thread takes at a time of the kernel's columns: enough for fast products, and near the
-# caches. It must not depend on the number of threads, as rounding does on it.
+# Part of the kernel's columns that a thread takes at a time: enough for fast products, and near the
+# caches. Rounding depends on it, so it must not depend on the number of threads.
 _PART_BYTES = 2**21
 _PART_COLUMNS = 256
 
@@ -99,8 +99,8 @@ class LandmarkFactor:
 class TriangularFactor:
     """A lower triangular matrix that grows by rows, and solves by matrix products alone.
 
-    SciPy's solvers keep the interpreter's lock, and threads would wait for each other. Products
-    with the inverses of small blocks on the diagonal do not, and are twice as fast.
+    SciPy's solvers hold the interpreter lock, so threads would wait for each other. Products with
+    the inverses of small blocks on the diagonal do not, and are twice as fast.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class PoolFactor:
     chosen : list of int
         Places of the landmarks in the pool.
     variances : ndarray of shape (p,)
-        The diagonal of E; exactly 0 where it is no more than rounding, as for the landmarks.
+        The diagonal of E; exactly 0 where it is only rounding error, as for the landmarks.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class PoolFactor:
 
     @property
     def n_missing(self) -> int:
-        """How many landmarks are yet to come; none when all points are explained."""
+        """How many landmarks are still missing; 0 when all points are explained."""
         return self.most - len(self.chosen) if self.variances.any() else 0
 
     def rows(self, places: np.ndarray) -> np.ndarray:
@@ -226,7 +226,7 @@ def unexplained_variances(
 def _independent(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
     """Landmarks that are independent of each other, and the upper factor of their kernel."""
     # Distances by differences: the smallest pivots are what is left after nearly all digits of
-    # the kernel have cancelled.
+    # the kernel have canceled.
     kernel = gaussian(cdist(points, points, "sqeuclidean"), bandwidth)
     factor, order, rank, _ = dpstrf(kernel, tol=_SPAN_CUTOFF)
     return points[order[:rank] - 1], np.asfortranarray(factor[:rank, :rank])
