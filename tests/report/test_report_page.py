@@ -85,7 +85,7 @@ def test_a_failed_report_leaves_nothing_behind(fitted, roll, tmp_path):
     X, _ = roll
     path = tmp_path / "a.html"
     path.write_text("before")
-    with pytest.raises(ValueError, match="color 'colour' has shape"):
+    with pytest.raises(ValueError, match="color 'color' has shape"):
         fitted.report(path, X, color=[1, 2, 3])
     assert path.read_text() == "before"
     assert [file.name for file in tmp_path.iterdir()] == ["a.html"]
@@ -149,12 +149,12 @@ def test_eigenvalues_that_crowd_far_from_zero_have_no_stems():
 
 def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, rng, tmp_path):
     no_proof = "that none is suspected is no proof that there is none."
-    assert text.count(no_proof) == 2, "of the graph, and of the neighbourhoods to compare"
+    assert text.count(no_proof) == 2, "of the graph, and of the neighborhoods to compare"
     assert "It is far, and not only for being long: its Bhattacharyya distance" in text
     emb = tp.LaplacianEigenmaps(landmarks=50, graph="euclidean", random_state=0)
     page = emb.fit(rng.normal(size=(400, 3))).report(tmp_path / "a.html", neighborhoods=None)
     less = page.read_text(encoding="utf-8")
-    assert "in one case only: its ends have no neighbour in common" in less
+    assert "in one case only: its ends have no neighbor in common" in less
     assert less.count(no_proof) == 1
 
 

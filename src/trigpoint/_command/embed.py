@@ -65,13 +65,13 @@ def add(commands: common.Commands) -> None:
     parser.add_argument(
         "--graph",
         choices=["bhattacharyya", "euclidean"],
-        help="what makes landmarks neighbours (default: bhattacharyya)",
+        help="what makes landmarks neighbors (default: bhattacharyya)",
     )
     parser.add_argument(
         "--neighbors",
         type=common.count_argument,
         metavar="N",
-        help=f"graph neighbours (default: {DEFAULT_NEIGHBORS})",
+        help=f"graph neighbors (default: {DEFAULT_NEIGHBORS})",
     )
     parser.add_argument(
         "--eigenvectors",
@@ -85,7 +85,7 @@ def add(commands: common.Commands) -> None:
         "--color",
         type=common.split_names,
         metavar="NAME,...",
-        help="what to colour the page by: columns of the same table, text or numbers, or "
+        help="what to color the page by: columns of the same table, text or numbers, or "
         f"{FORMATS}",
     )
     parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
@@ -151,7 +151,7 @@ def check_choices(options: argparse.Namespace) -> None:
         if getattr(options, option) is not None:
             raise UsageError(f"--{option} has no meaning for --method {options.method}")
     if options.color and options.report is None:
-        raise UsageError("--color colours the page that --report writes: add --report HTML")
+        raise UsageError("--color colors the page that --report writes: add --report HTML")
 
 
 def make_estimator(options: argparse.Namespace, n_points: int) -> Any:

@@ -50,7 +50,7 @@ def add(commands: common.Commands) -> None:
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help=f"labels of the points, for the accuracy of the nearest neighbour: {FORMATS}",
+        help=f"labels of the points, for the accuracy of the nearest neighbor: {FORMATS}",
     )
     common.add_seed(parser, "seed of the sample")
 
@@ -91,14 +91,14 @@ def run(options: argparse.Namespace) -> Result:
         "farthest point": f"{values['coverage_radius']:.4g} from its nearest landmark "
         f"(95 % are within {values['coverage_radius_95']:.4g})",
         "trace error": f"{values['trace_error']:.2%} of the kernel of bandwidth {bandwidth:.3g}",
-        "neighbours kept": f"{values['neighbor_preservation']:.1%} of each point's nearest "
+        "neighbors kept": f"{values['neighbor_preservation']:.1%} of each point's nearest "
         f"{n_neighbors}",
         "bridges": f"{values['bridges']} edges join parts of the graph that were separate",
     }
     if labels is not None:
         accuracy = _accuracy(Y, labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
-        shown["labels"] = f"{accuracy:.2%} right by the nearest neighbour in the embedding"
+        shown["labels"] = f"{accuracy:.2%} right by the nearest neighbor in the embedding"
     return Result(f"{options.model}\n{common.listing(shown)}", values)
 
 

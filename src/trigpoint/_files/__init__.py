@@ -1,6 +1,6 @@
 """Points from files and objects, and embeddings to files, block by block in bounded memory.
 
-`read_points` recognises what it is given and returns a `PointSource`, which hands out blocks of
+`read_points` recognizes what it is given and returns a `PointSource`, which hands out blocks of
 rows; `load` makes of it one array, on the disk where memory is short; `open_writer` writes rows as
 they come. Formats are one file each. Optional libraries are imported where a file needs them.
 """

@@ -36,7 +36,7 @@ def check_place(path: Path, name: str) -> None:
 
 
 def hidden_sibling(path: Path, what: str) -> Path:
-    """Hidden neighbour of `path` that nobody else will name."""
+    """Hidden neighbor of `path` that nobody else will name."""
     return path.with_name(f".{path.name}.{what}-{secrets.token_hex(4)}")
 
 

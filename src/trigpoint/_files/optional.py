@@ -1,4 +1,4 @@
-"""Optional libraries: imported where a file needs them, recognised without importing them."""
+"""Optional libraries: imported where a file needs them, recognized without importing them."""
 
 import importlib
 from typing import Any

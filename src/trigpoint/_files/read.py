@@ -1,4 +1,4 @@
-"""Recognising what points are in."""
+"""Recognizing what points are in."""
 
 import os
 from collections.abc import Callable

@@ -80,7 +80,7 @@ def open_writer(
 class PointWriter:
     """Context manager that takes points in blocks of rows; made by `open_writer`.
 
-    Rows go to a hidden neighbour of the file. It takes the file's place at the end of the
+    Rows go to a hidden neighbor of the file. It takes the file's place at the end of the
     ``with`` statement, if all rows are there and nothing was raised, and is removed otherwise.
 
     Parameters

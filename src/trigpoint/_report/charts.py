@@ -1,4 +1,4 @@
-"""Two small charts as SVG, drawn once; colours come from the style of the page."""
+"""Two small charts as SVG, drawn once; colors come from the style of the page."""
 
 from collections.abc import Iterable
 from html import escape

@@ -11,7 +11,7 @@ from trigpoint._common.labels import MOST_CLASSES, is_missing, natural_order
 _STEPS = 65534
 MISSING = 65535
 
-# Colours spread over the numbers without the outermost, which would leave all others alike.
+# Colors spread over the numbers without the outermost, which would leave all others alike.
 _COLOR_QUANTILES = (0.01, 0.99)
 
 # Units that dates are shown to, in milliseconds, finest first.
@@ -32,13 +32,13 @@ class Column:
     low, high : float
         Smallest and largest number; of dates, in milliseconds since 1970.
     color_low, color_high : float
-        Numbers at the ends of the colour scale.
+        Numbers at the ends of the color scale.
     unit : {"", "millisecond", "second", "minute", "day", "year"}
         The finest unit that dates are shown to; empty for numbers that are no dates.
     labels : tuple of str or None
         The kinds, in the order of a legend; ``None`` for numbers.
     others : bool
-        Whether the last one of `labels` stands for all kinds without a colour of their own.
+        Whether the last one of `labels` stands for all kinds without a color of their own.
     """
 
     name: str
@@ -112,7 +112,7 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
     if others := len(names) > MOST_CLASSES:
         frequent = np.argsort(-counts[shown], kind="stable")[: MOST_CLASSES - 1]
         shown = shown[np.sort(frequent)]
-    # An empty label would be a colour that stands for nothing.
+    # An empty label would be a color that stands for nothing.
     labels = [names[kind] if names[kind].strip() else "(empty)" for kind in shown]
     if others:
         labels.append(f"{len(names) - len(shown):,} others")

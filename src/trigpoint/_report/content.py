@@ -61,9 +61,9 @@ class Content:
     first_columns : (int, int)
         Those two of them in which the landmarks vary most.
     derived : list of Column
-        What follows from the points, to colour the sample by.
+        What follows from the points, to color the sample by.
     colors : list of Column
-        What the user gave to colour the sample by.
+        What the user gave to color the sample by.
     cells : int64 ndarray of shape (s,)
         Nearest landmarks of the sample.
     images : list of DensityImage

@@ -21,7 +21,7 @@ MOST_COLORS = 24
 
 @dataclass(frozen=True)
 class Given:
-    """Values to colour by.
+    """Values to color by.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def _by_name(color: Any) -> dict[str, Any]:
     if hasattr(color, "columns"):
         return {str(name): color[name] for name in color.columns}
     name = getattr(color, "name", None)
-    return {"colour" if name is None else str(name): color}
+    return {"color" if name is None else str(name): color}
 
 
 def _read(values: Any) -> Given:

@@ -1,4 +1,4 @@
-"""The landmarks embedded from other neighbourhoods: either metric, several numbers."""
+"""The landmarks embedded from other neighborhoods: either metric, several numbers."""
 
 import warnings
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _MOST_FOR_EIGENVECTORS = 5000
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """The landmarks embedded from one kind of neighbourhood.
+    """The landmarks embedded from one kind of neighborhood.
 
     Attributes
     ----------
@@ -72,15 +72,15 @@ def with_covariances(
 def compare_neighborhoods(
     subject: Subject, landmarks: Landmarks, numbers: Sequence[int] | None
 ) -> Neighborhoods:
-    """Embed the landmarks of an embedding from neighbourhoods of several numbers and metrics.
+    """Embed the landmarks of an embedding from neighborhoods of several numbers and metrics.
 
     Parameters
     ----------
     subject : Subject
     landmarks : Landmarks
-        Its landmarks, with covariances if Bhattacharyya neighbourhoods are wanted.
+        Its landmarks, with covariances if Bhattacharyya neighborhoods are wanted.
     numbers : sequence of int or None
-        Numbers of neighbours; those that are too large for the landmarks are left out. ``None``
+        Numbers of neighbors; those that are too large for the landmarks are left out. ``None``
         compares nothing.
     """
     k = len(landmarks.points)
@@ -96,33 +96,33 @@ def compare_neighborhoods(
     if landmarks.covariances is None:
         metrics.remove("bhattacharyya")
         notes.append(
-            "Only Euclidean neighbourhoods are offered: the local covariances that the "
+            "Only Euclidean neighborhoods are offered: the local covariances that the "
             "Bhattacharyya distance compares are not in this model. Pass the points, as in "
             "emb.report(path, X), to estimate them."
         )
     if len(fitting) < len(wanted):
-        notes.append(f"Numbers of neighbours that {k} landmarks do not have are left out.")
+        notes.append(f"Numbers of neighbors that {k} landmarks do not have are left out.")
     embeddings = []
     combinations = list(product(metrics, fitting))
-    subject.progress("neighbourhoods", 0, len(combinations))
+    subject.progress("neighborhoods", 0, len(combinations))
     for done, (metric, number) in enumerate(combinations, start=1):
         try:
             embeddings.append(_embedded(subject, landmarks, metric, number))
         except (ValueError, np.linalg.LinAlgError) as error:
-            notes.append(f"{metric.capitalize()}, {counted(number, 'neighbour')}: {error}.")
-        subject.progress("neighbourhoods", done, len(combinations))
+            notes.append(f"{metric.capitalize()}, {counted(number, 'neighbor')}: {error}.")
+        subject.progress("neighborhoods", done, len(combinations))
     return Neighborhoods(embeddings, notes)
 
 
 def _reason_against(subject: Subject, k: int, fewest: int) -> str:
     if subject.embed_graph is None:
-        return f"{subject.fitted.method} compares all landmarks and has no neighbourhoods."
+        return f"{subject.fitted.method} compares all landmarks and has no neighborhoods."
     by_paths = subject.fitted.geodesics is not None
     most = _MOST_FOR_PATHS if by_paths else _MOST_FOR_EIGENVECTORS
     if k > most:
         return f"Left out above {most:,} landmarks, where it would take minutes."
     if k < 4 or k <= fewest:
-        return f"{counted(k, 'landmark')}: too few to compare neighbourhoods of {fewest} or more."
+        return f"{counted(k, 'landmark')}: too few to compare neighborhoods of {fewest} or more."
     return ""
 
 

@@ -33,7 +33,7 @@ _SCRIPTS = (
     "page.js",
 )
 
-# Edges that are drawn, of the graph and of each neighbourhood to compare: ordinary and odd ones.
+# Edges that are drawn, of the graph and of each neighborhood to compare: ordinary and odd ones.
 _GRAPH_EDGES = (40_000, 20_000)
 _COMPARED_EDGES = (10_000, 6_000)
 
@@ -219,7 +219,7 @@ def _graph_note(content: Content) -> str:
     if content.edges is None:
         return "This method compares all landmarks and has no graph."
     apart = (
-        "its ends have no neighbour in common, while those of the median edge have three or more"
+        "its ends have no neighbor in common, while those of the median edge have three or more"
     )
     if not content.covariances:
         return (
@@ -240,13 +240,13 @@ def _neighborhoods(content: Content) -> str:
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
     if found.embeddings:
         return _filled(_asset("neighborhoods.html"), {"notes": notes, "no_proof": _NO_PROOF})
-    return f"<section><h2>Neighbourhoods</h2>{notes}</section>" if notes else ""
+    return f"<section><h2>Neighborhoods</h2>{notes}</section>" if notes else ""
 
 
 def _spectrum(content: Content) -> str:
     gap = content.eigenvalues.gap
     where = (
-        "no gap stands out" if gap is None else f"the largest ratio of neighbours comes after {gap}"
+        "no gap stands out" if gap is None else f"the largest ratio of neighbors comes after {gap}"
     )
     note = f"Of the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."
     return _chart("Eigenvalue spectrum", note, spectrum_chart(content.eigenvalues))

@@ -11,11 +11,11 @@ from trigpoint._geometry import bhattacharyya, regularize
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
 # An edge so many times as far as the median one. On Swiss rolls with Euclidean graphs of 20 to 100
-# neighbours this finds nine in ten shortcuts or more and nothing else, and nothing on a fish bowl,
+# neighbors this finds nine in ten shortcuts or more and nothing else, and nothing on a fish bowl,
 # where distances alone would suspect one edge in ten, for the varying density.
 _FAR = 3.0
 
-# Where ends of an edge typically have so many neighbours in common, to have none is odd.
+# Where ends of an edge typically have so many neighbors in common, to have none is odd.
 _TYPICALLY_SHARED = 3
 
 
@@ -50,7 +50,7 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
       the largest variance: it is far, and not for being long. An edge across a gap leaves the
       directions in which the points around its ends vary. This takes covariances, and a graph
       whose edges were chosen by that distance has few of them left to find.
-    - Those whose ends have no neighbour in common, in a graph where the median edge's have at
+    - Those whose ends have no neighbor in common, in a graph where the median edge's have at
       least three.
 
     Parameters

@@ -38,18 +38,18 @@ def write_report(
         The points to show, read and transformed block by block; without them the landmarks alone
         are shown.
     color : array-like of shape (n,) or (n, 1), dict or DataFrame; or None, default=None
-        Values, numbers, dates or labels, to colour the points by, beside the columns of `X`;
+        Values, numbers, dates or labels, to color the points by, beside the columns of `X`;
         several by name. Whole numbers of at most 14 kinds count as labels; floating ones do if they
         are whole and some are missing, as tables make them of whole ones. Labels come in the order
         of a pandas Categorical, else with 2 before 10; of more than 14 kinds the 13 most frequent
-        have a colour of their own.
+        have a color of their own.
     title : str or None, default=None
         Title of the page.
     sample : int, default=40000
         How many points, drawn uniformly, can be selected and seen one by one. All points count in
         the density.
     neighborhoods : sequence of int or None, default=(10, 20, 50, 100)
-        Numbers of neighbours for which the landmarks are embedded, with either metric, to be
+        Numbers of neighbors for which the landmarks are embedded, with either metric, to be
         compared; ``None`` leaves that out.
     curve : bool, default=True
         Whether to measure the landmark error curve, at a part of the sample.

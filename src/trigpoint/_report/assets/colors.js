@@ -1,4 +1,4 @@
-// Colours that people with any colour vision can tell apart, and pictures made of them.
+// Colors that people with any color vision can tell apart, and pictures made of them.
 
 // Stops along viridis; towards its yellow end it is cut off on light paper.
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
@@ -10,7 +10,7 @@ const DENSITY = {
 const LABELS = facts.labelColors;
 const BINS = 64;
 const NO_VALUE = { light: [170, 174, 172], dark: [92, 102, 106] };
-// Kinds that share a colour are no kind: a grey, and not that of missing values.
+// Kinds that share a color are no kind: a gray, and not that of missing values.
 const OTHERS = { light: [104, 110, 108], dark: [168, 176, 178] };
 
 const COLOR_CELLS = 256;
@@ -27,7 +27,7 @@ function mixed(a, b, share) {
   return a.map((value, channel) => Math.round(value + share * (b[channel] - value)));
 }
 
-// Colours between the stops, in equal steps.
+// Colors between the stops, in equal steps.
 function ramp(stops, count) {
   const colors = stops.map(rgb);
   return Array.from({ length: count }, (_, step) => {
@@ -47,7 +47,7 @@ function labelColor(place, theme) {
   return place < LABELS.length ? color : mixed(color, other, 0.45);
 }
 
-// A coloring gives each sampled point a bin and each bin a colour; the last one is for missing.
+// A coloring gives each sampled point a bin and each bin a color; the last one is for missing.
 function coloring(choice, theme) {
   if (choice.kind === "plain") return plainColoring(theme);
   if (choice.kind === "cell") return cellColoring(theme);
@@ -61,7 +61,7 @@ function plainColoring(theme) {
 
 function cellColoring(theme) {
   const count = 2 * LABELS.length;
-  // A multiplier that scatters landmarks of neighbouring numbers over the colours.
+  // A multiplier that scatters landmarks of neighboring numbers over the colors.
   const bins = Uint8Array.from(arrayAt(facts.cells), (cell) => ((cell * 2654435761) >>> 8) % count);
   return { bins, palette: Array.from({ length: count }, (_, i) => labelColor(i, theme)) };
 }
@@ -85,7 +85,7 @@ function binOf(share) {
   return Math.max(0, Math.min(BINS - 1, Math.floor(BINS * share)));
 }
 
-// Members of each bin, so that all points of a colour are drawn together.
+// Members of each bin, so that all points of a color are drawn together.
 function membersByBin(bins, count) {
   const sizes = new Uint32Array(count);
   for (const bin of bins) sizes[bin]++;
@@ -102,7 +102,7 @@ function canvasOf(width, height) {
   return canvas;
 }
 
-// The density of all points as a picture, in the colours of density or of the sample around.
+// The density of all points as a picture, in the colors of density or of the sample around.
 function densityPicture(image, colors, xs, ys, theme) {
   return colors.plain ? plainPicture(image, theme) : coloredPicture(image, colors, xs, ys);
 }
@@ -140,7 +140,7 @@ function picture(image, colorOf, alphaOf) {
   return canvas;
 }
 
-// Mean colour of the sample in each part of the plane; parts without any take that of a larger
+// Mean color of the sample in each part of the plane; parts without any take that of a larger
 // part around them.
 function colorField(image, colors, xs, ys) {
   const levels = [summedColors(image, colors, xs, ys)];

@@ -1,6 +1,6 @@
 // How much of the points landmarks would hide.
 
-// Landmarks over more than a quarter of the places where points are leave too little of the colours
+// Landmarks over more than a quarter of the places where points are leave too little of the colors
 // to read, be it that half of the points are landmarks or that all of them lie on a line. A surface
 // of many points with a thousand landmarks has about a tenth of its places covered.
 const MOST_COVERED = 0.25;

@@ -1,4 +1,4 @@
-// The landmarks embedded from other neighbourhoods, one of them large and all of them small.
+// The landmarks embedded from other neighborhoods, one of them large and all of them small.
 
 const METRIC_NAMES = { euclidean: "Euclidean", bhattacharyya: "Bhattacharyya" };
 const GLIDE_MS = 420;
@@ -42,7 +42,7 @@ class Comparison {
     };
   }
 
-  // Coloured along the first coordinate of the model, to show where an embedding folds or mixes.
+  // Colored along the first coordinate of the model, to show where an embedding folds or mixes.
   recolor(theme) {
     const values = landmarkNumbers(facts.coordinates[0]);
     const palette = numberRamp(theme);
@@ -126,7 +126,7 @@ class Comparison {
     this.metricInputs.forEach((input) => { input.checked = input.value === one.metric; });
     this.numberInputs.forEach((input) => { input.checked = input.value === String(one.neighbors); });
     const title = document.createElement("strong");
-    title.textContent = `${METRIC_NAMES[one.metric]}, ${plural(one.neighbors, "neighbour")}`;
+    title.textContent = `${METRIC_NAMES[one.metric]}, ${plural(one.neighbors, "neighbor")}`;
     byId("compare-counts").replaceChildren(title, `${plural(one.graph.total, "edge")}: ${counted(one.graph)}`);
   }
 }

@@ -19,7 +19,7 @@ const pictures = new Map();
 function colorChoices() {
   const named = (group, columns) => columns.map((column) => ({ kind: "column", group, name: column.name, column }));
   return [
-    { kind: "plain", group: "Points", name: facts.images.length ? "point density" : "one colour" },
+    { kind: "plain", group: "Points", name: facts.images.length ? "point density" : "one color" },
     { kind: "cell", group: "Points", name: "landmark cell" },
     ...named("Points", facts.derived),
     ...named("Given", facts.colors),
@@ -120,7 +120,7 @@ function redrawAll() {
   panels.forEach((panel) => panel.redraw());
 }
 
-// Colours and theme.
+// Colors and theme.
 
 function readStyle() {
   const computed = getComputedStyle(document.documentElement);
@@ -135,7 +135,7 @@ function setTheme(theme) {
   // The button names what pressing it does.
   const other = theme === "dark" ? "Light" : "Dark";
   byId("theme").querySelector("span").textContent = other;
-  byId("theme").setAttribute("aria-label", `${other} colours`);
+  byId("theme").setAttribute("aria-label", `${other} colors`);
   readStyle();
   setColor(state.color);
   if (comparison) comparison.recolor(theme);
@@ -153,7 +153,7 @@ function showLegend() {
   const choice = choices[state.color];
   const parts = {
     plain: densityLegend,
-    cell: () => [`${plural(facts.landmarks, "cell")}; a colour comes again in several`],
+    cell: () => [`${plural(facts.landmarks, "cell")}; a color comes again in several`],
     column: () => (choice.column.labels ? labelLegend(choice.column) : numberLegend(choice.column)),
   }[choice.kind]();
   byId("legend").replaceChildren(...parts, ...missingLegend(choice));
@@ -179,7 +179,7 @@ function numberLegend(column) {
   // Of a column without any number there is nothing to tell but that.
   if (look.members[BINS].length === facts.sampled) return [];
   const [low, high] = column.colorRange;
-  // Colours end where the outermost numbers begin: see columns.py.
+  // Colors end where the outermost numbers begin: see columns.py.
   const ends = [[column.range[0] < low, "≤", low], [high < column.range[1], "≥", high]];
   return rampLegend(ends.map(([cut, sign, end]) => (cut ? `${sign}\u00a0` : "") + numberText(column, end)), VIRIDIS);
 }
@@ -419,7 +419,7 @@ function landmarksHide() {
 
 function shownText() {
   if (facts.points === null) return "No points were passed: the landmarks alone are shown.";
-  const hidden = choices[state.color].kind === "plain" && !facts.images.length ? "points" : "colours";
+  const hidden = choices[state.color].kind === "plain" && !facts.images.length ? "points" : "colors";
   const off = state.showLandmarks ? "" : ` The landmarks are off at first: they would hide the ${hidden}.`;
   if (facts.points === 1) return `The one point is shown.${off}`;
   if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.${off}`;

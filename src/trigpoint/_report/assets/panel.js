@@ -14,7 +14,7 @@
 // and how, by a look:
 //   colors, members   a coloring, and the points of each bin
 //   selected, count   marks of the selected points, and how many
-//   style             colours of the page
+//   style             colors of the page
 //   hovered           point under the pointer in any panel, or -1
 
 const EDGE_LOOKS = [
@@ -284,7 +284,7 @@ class Panel {
     context.strokeStyle = this.look.style.card;
     context.lineWidth = 3;
     context.lineJoin = "round";
-    // Letters with a rim of paper, to be read on any colour.
+    // Letters with a rim of paper, to be read on any color.
     const write = (text, x, y) => {
       context.strokeText(text, x, y);
       context.fillText(text, x, y);
