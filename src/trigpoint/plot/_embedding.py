@@ -71,8 +71,8 @@ def embedding(
     Notes
     -----
     Above 20,000 points, the plot is an image of up to 300 x 300 pixels that show the mean color,
-    the most frequent class, or the logarithm of the number of points: ten million points cost no more
-    than a histogram. In vector files, 2,000 or more markers are rasterized.
+    the most frequent class, or the logarithm of the number of points: ten million points cost no
+    more than a histogram. In vector files, 2,000 or more markers are rasterized.
 
     Classes use the eight colors of Okabe and Ito, then others that are as distinct as possible with
     any color vision.
