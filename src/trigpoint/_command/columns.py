@@ -38,8 +38,7 @@ def value_place(text: str, points: PointSource, option: str) -> str:
     if own is not None and own.name.lower().endswith(".h5ad"):
         return f"{own}::obs/{text.removeprefix('obs/')}"
     raise CommandError(
-        f"{option} {text} is not a file, and {points.name} has no other columns: give "
-        f"{FORMATS}"
+        f"{option} {text} is not a file, and {points.name} has no other columns: give {FORMATS}"
     )
 
 

@@ -26,9 +26,7 @@ def run(n_points: int, n_landmarks: int, seed: int, out: Path) -> None:
     # A few points first, so that one-time compilation does not count as a slow stage.
     start = time.perf_counter()
     LaplacianEigenmaps(landmarks=20, random_state=seed).fit_transform(X[:2000])
-    print(
-        f"Inner loops loaded, or compiled on first use, in {time.perf_counter() - start:.1f} s"
-    )
+    print(f"Inner loops loaded, or compiled on first use, in {time.perf_counter() - start:.1f} s")
     emb.fit(X)
     start = time.perf_counter()
     Y = emb.transform(X)

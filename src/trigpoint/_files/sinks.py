@@ -73,7 +73,7 @@ class NpySink(Sink):
 
 
 class CsvSink(Sink):
-    """Comma-separated text with a header line, with enough digits to restore the numbers exactly."""
+    """Comma-separated text with a header line and enough digits to restore the numbers exactly."""
 
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]

@@ -1,4 +1,4 @@
-"""Points in text files: numbers separated by commas, semicolons, tabs or blanks, one row per line."""
+"""Points in text files: numbers separated by commas, semicolons, tabs or blanks, a row per line."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

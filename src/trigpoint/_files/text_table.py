@@ -114,7 +114,7 @@ def _below_header(lines: Iterator[str], layout: TextLayout) -> Iterator[str]:
 
 
 def _with_content(lines: Iterator[str], layout: TextLayout) -> Iterator[str]:
-    """Lines below the header, without blank lines that are not rows; NumPy would skip all blanks."""
+    """Lines below the header, without blank lines that are not rows; NumPy would skip all."""
     for line in _below_header(lines, layout):
         if line.strip():
             yield line

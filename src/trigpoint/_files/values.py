@@ -64,7 +64,7 @@ def read_values(name: str) -> np.ndarray:
     else:
         raise ValueError(f"{path} holds no readable column: give {FORMATS}")
     if values.ndim != 1 and max(values.shape, default=0) != values.size:
-        raise ValueError(f"{name} has shape {values.shape}: pass one column, with one value per point")
+        raise ValueError(f"{name} has shape {values.shape}: pass one column, a value per point")
     return values.ravel()
 
 
@@ -82,7 +82,7 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
 
 @contextmanager
 def _without_pickles(path: Path) -> Iterator[None]:
-    """Say what is wrong with a file; NumPy would advise allowing pickles, which can run any code."""
+    """Say what is wrong with a file; NumPy would advise allowing pickles, which can run code."""
     try:
         yield
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:

@@ -12,7 +12,9 @@ def check_dtype(dtype: DTypeLike, *, integers: bool = False) -> np.dtype:
     try:
         checked = np.dtype(dtype)
     except TypeError as error:
-        raise TypeError(f"dtype={dtype!r} is not known to NumPy: choose np.float32, for example") from error
+        raise TypeError(
+            f"dtype={dtype!r} is not known to NumPy: choose np.float32, for example"
+        ) from error
     if np.issubdtype(checked, np.floating) or (integers and np.issubdtype(checked, np.integer)):
         return checked
     remedy = "a floating or an integer type" if integers else "np.float32 or np.float64"
