@@ -47,7 +47,7 @@ def test_it_opens_and_says_what_it_shows(page, hostile):
     assert page.locator("img").count() == 0
     assert page.locator("h1").inner_text() == hostile
     shown = page.locator("#shown").inner_text()
-    assert shown.startswith("All 3,000 points count in the density. 2,000 of them")
+    assert shown.startswith("All 3,000 points are included in the density. 2,000 of them")
     assert page.locator("#selected").inner_text() == "Nothing selected"
     assert page.locator("#color optgroup").count() == 4
 

@@ -145,7 +145,7 @@ def test_neighborhoods_are_those_of_estimators_fitted_so(fitted, roll):
     content = gathered(fitted, X, neighborhoods=(10, 500), curve=False)
     found = {(one.metric, one.n_neighbors): one for one in content.neighborhoods.embeddings}
     assert set(found) == {("bhattacharyya", 10), ("euclidean", 10)}
-    assert "150 landmarks do not have" in content.neighborhoods.notes[0]
+    assert "too large for 150 landmarks" in content.neighborhoods.notes[0]
     again = tp.LaplacianEigenmaps(
         landmarks=fitted.landmark_indices_, graph="euclidean", n_neighbors=10
     ).fit(X)
