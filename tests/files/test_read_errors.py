@@ -27,7 +27,7 @@ def test_unknown_things(tmp_path):
         ValueError, match=r"a\.xlsx has an unknown suffix.* \.npy, \.npz, \.parquet, \.pq"
     ):
         read_points(tmp_path / "a.xlsx")
-    with pytest.raises(ValueError, match="is a folder, but neither a Zarr array or group nor one"):
+    with pytest.raises(ValueError, match="is a folder, but not a Zarr array or group, and has no"):
         read_points(tmp_path)
     for thing in ([[1.0, 2.0]], 3, None, pd.Series([1.0]), SimpleNamespace(X=1)):
         with pytest.raises(TypeError, match=r"points cannot be read from \w+: give a path"):

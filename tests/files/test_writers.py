@@ -149,7 +149,7 @@ def test_number_of_rows(tmp_path, points, name):
 
 def test_wrong_blocks(tmp_path):
     writer = open_writer(tmp_path / "y.npy", 3, 2)
-    with pytest.raises(RuntimeError, match="inside the writer.s with statement"):
+    with pytest.raises(RuntimeError, match="inside the writer's with statement"):
         writer.write(np.zeros((3, 2)))
     with (
         pytest.raises(ValueError, match=r"shape \(3, 3\) was written .* give rows of 2 columns"),
@@ -182,7 +182,7 @@ def test_refused_before_any_work(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="n_rows=0 is too small"):
         open_writer(tmp_path / "y.npy", 0, 2)
     for names in (["a"], ["a", "a"]):
-        with pytest.raises(ValueError, match=r"names=\[.*\] are not 2 different names"):
+        with pytest.raises(ValueError, match=r"names=\[.*\] is not 2 different names"):
             open_writer(tmp_path / "y.parquet", 3, 2, names=names)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(PermissionError, match=r"y\.npy cannot be written: no permission to write"):

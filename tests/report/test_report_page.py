@@ -199,7 +199,7 @@ def test_a_section_with_nothing_to_show_says_why_in_one_line(estimator, n, reaso
     assert section.count("<p") == 1
     assert "embedded from other graphs" not in text
     if n < 20:
-        assert "Not measured: it needs the points" in text
+        assert "Not measured: this needs at least 20 points" in text
         assert "Relative trace error" not in text
 
 

@@ -31,7 +31,7 @@ def reporter(verbose: Any, callback: Any = None) -> Report:
             "verbose",
             verbose,
             "{parameter=} is not understood",
-            "pass True or False; pass a function that receives progress as {callback}",
+            "pass True or False; a function that receives progress goes in {callback}",
         )
     if callback is not None and not callable(callback):
         raise ParameterTypeError(
