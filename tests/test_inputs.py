@@ -151,7 +151,7 @@ def test_what_cannot_be_written_is_refused_before_the_fit(tmp_path, points):
 
 def test_a_file_and_a_frame_cannot_both_be_had(tmp_path, points):
     emb = eigenmaps().set_output(transform="pandas").fit(points)
-    with pytest.raises(ValueError, match="ask for a pandas frame"):
+    with pytest.raises(ValueError, match="asks for a pandas frame"):
         emb.transform(points, out=tmp_path / "Y.npy")
     assert not (tmp_path / "Y.npy").exists()
     assert list(emb.transform(points).columns) == list(emb.get_feature_names_out())
@@ -245,7 +245,7 @@ def test_bars_and_a_callback_go_together(points, capsys):
     ("parameters", "message"),
     [
         ({"verbose": "loud"}, "verbose='loud'"),
-        ({"verbose": print}, "passed as callback"),
+        ({"verbose": print}, "progress goes in callback"),
         ({"callback": 3}, "callback=3 cannot be called"),
     ],
 )

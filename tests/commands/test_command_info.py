@@ -42,7 +42,7 @@ def test_info_finds_missing_values_and_constant_columns(folder, capsys, monkeypa
     assert "all finite" in capsys.readouterr().out
     np.save("flat.npy", np.c_[X, np.full(len(X), 7)])
     assert main(["info", "flat.npy"]) == 0
-    assert "constant   column 3: may be left out" in capsys.readouterr().out
+    assert "constant   column 3: can be left out" in capsys.readouterr().out
     X[[5, 90], 1] = np.nan
     np.save("gaps.npy", X)
     assert main(["info", "gaps.npy"]) == 0
@@ -52,7 +52,7 @@ def test_info_finds_missing_values_and_constant_columns(folder, capsys, monkeypa
     # What would take long is looked at when asked to.
     monkeypatch.setattr(info, "_LITTLE", 100)
     assert main(["info", "gaps.npy"]) == 0
-    assert "not looked at: --check" in capsys.readouterr().out
+    assert "not checked: use --check" in capsys.readouterr().out
     assert main(["info", "gaps.npy", "--check"]) == 0
     assert "NaN in row 5" in capsys.readouterr().out
 
@@ -87,7 +87,7 @@ def test_info_suggests_nothing_that_must_fail(folder, capsys):
     rng = np.random.default_rng(0)
     problems = {
         "large": (rng.normal(size=(500, 3)) * 1e200, "whose squared distances overflow"),
-        "bool": (rng.random((500, 1)) < 0.5, "only 2 of the rows differ"),
+        "bool": (rng.random((500, 1)) < 0.5, "only 2 rows are distinct"),
         "same": (np.ones((500, 3)), "all 500 rows are the same point"),
         "tiny": (rng.normal(size=(500, 3)) * 1e-200, "whose squared distances vanish"),
     }
@@ -97,7 +97,7 @@ def test_info_suggests_nothing_that_must_fail(folder, capsys):
         out = capsys.readouterr().out
         assert problem in out
         assert "suggested" not in out
-        assert "may be left out" not in out
+        assert "can be left out" not in out
         assert main(["info", f"{name}.npy", "--json"]) == 0
         assert "problem" in json.loads(capsys.readouterr().out)
         assert run("embed", f"{name}.npy", "-o", "Y.npy") == FAILED
@@ -129,5 +129,6 @@ def test_info_of_a_file_that_cannot_be_read(folder, capsys):
     (folder / "ragged.csv").write_text("x,y\n1,2\n3,4\n5\n6,7\n")
     assert main(["info", "ragged.csv"]) == FAILED
     assert (
-        said(capsys) == "ragged.csv has 2 columns at first and 1 in row 2: give every row as many"
+        said(capsys)
+        == "ragged.csv has 2 columns at first but 1 in row 2: give every row the same number"
     )

@@ -40,8 +40,8 @@ def test_other_columns_than_the_model_knows(folder, capsys):
     arguments = ["-o", "again.npy", "--columns", "east,north,up"]
     assert run("transform", "m.trig", "roll.csv", *arguments) == FAILED
     assert said(capsys) == (
-        "--columns takes east, north, up, and the model was fitted to up, north, east: leave it "
-        "out, and they are found by name"
+        "--columns selects east, north, up, but the model was fitted to up, north, east: omit it, "
+        "and they are found by name"
     )
     (folder / "other.csv").write_text("a,b,c\n1,2,3\n")
     assert run("transform", "m.trig", "other.csv", "-o", "again.npy") == FAILED

@@ -31,8 +31,11 @@ REFUSED = {
         "column 'name' of roll.csv holds text, 'point', in its first row: leave it out with "
         "--columns east,north,up",
     ),
-    "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "suffix that is not known"),
-    "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "write to another file"),
+    "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "unknown suffix"),
+    "over itself": (
+        ["embed", "roll.npy", "-o", "roll.npy", "--force"],
+        "write to a file other than",
+    ),
     "model over points": (
         ["embed", "roll.npy", "-o", "Y.npy", "--save", "roll.npy", "--force"],
         "roll.npy is being read",
@@ -44,7 +47,7 @@ REFUSED = {
     "a folder": (["embed", "roll.npy", "-o", "."], ". is a folder"),
     "no labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "none.npy"],
-        "none.npy is no file",
+        "none.npy is not a file",
     ),
     "empty labels": (
         ["evaluate", "m.trig", "roll.npy", "--labels", "empty.npy"],
@@ -69,7 +72,7 @@ REFUSED = {
     ),
     "no such colour": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "height"],
-        "--color height is no file, and roll.npy has no columns beside the points: give .npy",
+        "--color height is not a file, and roll.npy has no other columns: give .npy",
     ),
     "colours of others": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "few.npy"],

@@ -63,7 +63,7 @@ def test_select_is_asked_how_many_of_few_rows(folder, capsys):
     np.save("small.npy", np.load("roll.npy")[:800])
     assert run("select", "small.npy") == FAILED
     assert said(capsys) == (
-        "small.npy has 800 rows, and all would be chosen: say how many with --landmarks"
+        "small.npy has 800 rows, and all would be chosen: set the number with --landmarks"
     )
     assert run("select", "roll.npy") == 0
     assert len(capsys.readouterr().out.splitlines()) == 1000

@@ -128,12 +128,12 @@ def damage(content, kind):
     [
         ("cut compressed", "is damaged"),
         ("not compressed", "is damaged"),
-        ("cut", "holds 4 bytes of data, but its header announces 5"),
-        ("too long", "holds 6 bytes of data, but its header announces 5"),
+        ("cut", "holds 4 bytes of data, but its header declares 5"),
+        ("too long", "holds 6 bytes of data, but its header declares 5"),
         ("images", "0x00000803, expected 0x00000801"),
         ("floats", "0x00000d01, expected 0x00000801"),
-        ("cut header", "does not start as an idx file"),
-        ("empty", "does not start as an idx file"),
+        ("cut header", "does not start like an idx file"),
+        ("empty", "does not start like an idx file"),
     ],
 )
 def test_damaged_files_are_refused(folder, digits, kind, message):

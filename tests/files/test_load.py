@@ -80,7 +80,7 @@ def test_full_disk(points, monkeypatch):
 @pytest.mark.parametrize(
     ("order", "limit", "message"),
     [
-        ("C", None, "X: 4120 bytes used where they are"),
+        ("C", None, "X: 4120 bytes used in place"),
         ("F", None, "X: 4120 bytes read into memory"),
         ("F", 8, "X: 4120 bytes, more than 8, read into a temporary file in "),
     ],

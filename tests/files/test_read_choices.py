@@ -79,7 +79,7 @@ def test_columns_refused(points, columns, error, message):
 def test_names_refused(points):
     frame = pd.DataFrame(points, columns=["a", "b", "a", "c", "d"])
     assert read_points(frame).shape == points.shape
-    with pytest.raises(ValueError, match="has 2 columns 'a': choose by number, 0, 2"):
+    with pytest.raises(ValueError, match="has 2 columns named 'a': choose by number, 0, 2"):
         read_points(frame, columns="a")
     with pytest.raises(ValueError, match="has no column 'z': choose from a, b, a, c, d"):
         read_points(frame, columns="z")
@@ -150,7 +150,7 @@ def test_key_in_annotated_data(tmp_path, points):
 @pytest.mark.parametrize("name", ["points.npy", "points.parquet", "points.zarr"])
 def test_key_without_choice(tmp_path, points, name):
     PATHS[name](tmp_path / name, points)
-    with pytest.raises(ValueError, match=r"key='a' chooses nothing"):
+    with pytest.raises(ValueError, match=r"key='a' has no effect"):
         read_points(tmp_path / name, key="a")
 
 
@@ -158,7 +158,7 @@ def test_key_without_choice(tmp_path, points, name):
 def test_key_of_objects_without_choice(tmp_path, points, name):
     with (
         OBJECTS[name](tmp_path, points) as thing,
-        pytest.raises(ValueError, match="key='a' chooses nothing"),
+        pytest.raises(ValueError, match="key='a' has no effect"),
     ):
         read_points(thing, key="a")
 
@@ -167,12 +167,12 @@ def test_carried_keys(tmp_path, points, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_npz(tmp_path / "a::b.npz", points)
     assert read_points("a::b.npz").shape == points.shape
-    with pytest.raises(ValueError, match="carries a key, and key='b' is another"):
+    with pytest.raises(ValueError, match="includes a key, and key='b' is different"):
         read_points("c.npz::a", key="b")
     for text in ("c.npz::", "::a"):
-        with pytest.raises(ValueError, match="lacks the file or the key"):
+        with pytest.raises(ValueError, match="lacks a file or a key"):
             read_points(text)
     with pytest.raises(TypeError, match="key must be a name, got 3"):
         read_points("c.npz", key=3)
-    with pytest.raises(ValueError, match="X is open already: choose columns when opening"):
+    with pytest.raises(ValueError, match="X is already open: choose columns when opening"):
         read_points(read_points(points), columns=[0])

@@ -23,9 +23,11 @@ def test_unknown_things(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*missing\.h5ad"):
         read_points(f"{tmp_path}/missing.h5ad::X")
     (tmp_path / "a.xlsx").touch()
-    with pytest.raises(ValueError, match=r"a\.xlsx has a suffix .* \.npy, \.npz, \.parquet, \.pq"):
+    with pytest.raises(
+        ValueError, match=r"a\.xlsx has an unknown suffix.* \.npy, \.npz, \.parquet, \.pq"
+    ):
         read_points(tmp_path / "a.xlsx")
-    with pytest.raises(ValueError, match="is a folder, but neither a Zarr array or group nor one"):
+    with pytest.raises(ValueError, match="is a folder, but not a Zarr array or group, and has no"):
         read_points(tmp_path)
     for thing in ([[1.0, 2.0]], 3, None, pd.Series([1.0]), SimpleNamespace(X=1)):
         with pytest.raises(TypeError, match=r"points cannot be read from \w+: give a path"):
@@ -128,7 +130,7 @@ def test_values_that_are_not_finite(tmp_path, points, value):
     points[71, 3] = value
     save_npz(tmp_path / "a.npz", points)
     source = read_points(tmp_path / "a.npz")
-    message = r"a\.npz::X contains (NaN|infinity \(inf\)) in row 71, column 3: fill such values in"
+    message = r"a\.npz::X contains (NaN|infinity \(inf\)) in row 71, column 3: fill in these values"
     with pytest.raises(ValueError, match=message):
         list(source.blocks(20))
     with pytest.raises(ValueError, match=message):
@@ -162,8 +164,8 @@ def test_sparse_by_columns(tmp_path, points):
 
 def test_files_that_are_not_what_they_say(tmp_path):
     for name, error, message in (
-        ("a.npy", ValueError, "is no .npy file"),
-        ("a.npz", ValueError, "is no whole .npz file"),
+        ("a.npy", ValueError, "is not a .npy file"),
+        ("a.npz", ValueError, "is not a complete .npz file"),
         ("a.parquet", ValueError, "cannot be opened as Parquet"),
         ("a.zarr.zip", ValueError, "cannot be opened as Zarr"),
         ("a.zarr", ValueError, "cannot be opened as Zarr"),
@@ -181,10 +183,10 @@ def test_files_cut_short(tmp_path, points):
     np.save(tmp_path / "a.npy", points)
     whole = (tmp_path / "a.npy").read_bytes()
     (tmp_path / "a.npy").write_bytes(whole[:-100])
-    with pytest.raises(ValueError, match=r"a\.npy is cut short"):
+    with pytest.raises(ValueError, match=r"a\.npy is truncated"):
         read_points(tmp_path / "a.npy")
     (tmp_path / "a.npy").write_bytes(whole[:20])
-    with pytest.raises(ValueError, match=r"a\.npy is no \.npy file"):
+    with pytest.raises(ValueError, match=r"a\.npy is not a \.npy file"):
         read_points(tmp_path / "a.npy")
 
 
@@ -192,7 +194,7 @@ def test_files_that_change(tmp_path, points):
     (tmp_path / "a.csv").write_text("1,2\n3,4\n5,6\n")
     source = read_points(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text("1,2\n")
-    with pytest.raises(ValueError, match="gave 1 rows and had 3 when it was opened"):
+    with pytest.raises(ValueError, match="gave 1 rows but had 3 when it was opened"):
         list(source.blocks(2))
     save_hdf5(tmp_path / "a.h5", points)
     source = read_points(tmp_path / "a.h5")
@@ -233,14 +235,14 @@ def test_text_refused_at_once(tmp_path, content, message):
             r"column 1 of .*a\.csv holds text, 'x', in row 3",
         ),
         ("1,2\n3,4\n5,6\n7,\n", r"column 1 of .*a\.csv is empty in row 3: fill it in"),
-        ("1,2\n3,4\n5,6\n7\n", r"a\.csv has 2 columns at first and 1 in row 3: give every row"),
+        ("1,2\n3,4\n5,6\n7\n", r"a\.csv has 2 columns at first but 1 in row 3: give every row"),
         ("x;y\n1;2\n3;4\n5;6,5\n", r"column 'y' of .* has a decimal comma, '6,5', in row 2:"),
-        ("1,2\n3,4\n5,6,7\n", r"a\.csv has 2 columns at first and 3 in row 2:"),
+        ("1,2\n3,4\n5,6,7\n", r"a\.csv has 2 columns at first but 3 in row 2:"),
         ("x,y\n1,2\n#3,4\n", r"column 'x' of .*a\.csv holds text, '#3', in row 1"),
         ("x\n1\n\n2\n", r"column 'x' of .*a\.csv is empty in row 1: fill it in"),
         ('x\n"1"\n\n2\n', r"column 'x' of .*a\.csv is empty in row 1: fill it in"),
         ('x,y\n1,"2"\n\n3,4\n5,b\n', r"column 'y' of .*a\.csv holds text, 'b', in row 2"),
-        ('x,y\n1,"2"\n3,4\n5\n', r"a\.csv has 2 columns at first and 1 in row 2"),
+        ('x,y\n1,"2"\n3,4\n5\n', r"a\.csv has 2 columns at first but 1 in row 2"),
         ('x,y\n1,"2"\n3,1_000\n', r"column 'y' of .*a\.csv holds text, '1_000', in row 1"),
         ('x,note\n1,a\n2,"b\n3,c\n4,d\n', r"a\.csv cannot be read in row 1 .*close"),
         ('x,note\n1,"a\n2,b\n3,"c"\n', r"a\.csv cannot be read in row 0 .*: close every quote"),
@@ -265,7 +267,7 @@ def test_rows_of_another_length_are_counted_in_the_file(tmp_path):
     with pytest.raises(DamagedFileError) as refused:
         list(read_points(tmp_path / "a.csv").blocks(300))
     assert str(refused.value).endswith(
-        "has 2 columns at first and 1 in row 500: give every row as many"
+        "has 2 columns at first but 1 in row 500: give every row the same number"
     )
 
 
@@ -333,7 +335,7 @@ def write_old_categories(file):
 def test_old_layouts_of_annotated_data(tmp_path, write):
     with h5py.File(tmp_path / "old.h5ad", "w") as file:
         write(file)
-    message = r"old\.h5ad has an old layout of AnnData files: write it again with anndata 0\.8"
+    message = r"old\.h5ad has an old AnnData file layout: rewrite it with anndata 0\.8"
     with pytest.raises(ValueError, match=message):
         read_points(tmp_path / "old.h5ad")
     with pytest.raises(ValueError, match=message):

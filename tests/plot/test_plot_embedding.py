@@ -327,5 +327,5 @@ def test_too_many_classes_are_refused(rng):
 
 
 def test_colours_of_other_points_are_refused(eigenmaps):
-    with pytest.raises(ValueError, match="each of the 80 landmarks, or for each of the points"):
+    with pytest.raises(ValueError, match="each of the 80 landmarks, or for each fitted point"):
         plot.embedding(eigenmaps, color=np.zeros(90))

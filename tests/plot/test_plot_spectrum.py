@@ -94,5 +94,7 @@ def test_what_has_no_eigenvalues_is_refused(roll):
     with pytest.raises(TypeError, match="is not understood"):
         plot.spectrum(SimpleNamespace(eigenvalues_=[1.0]))
     other = decomposition.KernelPCA(2).fit(roll[0][:50])
-    with pytest.raises(TypeError, match="a KernelPCA of another library: pass a fitted estimator"):
+    with pytest.raises(
+        TypeError, match="a KernelPCA from another library: pass a fitted estimator"
+    ):
         plot.spectrum(other)

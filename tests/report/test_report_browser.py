@@ -47,7 +47,7 @@ def test_it_opens_and_says_what_it_shows(page, hostile):
     assert page.locator("img").count() == 0
     assert page.locator("h1").inner_text() == hostile
     shown = page.locator("#shown").inner_text()
-    assert shown.startswith("All 3,000 points count in the density. 2,000 of them")
+    assert shown.startswith("All 3,000 points are included in the density. 2,000 of them")
     assert page.locator("#selected").inner_text() == "Nothing selected"
     assert page.locator("#color optgroup").count() == 4
 
@@ -236,7 +236,7 @@ def test_neighbourhoods_are_switched(page):
     page.wait_for_timeout(500)
     assert state(page)["neighborhood"] == {"metric": "euclidean", "neighbors": 100}
     counts = page.locator("#compare-counts").inner_text()
-    assert "Euclidean, 100 neighbours" in counts
+    assert "Euclidean, 100 neighbors" in counts
     assert " suspected shortcuts, 0 bridges" in counts
     tiles = page.locator("#thumbnails span").all_inner_texts()
     assert all(
@@ -255,12 +255,12 @@ def test_dark_and_light(open_page):
     page = open_page(color_scheme="dark")
     button = page.locator("#theme")
     # It says what pressing it does, to readers and to listeners.
-    assert (button.inner_text(), button.get_attribute("aria-label")) == ("Light", "Light colours")
+    assert (button.inner_text(), button.get_attribute("aria-label")) == ("Light", "Light colors")
     paper = "getComputedStyle(document.body).backgroundColor"
     dark, drawn = page.evaluate(paper), pixels(page, "embedding")
     button.click()
     assert state(page)["theme"] == "light"
-    assert (button.inner_text(), button.get_attribute("aria-label")) == ("Dark", "Dark colours")
+    assert (button.inner_text(), button.get_attribute("aria-label")) == ("Dark", "Dark colors")
     assert page.evaluate(paper) != dark
     assert pixels(page, "embedding") != drawn
     page.emulate_media(color_scheme="light")

@@ -119,7 +119,7 @@ def test_every_estimator_has_content(kind, roll):
     assert content.eigenvalues.used.tolist()[:3] == [True, True, False]
     if kind is tp.KernelPCA:
         assert content.edges is None
-        assert "has no neighbourhoods" in content.neighborhoods.notes[0]
+        assert "has no neighborhoods" in content.neighborhoods.notes[0]
     else:
         assert len(content.neighborhoods.embeddings) == 4
 
@@ -145,7 +145,7 @@ def test_neighborhoods_are_those_of_estimators_fitted_so(fitted, roll):
     content = gathered(fitted, X, neighborhoods=(10, 500), curve=False)
     found = {(one.metric, one.n_neighbors): one for one in content.neighborhoods.embeddings}
     assert set(found) == {("bhattacharyya", 10), ("euclidean", 10)}
-    assert "150 landmarks do not have" in content.neighborhoods.notes[0]
+    assert "too large for 150 landmarks" in content.neighborhoods.notes[0]
     again = tp.LaplacianEigenmaps(
         landmarks=fitted.landmark_indices_, graph="euclidean", n_neighbors=10
     ).fit(X)
@@ -216,8 +216,8 @@ def test_long_work_tells_how_far_it_is(roll):
     told.clear()
     content = gathered(emb, roll[0], neighborhoods=(10, 20))
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
-    assert stages == ["report", "landmark curve", "neighbourhoods"]
-    for stage, total in (("landmark curve", len(content.curve.errors)), ("neighbourhoods", 4)):
+    assert stages == ["report", "landmark curve", "neighborhoods"]
+    for stage, total in (("landmark curve", len(content.curve.errors)), ("neighborhoods", 4)):
         progress = [(done, of) for name, done, of in told if name == stage]
         assert progress == [(done, total) for done in range(total + 1)]
 

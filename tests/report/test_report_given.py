@@ -26,7 +26,7 @@ def test_colours_are_named():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["u", "v"])})
     assert list(named_colors(frame, 2)) == ["a", "b"]
     assert list(named_colors(frame["a"], 2)) == ["a"]
-    assert list(named_colors([1, 2], 2)) == ["colour"]
+    assert list(named_colors([1, 2], 2)) == ["color"]
     assert color_column("b", named_colors(frame, 2)["b"]).labels == ("u", "v")
     assert named_colors(None, 2) == {}
 
@@ -161,6 +161,6 @@ def test_masked_dates_are_dates():
         np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[ns]"),
         mask=[False, True, False],
     )
-    column = color_column("day", named_colors(days, 3)["colour"])
+    column = color_column("day", named_colors(days, 3)["color"])
     assert column.unit == "day"
     assert (column.codes == MISSING).tolist() == [False, True, False]

@@ -85,7 +85,7 @@ def test_a_failed_report_leaves_nothing_behind(fitted, roll, tmp_path):
     X, _ = roll
     path = tmp_path / "a.html"
     path.write_text("before")
-    with pytest.raises(ValueError, match="color 'colour' has shape"):
+    with pytest.raises(ValueError, match="color 'color' has shape"):
         fitted.report(path, X, color=[1, 2, 3])
     assert path.read_text() == "before"
     assert [file.name for file in tmp_path.iterdir()] == ["a.html"]
@@ -148,13 +148,13 @@ def test_eigenvalues_that_crowd_far_from_zero_have_no_stems():
 
 
 def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, rng, tmp_path):
-    no_proof = "that none is suspected is no proof that there is none."
-    assert text.count(no_proof) == 2, "of the graph, and of the neighbourhoods to compare"
-    assert "It is far, and not only for being long: its Bhattacharyya distance" in text
+    no_proof = "If none is suspected, that does not prove there are none."
+    assert text.count(no_proof) == 2, "of the graph, and of the neighborhoods to compare"
+    assert "Either its Bhattacharyya distance is more than three times" in text
     emb = tp.LaplacianEigenmaps(landmarks=50, graph="euclidean", random_state=0)
     page = emb.fit(rng.normal(size=(400, 3))).report(tmp_path / "a.html", neighborhoods=None)
     less = page.read_text(encoding="utf-8")
-    assert "in one case only: its ends have no neighbour in common" in less
+    assert "in only one case: its ends have no neighbor in common" in less
     assert less.count(no_proof) == 1
 
 
@@ -162,7 +162,7 @@ def test_one_is_singular(fitted, roll, tmp_path):
     path = fitted.report(tmp_path / "a.html", roll[0][:1], curve=False, neighborhoods=None)
     text = path.read_text(encoding="utf-8")
     assert "Laplacian eigenmaps of 1 point<" in text
-    assert "1 point, from 3 columns to 3 coordinates, by way of 150 landmarks." in text
+    assert "1 point, from 3 columns to 3 coordinates, using 150 landmarks." in text
     assert "<dt>point</dt><dd>1</dd>" in text
     assert "1 points" not in text
     curve = tp.LandmarkCurve(np.array([1, 10]), np.array([0.9, 0.5]), np.zeros(2), 1.0)
@@ -176,9 +176,9 @@ def headings(path):
 
 def test_what_was_not_asked_for_has_no_section(fitted, roll, tmp_path):
     everything = fitted.report(tmp_path / "a.html", roll[0][:100], neighborhoods=(10,))
-    assert {"Neighbourhoods", "How many landmarks", "Stages"} < set(headings(everything))
+    assert {"Neighborhoods", "How many landmarks", "Stages"} < set(headings(everything))
     less = fitted.report(tmp_path / "b.html", roll[0][:100], neighborhoods=None, curve=False)
-    assert not {"Neighbourhoods", "How many landmarks"} & set(headings(less))
+    assert not {"Neighborhoods", "How many landmarks"} & set(headings(less))
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_a_section_with_nothing_to_show_says_why_in_one_line(estimator, n, reaso
     X = roll[0][:n]
     path = estimator.set_params(random_state=0).fit(X).report(tmp_path / "a.html", X)
     text = path.read_text(encoding="utf-8")
-    section = re.search(r"<section><h2>Neighbourhoods</h2>(.*?)</section>", text)[1]
+    section = re.search(r"<section><h2>Neighborhoods</h2>(.*?)</section>", text)[1]
     assert section.startswith(f'<p class="note">{reason}')
     assert section.count("<p") == 1
     assert "embedded from other graphs" not in text
     if n < 20:
-        assert "Not measured: it needs the points" in text
+        assert "Not measured: this needs at least 20 points" in text
         assert "Relative trace error" not in text
 
 
@@ -212,6 +212,6 @@ def test_stages_are_left_out_where_none_are_known(fitted, tmp_path):
 def test_a_parameter_by_another_spelling_is_answered_with_its_name(fitted, roll, tmp_path):
     with pytest.raises(TypeError, match="no parameter 'colour': did you mean 'color'"):
         fitted.report(tmp_path / "a.html", roll[0], colour=roll[1][:, 0])
-    with pytest.raises(TypeError, match="no parameter 'xyz': there are color, title"):
+    with pytest.raises(TypeError, match="no parameter 'xyz': choose from color, title"):
         fitted.report(tmp_path / "a.html", xyz=1)
     assert not list(tmp_path.iterdir())

@@ -68,7 +68,7 @@ def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
     page = show(np.arange(400.0))
     switch = page.get_by_role("checkbox", name="Landmarks")
     assert not switch.is_checked()
-    assert "they would hide the colours" in page.locator("#shown").inner_text()
+    assert "they would hide the colors" in page.locator("#shown").inner_text()
     without = page.evaluate("document.getElementById('embedding').toDataURL()")
     switch.check()
     settle(page)
@@ -91,7 +91,7 @@ def test_landmarks_all_over_a_line_are_off_at_first(open_page, tmp_path):
 def test_landmarks_among_many_points_are_on_at_first(open_page):
     page = open_page()
     assert page.get_by_role("checkbox", name="Landmarks").is_checked()
-    assert "hide the colours" not in page.locator("#shown").inner_text()
+    assert "hide the colors" not in page.locator("#shown").inner_text()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

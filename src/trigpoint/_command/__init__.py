@@ -1,5 +1,5 @@
-"""The subcommands of ``trigpoint``, one file each; there are no algorithms in them.
+"""The subcommands of ``trigpoint``, one file each; they contain no algorithms.
 
-A subcommand is a function that adds its arguments to a parser, and one that takes what was parsed,
-calls the library, and returns a `Result` to be printed.
+A subcommand has a function that adds its arguments to a parser, and one that takes the parsed
+arguments, calls the library, and returns a `Result` to print.
 """

@@ -1,4 +1,4 @@
-"""The command ``trigpoint``: reads its arguments, calls the library, prints what came out."""
+"""The command ``trigpoint``: reads its arguments, calls the library, prints the result."""
 
 import argparse
 import logging
@@ -24,7 +24,7 @@ from trigpoint._command.messages import explain
 
 COMMANDS = (embed, select, transform, evaluate, info, demo)
 
-# What wrong input, a full disk or a missing library raise; anything else is a mistake of ours.
+# Raised by bad input, a full disk or a missing library; anything else is a bug.
 _EXPECTED = (CommandError, ValueError, TypeError, OSError, EOFError, ImportError, MemoryError)
 
 _EXIT_CODES = """
@@ -32,20 +32,20 @@ exit codes:
   0    done
   1    failed; the reason is on standard error, and no output was left half-written
   2    wrong arguments
-  130  interrupted (Ctrl-C); in the first second or two, while Python is still starting, with
+  130  interrupted (Ctrl-C); in the first second or two, while Python is starting, you see
        Python's own message
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command and return its exit code."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO if options.log else logging.WARNING, format="%(name)s: %(message)s"
     )
     try:
         with warnings.catch_warnings():
-            # A line instead of a place in the code, which is not the reader's.
+            # One line, without the source location, which means nothing to the user.
             warnings.showwarning = _show_warning
             result = _run(options)
         if not isinstance(result, Result):
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\ntrigpoint: interrupted; {state}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough; Python would complain of it once more at exit.
+        # The reader of the output closed the pipe; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except UsageError as error:
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> Result | int:
-    """Run the subcommand; whatever happens, no line of progress is left open."""
+    """Run the subcommand; in any case, close the progress display."""
     try:
         return options.run(options)
     finally:
@@ -105,7 +105,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    # Also imported here, as it is slow; it writes around bars.
+    # Imported here because it is slow; it writes without breaking the bars.
     from tqdm import tqdm
 
     text = explain(message) if isinstance(message, Warning) else message

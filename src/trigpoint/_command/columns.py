@@ -1,4 +1,4 @@
-"""Values beside the points: what ``--color`` and ``--labels`` name."""
+"""Values that go with the points: the targets of ``--color`` and ``--labels``."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,21 +14,21 @@ from trigpoint._report.given import named_colors
 
 
 def value_place(text: str, points: PointSource, option: str) -> str:
-    """Where values are, as ``FILE`` or ``FILE::KEY``.
+    """Locate values, as ``FILE`` or ``FILE::KEY``.
 
     Parameters
     ----------
     text : str
-        A column of the file of the points, or a file: ``FILE``, ``FILE::KEY``.
+        A column of the points' file, or another file: ``FILE``, ``FILE::KEY``.
     points : PointSource
     option : str
-        What asked for it.
+        The option that asks for them.
     """
     if split_place(text)[1] is not None:
         return text
     own, path = points.path, Path(text)
     table = own if own is not None and is_table(own) else None
-    # A column of the table comes first: whatever else is called so lies there by chance.
+    # A column of the table comes first: a file of the same name is there by chance.
     if table is not None and text in {column.name for column in table_columns(table)}:
         return f"{table}::{text}"
     if path.is_file() or (path.is_dir() and is_table(path)):
@@ -38,18 +38,17 @@ def value_place(text: str, points: PointSource, option: str) -> str:
     if own is not None and own.name.lower().endswith(".h5ad"):
         return f"{own}::obs/{text.removeprefix('obs/')}"
     raise CommandError(
-        f"{option} {text} is no file, and {points.name} has no columns beside the points: give "
-        f"{FORMATS}"
+        f"{option} {text} is not a file, and {points.name} has no other columns: give {FORMATS}"
     )
 
 
 def read_colors(places: Mapping[str, str], points: PointSource) -> dict[str, np.ndarray]:
-    """Values to colour by, under names to show; refused if a page could not show them.
+    """Values to color by, under their display names; rejected if the page could not show them.
 
     Parameters
     ----------
     places : mapping of str to str
-        For what was asked for, where it is.
+        Location of each requested column.
     points : PointSource
         The points, one for each value.
     """
@@ -60,7 +59,7 @@ def read_colors(places: Mapping[str, str], points: PointSource) -> dict[str, np.
         if len(values) != n:
             raise CommandError(f"--color {text} has {len(values):,} values for {n:,} points")
         name = _shown_name(text, place)
-        # Two files may have a column of the same name.
+        # Two files may have columns of the same name.
         colors[text if name in colors else name] = values
     named_colors(colors, points.shape[0])
     return colors

@@ -1,4 +1,4 @@
-"""What subcommands share: arguments, refusals before any work, and what they print."""
+"""Shared by the subcommands: arguments, checks before any work, and printing."""
 
 import argparse
 import json
@@ -15,14 +15,14 @@ from trigpoint._files import PointSource, read_points, refuse_same_file
 from trigpoint._files.atomic import check_place
 from trigpoint._files.selection import listed
 
-# Exit codes beside 0, and 2 of argparse for wrong arguments; the last is the shell's for Ctrl-C.
+# Exit codes other than 0 and argparse's 2; the last is the shell's code for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
-Commands = Any  # argparse has no public name for what holds subcommands.
+Commands = Any  # argparse has no public name for this type.
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C after some of the files had been written: names them."""
+    """Ctrl-C after some files had been written; names them."""
 
     def __init__(self, written: Sequence[Path]) -> None:
         super().__init__()
@@ -30,16 +30,16 @@ class Interrupted(KeyboardInterrupt):
 
 
 class CommandError(Exception):
-    """Something that the person at the terminal can put right; no traceback is shown for it."""
+    """An error that the user can fix; no traceback is shown for it."""
 
 
 class UsageError(CommandError):
-    """Arguments that are wrong together; a single wrong one is for argparse to refuse."""
+    """Arguments that do not go together; argparse rejects single wrong ones."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a subcommand came to.
+    """Result of a subcommand.
 
     Attributes
     ----------
@@ -77,17 +77,17 @@ def add_command(
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    # Without a default, which would undo what was said before the command.
+    # No default here: it would override the option given before the subcommand.
     add_diagnostics(parser, default=argparse.SUPPRESS)
     parser.set_defaults(run=run, parser=parser)
     return parser
 
 
 def add_diagnostics(parser: argparse.ArgumentParser, default: Any = False) -> None:
-    """Add what helps to find a mistake."""
+    """Add the options for finding errors."""
     for option, help in (
-        ("--log", "say what is done, on standard error"),
-        ("--debug", "show where in the code an error arose"),
+        ("--log", "log what is done to standard error"),
+        ("--debug", "show the traceback of an error"),
     ):
         parser.add_argument(option, action="store_true", default=default, help=help)
 
@@ -95,41 +95,41 @@ def add_diagnostics(parser: argparse.ArgumentParser, default: Any = False) -> No
 def add_input(
     parser: argparse.ArgumentParser,
     what: str = "the points",
-    columns: str = "columns to take, by name or number",
+    columns: str = "columns to use, by name or number",
 ) -> None:
-    """Add the file of points, and what to take of it."""
+    """Add the file of points and its columns."""
     parser.add_argument(
         "input",
         metavar="INPUT",
-        help=f"{what}: .npy, .npz, .csv, .tsv, .txt, .parquet, .zarr, .h5 or .h5ad; an array "
-        "inside as FILE::KEY",
+        help=f"{what}: .npy, .npz, .csv, .tsv, .txt, .parquet, .zarr, .h5 or .h5ad; write "
+        "an array inside as FILE::KEY",
     )
     parser.add_argument("--columns", type=names_argument, metavar="A,B,...", help=columns)
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Add how landmarks are chosen."""
+    """Add the options for choosing landmarks."""
     parser.add_argument(
         "-k",
         "--landmarks",
         type=_landmarks,
         metavar="N",
-        help="number of landmarks, or auto (default: 1000, or every distinct point of fewer)",
+        help="number of landmarks, or auto (default: 1000, or every distinct point if fewer)",
     )
     parser.add_argument(
-        "--refine", action="store_true", help="better landmarks by exchanges after the draw; slower"
+        "--refine", action="store_true", help="improve the drawn landmarks by exchanges; slower"
     )
     add_run(parser)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Add what decides speed and repetition, not the method."""
-    add_seed(parser, "seed of the landmarks")
+    """Add the seed and the number of threads."""
+    add_seed(parser, "seed for the landmarks")
     add_jobs(parser)
 
 
 def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the seed of what is drawn."""
+    """Add the random seed."""
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help=f"{what} (default: 0)")
 
 
@@ -150,7 +150,7 @@ def split_names(text: str) -> list[str]:
     """Names, separated by commas."""
     names = [part.strip() for part in text.split(",")]
     if not all(names):
-        raise argparse.ArgumentTypeError(f"{text!r} has an empty name: write A,B,C")
+        raise argparse.ArgumentTypeError(f"{text!r} contains an empty name: write A,B,C")
     return names
 
 
@@ -194,9 +194,9 @@ def _whole(text: str, low: int, otherwise: str = "") -> int:
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
-    """Open the points that were asked for; columns given as numbers may also be names.
+    """Open the requested points; columns given as numbers may also be names.
 
-    Of a table, without a choice, the columns that a `model` was fitted to, in their order.
+    Without --columns, a table gives the columns that `model` was fitted to, in their order.
     """
     columns, fitted = options.columns, getattr(model, "feature_names_in_", None)
     if columns is None:
@@ -204,8 +204,8 @@ def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
     points = _open_columns(options.input, columns)
     if fitted is not None and points.feature_names not in (None, list(fitted)):
         raise CommandError(
-            f"--columns takes {listed(points.feature_names or ())}, and the model was fitted to "
-            f"{listed(fitted)}: leave it out, and they are found by name"
+            f"--columns selects {listed(points.feature_names or ())}, but the model was fitted to "
+            f"{listed(fitted)}: omit it, and they are found by name"
         )
     return points
 
@@ -214,7 +214,7 @@ def _open_columns(name: str, columns: Sequence[str | int]) -> PointSource:
     try:
         return _unambiguous(read_points(name, columns=columns), columns)
     except ValueError:
-        # A table may well have a column that is called 1990.
+        # A table may have a column called 1990.
         as_names = [str(column) for column in columns]
         if as_names == columns:
             raise
@@ -226,7 +226,7 @@ def _open_columns(name: str, columns: Sequence[str | int]) -> PointSource:
 
 
 def _unambiguous(points: PointSource, columns: Sequence[str | int]) -> PointSource:
-    """Refuse numbers of columns that are the names of others."""
+    """Reject column numbers that are also names of other columns."""
     for column, name in zip(columns, points.feature_names or [], strict=False):
         if isinstance(column, int) and name != str(column):
             try:
@@ -234,7 +234,7 @@ def _unambiguous(points: PointSource, columns: Sequence[str | int]) -> PointSour
             except ValueError:
                 continue
             raise CommandError(
-                f"{points.name} has a column {column}, called {name!r}, and another that is called "
+                f"{points.name} has a column {column}, named {name!r}, and another column named "
                 f"{str(column)!r}: rename one of them"
             )
     return points
@@ -250,7 +250,7 @@ def _open_for(name: str, columns: Sequence[str] | None) -> PointSource:
             points = read_points(name)
         except ValueError:
             raise error from None
-        # Columns without names are taken as they come.
+        # Columns without names are taken in order.
         if points.feature_names is not None:
             raise
         return points
@@ -259,9 +259,9 @@ def _open_for(name: str, columns: Sequence[str] | None) -> PointSource:
 def check_outputs(
     options: argparse.Namespace, read: Sequence[PointSource | Path], *paths: Path | None
 ) -> None:
-    """Refuse, before any work, files that cannot or should not be written.
+    """Reject, before any work, files that cannot or should not be written.
 
-    Those that exist, unless that was asked for; those that are being `read`, in any case.
+    Existing files are rejected unless --force was given; files being `read`, always.
     """
     given = [path for path in paths if path is not None]
     for path in given:
@@ -280,7 +280,7 @@ def check_outputs(
 
 
 def check_folder(path: Path) -> None:
-    """Refuse, before any work, a folder that can neither be made nor written in."""
+    """Reject, before any work, a folder that cannot be created or written to."""
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not there.is_dir():
         raise CommandError(f"{there} is a file: name a folder")
@@ -289,7 +289,7 @@ def check_folder(path: Path) -> None:
 
 
 def progress(options: argparse.Namespace) -> Report:
-    """Bars on a terminal, lines elsewhere, or nothing; `main` closes them."""
+    """Bars on a terminal, lines elsewhere, or nothing; closed by `main`."""
     if options.quiet or sys.stderr is None:
         return reporter(False)
     options.display = progress_display(sys.stderr)
@@ -297,6 +297,6 @@ def progress(options: argparse.Namespace) -> Report:
 
 
 def listing(values: Mapping[str, Any]) -> str:
-    """Two columns: names, and what they stand for."""
+    """Two columns: names and values."""
     width = max(map(len, values), default=0)
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in values.items())

@@ -6,7 +6,7 @@ from pathlib import Path
 from trigpoint._command import common, demonstration
 from trigpoint._command.common import Commands, UsageError
 
-# What the roll is tried on before it is timed takes as many landmarks.
+# The warm-up run before the timed one uses this many landmarks.
 _FEWEST = 20
 
 
@@ -27,11 +27,11 @@ def add(commands: Commands) -> None:
             metavar="N",
             help=f"number of {option[2:]} (default: {default:,})",
         )
-    common.add_seed(parser, "seed of the data and the landmarks")
+    common.add_seed(parser, "seed for the data and the landmarks")
     parser.add_argument(
         "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the picture"
     )
-    # Without a default, which would undo what was said before the command.
+    # No default here: it would override the option given before the subcommand.
     common.add_diagnostics(parser, default=argparse.SUPPRESS)
     parser.set_defaults(run=run, parser=parser)
 
@@ -40,10 +40,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the demonstration."""
     if not 3 <= options.landmarks < options.points or options.points <= _FEWEST:
         raise UsageError(
-            f"--landmarks {options.landmarks} of --points {options.points} are too few or too "
-            f"many: choose at least 3, and more points than those and than {_FEWEST}"
+            f"--landmarks {options.landmarks} is too few or too many for --points "
+            f"{options.points}: choose at least 3 landmarks, more points than landmarks, and more "
+            f"than {_FEWEST} points"
         )
-    # Before a million points are embedded.
+    # Checked before a million points are embedded.
     common.check_folder(options.out)
     demonstration.run(options.points, options.landmarks, options.seed, options.out)
     return 0

@@ -1,4 +1,4 @@
-"""The main job, seen: a Swiss roll of a million points, unrolled from a thousand landmarks."""
+"""The demonstration: a Swiss roll of a million points, unrolled from a thousand landmarks."""
 
 import time
 from pathlib import Path
@@ -14,21 +14,19 @@ _DRAWN_IN_3D = 8_000
 
 
 def run(n_points: int, n_landmarks: int, seed: int, out: Path) -> None:
-    """Run the demonstration, print a one-screen summary and draw a picture into the folder."""
+    """Run the demonstration, print a one-screen summary and save a picture in the folder."""
     X, intrinsic = make_swiss_roll(n_points, random_state=seed)
-    print(f"A Swiss roll of {n_points:,} points, to 2-D from {n_landmarks:,} landmarks")
+    print(f"A Swiss roll of {n_points:,} points, embedded in 2-D from {n_landmarks:,} landmarks")
     emb = LaplacianEigenmaps(
         n_components=2,
         landmarks=n_landmarks,
         eigenvectors="independent",
         random_state=seed,
     )
-    # A few points first: what is compiled once per machine should not pass for a slow stage.
+    # A few points first, so that one-time compilation does not count as a slow stage.
     start = time.perf_counter()
     LaplacianEigenmaps(landmarks=20, random_state=seed).fit_transform(X[:2000])
-    print(
-        f"Inner loops loaded, or compiled at the first use, in {time.perf_counter() - start:.1f} s"
-    )
+    print(f"Inner loops loaded, or compiled on first use, in {time.perf_counter() - start:.1f} s")
     emb.fit(X)
     start = time.perf_counter()
     Y = emb.transform(X)
@@ -63,7 +61,7 @@ def _draw(
 ) -> None:
     import matplotlib
 
-    # Draws to a file, also where there is no screen.
+    # Draws to a file, even without a display.
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -28,7 +28,7 @@ METHODS: dict[str, Any] = {
     "kernel-pca": KernelPCA,
 }
 
-# Choices that a method does not have, by the name of the option.
+# Options that do not apply to a method.
 _NOT_FOR = {"kernel-pca": ("graph", "neighbors", "eigenvectors"), "isomap": ("eigenvectors",)}
 
 
@@ -46,7 +46,7 @@ def add(commands: common.Commands) -> None:
             trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
             trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
         """,
-        notes="Output is written block by block and appears when it is complete.",
+        notes="Output is written block by block and appears only when complete.",
     )
     common.add_input(parser)
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
@@ -65,18 +65,18 @@ def add(commands: common.Commands) -> None:
     parser.add_argument(
         "--graph",
         choices=["bhattacharyya", "euclidean"],
-        help="what makes landmarks neighbours (default: bhattacharyya)",
+        help="distance that defines landmark neighbors (default: bhattacharyya)",
     )
     parser.add_argument(
         "--neighbors",
         type=common.count_argument,
         metavar="N",
-        help=f"graph neighbours (default: {DEFAULT_NEIGHBORS})",
+        help=f"neighbors of each landmark (default: {DEFAULT_NEIGHBORS})",
     )
     parser.add_argument(
         "--eigenvectors",
         choices=["leading", "independent"],
-        help="independent skips those that are functions of earlier ones (default: leading)",
+        help="independent skips eigenvectors that are functions of earlier ones (default: leading)",
     )
     parser.add_argument(
         "--report", type=Path, metavar="HTML", help="also write an interactive page"
@@ -85,17 +85,17 @@ def add(commands: common.Commands) -> None:
         "--color",
         type=common.split_names,
         metavar="NAME,...",
-        help="what to colour the page by: columns of the same table, text or numbers, or "
+        help="values to color the page by: columns of the same table, text or numbers, or "
         f"{FORMATS}",
     )
     parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Fit, write the coordinates, then model and page."""
+    """Fit, write the coordinates, then the model and the page."""
     check_choices(options)
     points = common.open_points(options)
-    # Refused now rather than after an hour.
+    # Rejected now rather than after an hour.
     places = {text: value_place(text, points, "--color") for text in options.color or ()}
     files = [Path(split_place(place)[0]) for place in places.values()]
     common.check_outputs(options, [points, *files], options.output, options.save, options.report)
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> Result:
             written.append(options.save)
         if options.report is not None:
             with warnings.catch_warnings():
-                # Said of the same points a moment ago.
+                # The same warning was just shown for these points.
                 warnings.simplefilter("ignore", FarPointsWarning)
                 estimator.report(options.report, points, color=color)
             written.append(options.report)
@@ -146,12 +146,12 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def check_choices(options: argparse.Namespace) -> None:
-    """Refuse options that have no meaning beside others."""
+    """Reject options that have no effect with others."""
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
-            raise UsageError(f"--{option} has no meaning for --method {options.method}")
+            raise UsageError(f"--{option} does not apply to --method {options.method}")
     if options.color and options.report is None:
-        raise UsageError("--color colours the page that --report writes: add --report HTML")
+        raise UsageError("--color colors the page that --report writes: add --report HTML")
 
 
 def make_estimator(options: argparse.Namespace, n_points: int) -> Any:
@@ -172,27 +172,27 @@ def make_estimator(options: argparse.Namespace, n_points: int) -> Any:
 
 
 def _sampler(options: argparse.Namespace, n_points: int) -> EfficientDPP | None:
-    """What draws the landmarks; ``None`` leaves that to the library."""
+    """The sampler of the landmarks; ``None`` uses the library's default."""
     k = options.landmarks
     if k is None:
         k = default_n_landmarks(n_points)
-        # Where every point is a landmark, there is nothing to refine.
+        # If every point is a landmark, there is nothing to refine.
         if k == n_points or not options.refine:
             return None
     return EfficientDPP(k, refine=options.refine, random_state=options.seed)
 
 
 def check_memory(points: PointSource, options: argparse.Namespace) -> None:
-    """Refuse, before it starts, what would not fit in memory."""
+    """Reject, before it starts, work that would not fit in memory."""
     n, d = points.shape
     k = default_n_landmarks(n) if options.landmarks is None else options.landmarks
     if not isinstance(k, int) or not 1 < k <= n:
-        return  # Not known yet, or refused by the sampler with the number of points.
+        return  # Not known yet, or the sampler rejects it for this number of points.
     needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=options.jobs)
     available = available_memory()
     if needed > available:
         raise CommandError(
-            f"{n:,} points of {d} columns need about {size(needed)} of memory beside the "
-            f"file, and {size(available)} are free: choose fewer --columns, fewer "
+            f"{n:,} points of {d} columns need about {size(needed)} of memory besides the "
+            f"file, and {size(available)} is free: choose fewer --columns, fewer "
             "--landmarks, or another machine"
         )

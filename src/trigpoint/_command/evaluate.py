@@ -1,4 +1,4 @@
-"""``trigpoint evaluate``: how good the landmarks and the embedding of a saved model are."""
+"""``trigpoint evaluate``: measure the landmarks and the embedding of a saved model."""
 
 import argparse
 from pathlib import Path
@@ -22,13 +22,13 @@ from trigpoint.metrics import (
     nystrom_error,
 )
 
-# Points that are looked at; more would not change the figures that are shown.
+# Points in the sample; more would not change the figures shown.
 _SAMPLE = 20_000
 _ERROR_SAMPLE = 4_000
 _NEIGHBORS = 15
 _BLOCK_ROWS = 2**16
 
-# Of less points than twice this, any labels may be classes.
+# With fewer than twice this many points, any labels may be classes.
 _FEW_CLASSES = 10
 
 
@@ -38,21 +38,21 @@ def add(commands: common.Commands) -> None:
         commands,
         "evaluate",
         run,
-        help="how good the landmarks and the embedding of a saved model are",
+        help="measure the landmarks and the embedding of a saved model",
         examples="""
             trigpoint evaluate big.trig big.npy
             trigpoint evaluate digits.trig digits.npz::X --labels digits.npz::y --json
         """,
-        notes=f"Figures are of {_SAMPLE:,} of the points, drawn at random.",
+        notes=f"Figures are measured on {_SAMPLE:,} of the points, drawn at random.",
     )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a file that --save wrote")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a file written by --save")
     common.add_input(parser)
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help=f"labels of the points, for the accuracy of the nearest neighbour: {FORMATS}",
+        help=f"labels of the points, for nearest-neighbor accuracy: {FORMATS}",
     )
-    common.add_seed(parser, "seed of the sample")
+    common.add_seed(parser, "seed for the sample")
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> Result:
     rng = np.random.default_rng(options.seed)
     rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
     X = picked_rows(points.blocks(_BLOCK_ROWS), rows)
-    # Through a source, which has the names that the model was fitted to.
+    # As a source, which has the column names that the model was fitted to.
     Y = model.transform(_named(X, points))
     landmarks = model.landmarks_
     few = X[rng.choice(len(X), min(len(X), _ERROR_SAMPLE), replace=False)]
@@ -86,19 +86,19 @@ def run(options: argparse.Namespace) -> Result:
         "bridges": len(getattr(model, "bridges_", ())),
     }
     shown = {
-        "points": f"{n:,}" + (f", of which {len(rows):,} are looked at" if len(rows) < n else ""),
+        "points": f"{n:,}" + (f", {len(rows):,} of them sampled" if len(rows) < n else ""),
         "landmarks": f"{len(landmarks):,}",
         "farthest point": f"{values['coverage_radius']:.4g} from its nearest landmark "
-        f"(95 % are within {values['coverage_radius_95']:.4g})",
-        "trace error": f"{values['trace_error']:.2%} of the kernel of bandwidth {bandwidth:.3g}",
-        "neighbours kept": f"{values['neighbor_preservation']:.1%} of each point's nearest "
+        f"(95% are within {values['coverage_radius_95']:.4g})",
+        "trace error": f"{values['trace_error']:.2%} of the kernel with bandwidth {bandwidth:.3g}",
+        "neighbors kept": f"{values['neighbor_preservation']:.1%} of each point's nearest "
         f"{n_neighbors}",
-        "bridges": f"{values['bridges']} edges join parts of the graph that were separate",
+        "bridges": f"{values['bridges']} edges added to join separate parts of the graph",
     }
     if labels is not None:
         accuracy = _accuracy(Y, labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
-        shown["labels"] = f"{accuracy:.2%} right by the nearest neighbour in the embedding"
+        shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
     return Result(f"{options.model}\n{common.listing(shown)}", values)
 
 
@@ -112,7 +112,7 @@ def _labels(name: str, n: int) -> np.ndarray:
     labels = read_values(name)
     if len(labels) != n:
         raise CommandError(f"{name} has {len(labels):,} labels for {n:,} points: pass one for each")
-    # Numbers and dates that are missing are not equal to themselves.
+    # Missing numbers and dates are not equal to themselves.
     missing = labels != labels
     if labels.dtype.kind == "O":
         missing = np.array([is_missing(label) for label in labels])
@@ -122,14 +122,14 @@ def _labels(name: str, n: int) -> np.ndarray:
     n_classes = len(np.unique(labels))
     if n_classes > max(_FEW_CLASSES, n // 2):
         raise CommandError(
-            f"{name} has {n_classes:,} different values for {n:,} points: labels are classes, "
-            "which many points share"
+            f"{name} has {n_classes:,} different values for {n:,} points: labels must be "
+            "classes that many points share"
         )
     return labels
 
 
 def _accuracy(Y: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:
-    """Each half of the points classified by the other half."""
+    """Accuracy with each half of the points classified by the other half."""
     order = rng.permutation(len(Y))
     first, second = order[: len(Y) // 2], order[len(Y) // 2 :]
     right = [

@@ -1,4 +1,4 @@
-"""``trigpoint info``: what a file holds, and what embedding it would take."""
+"""``trigpoint info``: what a file holds, and the cost of embedding it."""
 
 import argparse
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from trigpoint._landmarks.choice import default_n_landmarks
 
 _NAMES_SHOWN = 12
 
-# Names that are still worth pasting.
+# Most names that are worth pasting.
 _NAMES_PASTED = 50
 
-# Points whose values are looked at without being asked to: a second or two.
+# Most bytes of points whose values are checked without --check: a second or two.
 _LITTLE = 2**28
 
-# Two coordinates take one landmark more.
+# Two coordinates need at least three landmarks.
 _FEWEST_LANDMARKS = 3
 
 # For scripts, and for people.
@@ -40,7 +40,7 @@ def add(commands: common.Commands) -> None:
         commands,
         "info",
         run,
-        help="what a file holds, and what embedding it would take",
+        help="show what a file holds and what embedding it would cost",
         examples="""
             trigpoint info points.npy
             trigpoint info cells.h5ad::obsm/X_pca --json
@@ -48,17 +48,17 @@ def add(commands: common.Commands) -> None:
             trigpoint info model.trig
         """,
     )
-    common.add_input(parser, "points, or a model that --save wrote")
+    common.add_input(parser, "points, or a model written by --save")
     parser.add_argument(
         "--check",
         action="store_true",
-        help="look for missing values and constant columns also where that takes long (above "
+        help="check for missing values and constant columns even if that takes long (above "
         f"{size(_LITTLE)})",
     )
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Look at the header of a file, and at its values if they are few."""
+    """Read the header of a file, and its values if there are few."""
     if is_tensor_file(options.input):
         return _model(options)
     path = Path(options.input)
@@ -72,13 +72,13 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
-    """Of points, or of a table of nothing but numbers."""
+    """Result for points, or for a table of numbers only."""
     try:
         points = common.open_points(options)
     except DamagedFileError:
         raise
     except ValueError as error:
-        # A table may have a gap where it is opened, in its first row.
+        # A missing value in its first row can prevent a table from being opened.
         if not whole_table:
             raise
         problem = explain(error)
@@ -87,7 +87,7 @@ def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
 
 
 def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) -> _Found:
-    """Of a table that does not hold numbers alone: what its columns are, and its numbers."""
+    """Result for a table with other columns too: the kinds of columns, and the numbers."""
     labels = [column.name or str(number) for number, column in enumerate(columns)]
     kinds = {label: column.kind for label, column in zip(labels, columns, strict=True)}
     told = [f"{label} ({kind})" for label, kind in kinds.items()]
@@ -108,7 +108,7 @@ def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) ->
         values["problem"] = shown["problem"] = explain(error)
         return values, shown
     suggested = found.get("suggested", {}) | {"columns": [labels[j] for j in numbers]}
-    # A comma separates names, so a column with one in its name goes by its number.
+    # Commas separate names, so a column with a comma in its name is given by number.
     choice = OPTIONS.setting("columns", [j if "," in labels[j] else labels[j] for j in numbers])
     if len(numbers) > _NAMES_PASTED:
         choice = f"--columns with the {len(numbers):,} that hold numbers"
@@ -141,15 +141,15 @@ def _points(points: PointSource, check: bool) -> _Found:
             shown["values"] = "all finite"
         if seen.constant:
             constant = _some(seen.constant, points.feature_names)
-            shown["constant"] = f"column {constant}: may be left out"
+            shown["constant"] = f"column {constant}: can be left out"
     else:
-        shown["values"] = "not looked at: --check finds missing ones and constant columns"
+        shown["values"] = "not checked: use --check to find missing values and constant columns"
     if seen.problem is not None:
         values["problem"] = shown["problem"] = seen.problem
         return values, shown
     if seen.n_distinct is not None and seen.n_distinct < n:
         values["distinct_rows"] = seen.n_distinct
-        shown["distinct"] = f"only {seen.n_distinct:,} of the rows differ from each other"
+        shown["distinct"] = f"only {seen.n_distinct:,} rows are distinct"
         k = default_n_landmarks(seen.n_distinct)
     if k < _FEWEST_LANDMARKS:
         values["problem"] = shown["problem"] = "too few distinct points to choose landmarks from"
@@ -170,7 +170,7 @@ def _inspected(points: PointSource, most: int) -> Inspection:
 def _forecast(
     points: PointSource, k: int, every: bool, values: dict[str, Any], shown: dict[str, str]
 ) -> None:
-    """Add what is suggested, and what it would take; nothing is drawn if every point is taken."""
+    """Add suggested options and their cost; nothing is drawn if every point is taken."""
     n, d = points.shape
     expected = forecast(n, d, k, dtype=points.dtype)
     free = available_memory()
@@ -184,13 +184,13 @@ def _forecast(
     }
     shown["suggested"] = " ".join(f"--{name} {value}" for name, value in suggested.items())
     shown["forecast"] = (
-        f"about {duration(expected.seconds)} and {size(expected.bytes)} beside "
+        f"about {duration(expected.seconds)} and {size(expected.bytes)} besides "
         f"the points ({size(free)} free)"
     )
 
 
 def _some(columns: Sequence[int], names: Sequence[str] | None) -> str:
-    """First of some columns, by name where there are names."""
+    """The first few columns, by name if they have names."""
     shown = columns[:_NAMES_SHOWN]
     more = f" and {len(columns) - len(shown):,} more" if len(columns) > len(shown) else ""
     return ", ".join(str(c) if names is None else names[c] for c in shown) + more

@@ -1,4 +1,4 @@
-"""What the values of points are like, and whether they can be worked with."""
+"""Inspection of the values of points, and whether they can be embedded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from trigpoint._numerics.blocks import block_rows, distinct_rows
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found in all rows.
+    """Findings over all rows.
 
     Attributes
     ----------
     constant : list of int
-        Columns that tell no two points apart.
+        Columns in which all points are equal.
     n_distinct : int or None
-        Number of distinct points; ``None`` if there are more than were asked about.
+        Number of distinct points; ``None`` if there are more than the limit.
     problem : str or None
         Why the points cannot be embedded.
     """
@@ -30,7 +30,7 @@ class Inspection:
 
 
 def inspect(points: PointSource, most: int) -> Inspection:
-    """Look at all values in one pass, and count distinct points as far as `most`."""
+    """Inspect all values in one pass, counting distinct points up to `most`."""
     extremes: np.ndarray | None = None
     distinct: set[bytes] | None = set()
     for block in points.blocks(block_rows(points.shape[1] * points.dtype.itemsize)):
@@ -48,7 +48,7 @@ def inspect(points: PointSource, most: int) -> Inspection:
         return Inspection((), 1, f"all {n:,} rows are the same point: there is nothing to embed")
     constant = np.flatnonzero(extremes[0] == extremes[1]).tolist() if n > 1 else []
     try:
-        # The largest of all is among the extremes.
+        # The extremes include the largest value of all.
         check_magnitude(extremes, "the file")
     except ValueError as error:
         return Inspection(constant, n_distinct, str(error))
@@ -60,6 +60,6 @@ def _more_distinct(found: set[bytes] | None, block: np.ndarray, most: int) -> se
     rows = None if found is None else distinct_rows(block, most)
     if found is None or rows is None:
         return None
-    # Zeros have a sign, which makes no two points distinct.
+    # Zeros have a sign, which does not make points distinct.
     found = found | {row.tobytes() for row in block[rows] + 0.0}
     return found if len(found) <= most else None

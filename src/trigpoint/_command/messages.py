@@ -1,4 +1,4 @@
-"""Messages of the library, with options of the command for its parameters."""
+"""Messages of the library, with parameters named as command-line options."""
 
 import shlex
 from typing import Any
@@ -19,7 +19,7 @@ _OPTIONS = {
 
 
 class _Options(Vocabulary):
-    """Parameters as they are written on a command line."""
+    """Parameters as written on the command line."""
 
     def knows(self, parameter: str) -> bool:
         """Whether there is an option for a parameter."""
@@ -41,7 +41,7 @@ OPTIONS = _Options()
 
 
 def explain(problem: BaseException) -> str:
-    """What an error or a warning says to a person at a terminal."""
+    """The text of an error or warning for the user of the command."""
     if isinstance(problem, MemoryError):
         return f"out of memory: {str(problem) or 'choose fewer columns or landmarks'}"
     if isinstance(problem, OSError) and problem.errno is not None and problem.strerror:

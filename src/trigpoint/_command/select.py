@@ -29,13 +29,13 @@ def add(commands: common.Commands) -> None:
         """,
         notes="Row numbers, counted from 0, go to standard output; with -o the rows themselves go "
         "to a file,\nboth in the order drawn. A table written to a table of the same kind, or "
-        "Parquet to text, keeps all\nits columns, and so do arrays; otherwise those compared are "
-        "written.",
+        "Parquet to text, keeps all\nits columns, and so do arrays; otherwise only the columns "
+        "compared are written.",
     )
     common.add_input(parser, columns="columns to compare, by name or number")
     common.add_output(
         parser,
-        "the chosen rows: .npy, .csv, .parquet or .zarr; of text also .tsv and .txt",
+        "the chosen rows: .npy, .csv, .parquet or .zarr; for text also .tsv and .txt",
         required=False,
     )
     common.add_selection(parser)
@@ -84,14 +84,14 @@ def _n_rows(options: argparse.Namespace, points: PointSource) -> int | str:
     k = default_n_landmarks(n)
     if k == n:
         raise CommandError(
-            f"{points.name} has {counted(n, 'row')}, and all would be chosen: say how many with "
+            f"{points.name} has {counted(n, 'row')}, and all would be chosen: set the number with "
             "--landmarks"
         )
     return k
 
 
 def _write(options: argparse.Namespace, points: PointSource, sampler: EfficientDPP) -> int:
-    """Write the chosen rows, whole where the file allows it; returns the number of columns."""
+    """Write the chosen rows, with all columns if possible; return the number of columns."""
     rows = np.asarray(sampler.indices_)
     if can_copy_rows(points, options.output):
         return copy_rows(points, rows.tolist(), options.output)

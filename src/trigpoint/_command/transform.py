@@ -1,4 +1,4 @@
-"""``trigpoint transform``: a saved model, applied to other points."""
+"""``trigpoint transform``: apply a saved model to other points."""
 
 import argparse
 import time
@@ -23,7 +23,7 @@ def add(commands: common.Commands) -> None:
             trigpoint transform scan.trig scan2.csv --columns x,y,z -o scan2_2d.csv
         """,
     )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a file that --save wrote")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a file written by --save")
     common.add_input(parser)
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
     common.add_jobs(parser)

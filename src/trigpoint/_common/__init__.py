@@ -1,1 +1,1 @@
-"""What every part of the library needs: parameter checks, warnings, progress, records, words."""
+"""Used by every part of the library: parameter checks, warnings, progress, records, wording."""

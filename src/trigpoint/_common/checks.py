@@ -1,4 +1,4 @@
-"""Checks of parameters, one sentence for all: the name, the value, the remedy."""
+"""Parameter checks, with messages of one form: the name, the value, the remedy."""
 
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
@@ -10,7 +10,7 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 
 _LEAST, _MOST = 1e-150, 1e150
 
-# Rows with missing values that a message names.
+# Most rows with missing values that a message lists.
 _ROWS_SHOWN = 6
 
 
@@ -44,11 +44,11 @@ def check_count(
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
-    """Return `value` as a finite float above zero (or not below it, with ``zero=True``)."""
+    """Return `value` as a finite float > 0 (or >= 0, with ``zero=True``)."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise _wrong_type(name, value, "a number")
     number = float(value)
-    # Squares must neither overflow nor vanish.
+    # Squares must neither overflow nor underflow.
     if not (_LEAST <= number <= _MOST or (zero and number == 0)):
         raise ParameterValueError(
             name,
@@ -87,9 +87,9 @@ def _wrong_type(name: str, value: Any, wanted: str) -> ParameterTypeError:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """Make the one random generator of a fit.
+    """Create the single random generator of a fit.
 
-    Accepts what scikit-learn accepts (``None``, an integer, a ``RandomState``) and a NumPy
+    Accepts everything that scikit-learn does (``None``, an integer, a ``RandomState``) and a NumPy
     ``Generator`` or ``SeedSequence``. Global random state is neither read nor changed.
     """
     if isinstance(random_state, np.random.RandomState):
@@ -113,7 +113,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def refuse_masked(X: Any) -> None:
-    """Refuse masked values, which would otherwise count as the numbers beneath the mask."""
+    """Reject masked values, which would otherwise count as the numbers under the mask."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ParameterValueError(
             "X", np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
@@ -121,12 +121,12 @@ def refuse_masked(X: Any) -> None:
 
 
 def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False) -> None:
-    """Refuse values whose squared distances would overflow or vanish.
+    """Reject values whose squared distances would overflow or underflow.
 
-    A few points among others of a known scale, such as new ones, may be near the origin.
+    A few points among others of a known scale, such as new points, may be near the origin.
     """
     info = np.finfo(X.dtype)
-    # Distances of a thousandth of the largest value should still count.
+    # Distances of a thousandth of the largest value should still be resolved.
     low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
     if largest > high or (0 < largest < low and not may_be_tiny):
@@ -146,7 +146,7 @@ def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False
 def refuse_non_finite(
     X: np.ndarray, name: str, names: Sequence[str] | None = None, first_row: int = 0
 ) -> None:
-    """Refuse points with NaN or infinity, and say in which rows they are.
+    """Reject points with NaN or infinity, and say in which rows they are.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def refuse_non_finite(
         Names of the columns.
     first_row : int, default=0
     """
-    # The sum is finite for nearly every block that is, and takes no memory.
+    # The sum of a finite block is nearly always finite, and needs no extra memory.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):
             return
@@ -176,7 +176,7 @@ def refuse_non_finite(
         name,
         X[row, column],
         "{parameter} contains {kind} in row {row}, column {label}{also}",
-        "fill such values in, or remove the rows",
+        "fill in these values, or remove the rows",
         kind=kind,
         row=rows[0],
         label=label,

@@ -1,15 +1,15 @@
-"""Errors and warnings that know which parameters they speak of.
+"""Errors and warnings that know which parameters they are about.
 
-A message is made of templates rather than of finished text, so that whoever shows it can name
-parameters in words of its own: the library writes ``n_landmarks=5000``, the command writes
-``--landmarks 5000``. In a template,
+A message is built from templates, so that the library and the command can name parameters in
+their own way: the library writes ``n_landmarks=5000``, the command writes ``--landmarks 5000``. In
+a template,
 
-- ``{most}`` stands for the value passed as ``most=...``, in a format if one is given: ``{most:,}``;
-- ``{n_neighbors}``, where no such value is passed, for the name of that parameter;
-- ``{columns=}`` for a parameter with the value passed under its name;
+- ``{most}`` stands for the value passed as ``most=...``, with an optional format: ``{most:,}``;
+- ``{n_neighbors}``, if no such value is passed, for the name of that parameter;
+- ``{columns=}`` for a parameter and the value passed under its name;
 - ``{parameter}`` and ``{parameter=}`` for the parameter that an error is about.
 
-Values are never taken for templates, so file names may have braces.
+Values are never treated as templates, so file names may contain braces.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ _formatter = Formatter()
 
 
 class Vocabulary:
-    """How messages name parameters: as Python does, unless a subclass has other words."""
+    """How messages name parameters: in Python syntax, unless a subclass overrides it."""
 
     def knows(self, parameter: str) -> bool:
-        """Whether a reader has this parameter; remedies that need one they lack are left out."""
+        """Whether the user has this parameter; remedies that need a missing one are left out."""
         del parameter
         return True
 
@@ -40,8 +40,8 @@ class Vocabulary:
 PYTHON = Vocabulary()
 
 
-class Worded(Exception):  # noqa: N818 - warnings are made of it, too
-    """A problem and what to do about it, in templates.
+class Worded(Exception):  # noqa: N818 - also a base of warnings
+    """A problem and what to do about it, as templates.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ class Worded(Exception):  # noqa: N818 - warnings are made of it, too
 
     @property
     def remedy(self) -> str:
-        """What to do about it; empty if nothing can be said."""
+        """What to do about it; empty if there is no remedy."""
         return self._alternatives(PYTHON)
 
     def __reduce__(self) -> Any:
         return partial(type(self), **self._values), (self._problem, self._remedies)
 
     def worded(self, vocabulary: Vocabulary) -> str:
-        """The message, with parameters named as `vocabulary` does."""
+        """The message, with parameters named by `vocabulary`."""
         problem, remedy = self._filled(self._problem, vocabulary), self._alternatives(vocabulary)
         if not remedy:
             return problem
@@ -84,7 +84,7 @@ class Worded(Exception):  # noqa: N818 - warnings are made of it, too
             for remedy in self._remedies
             if all(map(vocabulary.knows, self._parameters(remedy)))
         ]
-        # A remedy in foreign words is better than none.
+        # A remedy in the wrong vocabulary is better than none.
         remedies = [self._filled(remedy, vocabulary) for remedy in open_to_reader or self._remedies]
         return " or ".join(part for part in (", ".join(remedies[:-1]), *remedies[-1:]) if part)
 
@@ -122,7 +122,7 @@ class Worded(Exception):  # noqa: N818 - warnings are made of it, too
 class ParameterError(Worded):
     """A parameter has a value that cannot be used.
 
-    What is raised is also a `ValueError` or a `TypeError`.
+    The subclasses that are raised are also a `ValueError` or a `TypeError`.
 
     Parameters
     ----------
@@ -203,4 +203,4 @@ class ParameterWarning(Worded, UserWarning):
 
 
 class DamagedFileError(ValueError):
-    """A file is not what it should be: cut off, altered, or of another kind."""
+    """A file is truncated, altered, or of another kind."""

@@ -1,4 +1,4 @@
-"""Labels of classes: what is one, their order, and which are missing."""
+"""Class labels: how to recognize them, their order, and missing ones."""
 
 import re
 from datetime import date
@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-# Classes that have a color of their own; of more, whole numbers are taken for values.
+# Most classes with a color of their own; integers with more distinct values are numeric.
 MOST_CLASSES = 14
 
-# Looked at first, as they tell most columns of values.
+# Checked first: enough to rule out most numeric columns.
 _FIRST = 10_000
 
 
 def are_classes(values: np.ndarray) -> bool:
     """Whether values are names of classes rather than numbers or dates.
 
-    Text and booleans are. Whole numbers are where there are at most 14 different ones; floating
-    ones with gaps also, since tables keep whole numbers so once some are missing.
+    Text and booleans are. Integers are if there are at most 14 distinct ones. So are whole floats
+    with missing values, because that is how tables store integers when some are missing.
     """
     kind = values.dtype.kind
     if kind in "iu":
@@ -43,7 +43,7 @@ def _objects_are_classes(known: np.ndarray) -> bool:
     if types and all(issubclass(one, Integral) and not issubclass(one, bool) for one in types):
         return len(set(known)) <= MOST_CLASSES
     if all(issubclass(one, Real) and not issubclass(one, bool) for one in types):
-        # Gaps are what made objects of them.
+        # They are objects because some are missing.
         return are_classes(np.append(known.astype(np.float64), np.nan))
     return not all(issubclass(one, date | np.datetime64) for one in types)
 
@@ -55,7 +55,7 @@ def _are_few(values: np.ndarray) -> bool:
 def natural_order(text: str) -> tuple[Any, ...]:
     """Sort numbers by value and before words, and words by the numbers in them."""
     parts = re.split(r"(\d+)", text.casefold())
-    # Digits by how many they are and then as text, since whole numbers may be too long to read.
+    # Digits by their count and then as text, since numbers may be too long to convert.
     parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
     words = tuple((len(part) if place % 2 else 0, part) for place, part in enumerate(parts))
     try:
@@ -67,7 +67,7 @@ def natural_order(text: str) -> tuple[Any, ...]:
 
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
-    # None of the latter three is equal to itself in a way that is true.
+    # For the last three, comparison with itself is not true.
     if value is None:
         return True
     try:

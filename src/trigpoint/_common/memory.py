@@ -1,14 +1,14 @@
-"""Refusing, before it starts, work that cannot fit in memory."""
+"""Reject work that cannot fit in memory before it starts."""
 
 import os
 from pathlib import Path
 
-# The matrix, its factor, a copy to work on, and the solver's own.
+# The matrix, its factor, a working copy, and the solver's workspace.
 _COPIES = 4
 
 
 def check_dense(n: int, what: str, remedy: str) -> None:
-    """Refuse dense (n, n) float64 work that exceeds the machine's memory.
+    """Reject dense (n, n) float64 work that exceeds the machine's memory.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def check_dense(n: int, what: str, remedy: str) -> None:
 
 
 def physical_memory() -> float:
-    """Bytes of memory of this machine; infinite where the system does not tell."""
+    """Bytes of memory of this machine; infinite if the system does not say."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
@@ -37,7 +37,7 @@ def physical_memory() -> float:
 
 
 def available_memory() -> float:
-    """Bytes of memory that can be had now; all of it where the system does not tell."""
+    """Bytes of memory available now; all of it if the system does not say."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

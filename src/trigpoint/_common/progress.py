@@ -1,4 +1,4 @@
-"""Telling how far long work has come."""
+"""Progress reports of long work."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from trigpoint._common.words import duration
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
 
-# Where there is no terminal, a line is written at most this often.
+# Without a terminal, a line is written at most this often.
 _SECONDS_BETWEEN_LINES = 10.0
 
 _USUAL_SIZE = {"ncols": 80, "nrows": 24}
@@ -25,20 +25,20 @@ _BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]"
 
 
 def reporter(verbose: Any, callback: Any = None) -> Report:
-    """Return what is asked for: bars on the terminal, calls of a function, both, or silence."""
+    """Return a reporter: bars on the terminal, calls of a function, both, or neither."""
     if not isinstance(verbose, (Integral, np.bool_)):
         raise ParameterTypeError(
             "verbose",
             verbose,
             "{parameter=} is not understood",
-            "pass True or False; a function that is told the progress is passed as {callback}",
+            "pass True or False; a function that receives progress goes in {callback}",
         )
     if callback is not None and not callable(callback):
         raise ParameterTypeError(
             "callback",
             callback,
             "{parameter=} cannot be called",
-            "pass a function that takes the stage, what is done and the total",
+            "pass a function of the stage, the amount done and the total",
         )
     listeners: list[Report] = [progress_display(sys.stderr)] if verbose else []
     if callback is not None:
@@ -52,10 +52,10 @@ def reporter(verbose: Any, callback: Any = None) -> Report:
 
 
 class ProgressMixin(BaseEstimator):
-    """For estimators with `verbose` and `callback`: copies that know whom to tell.
+    """For estimators with `verbose` and `callback`: clones keep the callback.
 
     A callback may belong to a window or a file, which can be neither copied nor pickled. So clones
-    have the very same one, and what is pickled, or copied otherwise, has none.
+    share the same callback object, and pickles and other copies have none.
     """
 
     verbose: Any
@@ -71,13 +71,13 @@ class ProgressMixin(BaseEstimator):
 
 
 class Display(Protocol):
-    """Something that shows progress and can be told that no more will come."""
+    """Something that shows progress and can be closed."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how much of a stage is done."""
 
     def close(self) -> None:
-        """Leave what is shown in good order, also in the middle of a stage."""
+        """Finish the display cleanly, even in the middle of a stage."""
 
 
 def progress_display(stream: TextIO) -> Display:
@@ -121,7 +121,7 @@ class ProgressBars:
             self._bar = None
 
     def _new_bar(self, stage: str, done: int, total: int) -> Any:
-        # What was done before the first report tells nothing of the speed.
+        # Work done before the first report says nothing about the speed.
         return self._bar_class(
             desc=stage,
             initial=done,
@@ -137,8 +137,8 @@ def _width(stream: TextIO) -> dict[str, Any]:
     try:
         known = os.get_terminal_size(stream.fileno()).columns > 0
     except (OSError, ValueError, AttributeError):
-        known = True  # As far as tqdm finds out.
-    # Of no width, as some terminals say that they are, it would draw nothing.
+        known = True  # If tqdm can find it out.
+    # Some terminals report a width of 0, at which nothing would be drawn.
     return {"dynamic_ncols": True} if known else _USUAL_SIZE
 
 
@@ -178,7 +178,7 @@ class ProgressLines:
         progress = done - self._done_before
         if done < total and progress > 0:
             times += f", {duration(seconds * (total - done) / progress)} left"
-        # Of a stage that is one step there is nothing to count.
+        # A stage of one step has nothing to count.
         if total == 1:
             return f"{self._stage}: {times}"
         share = min(done / total, 1.0) if total > 0 else 1.0

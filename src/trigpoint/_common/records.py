@@ -1,4 +1,4 @@
-"""The small frozen records that travel between the stages."""
+"""The small frozen records passed between the stages."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Landmarks as a sampler hands them on.
+    """Landmarks as returned by a sampler.
 
     Attributes
     ----------
@@ -18,9 +18,9 @@ class Landmarks:
     indices : int64 ndarray of shape (k,) or None
         Their rows among the points; ``None`` when the landmarks are not rows of the data.
     radii : ndarray of shape (k,) or None
-        Distance from each landmark to the last of the neighbours its covariance was taken from.
+        Distance from each landmark to the farthest neighbor used for its covariance.
     covariances : ndarray of shape (k, d, d), (k, d) or None
-        Local covariances, full or diagonal, before regularisation.
+        Local covariances, full or diagonal, before regularization.
     """
 
     points: np.ndarray
@@ -31,7 +31,7 @@ class Landmarks:
 
 @dataclass(frozen=True)
 class LandmarkGraph:
-    """The symmetric, connected neighbourhood graph of the landmarks.
+    """The symmetric, connected neighborhood graph of the landmarks.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class LandmarkGraph:
     bridges : int64 ndarray of shape (b, 2)
         Edges that were added to join separate components.
     bandwidths : ndarray of shape (k,)
-        Gaussian bandwidth of each landmark; an edge takes the larger of its two ends'.
+        Gaussian bandwidth of each landmark; an edge uses the larger of the two at its ends.
     """
 
     weights: csr_array
@@ -53,7 +53,7 @@ class LandmarkGraph:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Coordinates of the landmarks and the eigenvalues that belong to them.
+    """Coordinates of the landmarks and their eigenvalues.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Spectrum:
 
 
 class Extension(Protocol):
-    """A pure function of a block of points, prepared from what was fitted to the landmarks."""
+    """A pure function of a block of points, prepared from the fitted landmarks."""
 
     @property
     def n_components(self) -> int:
@@ -76,7 +76,7 @@ class Extension(Protocol):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes held for each point of a block at most."""
+        """Maximum bytes needed per point of a block."""
 
     def __call__(self, X: np.ndarray) -> tuple[np.ndarray, int]:
         """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
@@ -84,7 +84,7 @@ class Extension(Protocol):
 
 @dataclass(frozen=True)
 class EmbeddedLandmarks:
-    """Landmarks with their coordinates, and what these are extended from.
+    """Landmarks with their coordinates, and the data to extend them to other points.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class EmbeddedLandmarks:
     landmarks : Landmarks
     spectrum : Spectrum
     graph : LandmarkGraph or None
-        ``None`` where the kernel of all landmarks takes its place.
+        ``None`` for kernel PCA, which uses the kernel of all landmarks.
     bandwidth : float or None
         Bandwidth of that kernel.
     geodesics : ndarray of shape (k, k) or None
@@ -112,13 +112,13 @@ class EmbeddedLandmarks:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedEmbedding(EmbeddedLandmarks):
-    """All that an estimator has fitted, its attribute `fitted_`.
+    """Everything that an estimator fitted; its attribute `fitted_`.
 
     Attributes
     ----------
     parameters : dict
-        Those it was fitted with, but for ``n_jobs``, ``verbose`` and ``callback``, which change
-        nothing; they may have been set to something else since.
+        Parameters of the fit, which may have been changed since; without ``n_jobs``, ``verbose``
+        and ``callback``, which do not affect the result.
     extension : Extension
         From the landmarks to other points.
     """

@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the caller, not into the library."""
+"""Warnings that point at the caller's line, not into the library."""
 
 import sys
 import warnings
@@ -7,7 +7,7 @@ _INSIDE = ("trigpoint.", "sklearn.", "numba.", "contextlib")
 
 
 def warn_user(warning: Warning) -> None:
-    """Warn at the first line up the stack that is neither ours nor of a library between."""
+    """Warn at the first line up the stack outside trigpoint and the libraries it calls through."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         level, frame = level + 1, frame.f_back

@@ -2,7 +2,7 @@
 
 
 def plural(noun: str, count: int) -> str:
-    """The noun as it follows a count: "point" after 1, else "points"."""
+    """The noun after a count: "point" after 1, else "points"."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -12,7 +12,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, as a person would say it: "0.5 s", "42 s", "10 min", "2.5 h"."""
+    """Seconds, minutes or hours, for people: "0.5 s", "42 s", "10 min", "2.5 h"."""
     if seconds < 100:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

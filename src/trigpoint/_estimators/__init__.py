@@ -1,6 +1,6 @@
 """The estimators: points in, coordinates of every point out.
 
-Here alone the stages are strung together.
+This is the only package that runs all the stages in order.
 """
 
 from trigpoint._estimators.isomap import Isomap

@@ -1,4 +1,4 @@
-"""What the estimators share: the order of the stages, and the checks of their parameters."""
+"""Shared by the estimators: the order of the stages and the parameter checks."""
 
 import logging
 import os
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Parameters that say how it is run, not what comes out.
+# Parameters that affect how a fit runs, not its result.
 HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
 
 # Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
@@ -53,7 +53,7 @@ _MIN_EIGENVALUE = 1e-6
 
 
 class Run:
-    """What one call of `fit` carries through the stages."""
+    """State of one call of `fit`, passed through the stages."""
 
     def __init__(self, random_state: Any, n_jobs: Any, report: Report) -> None:
         self.rng = as_generator(random_state)
@@ -64,12 +64,12 @@ class Run:
         self._begun = ""
 
     def begin(self, stage: str) -> None:
-        """Tell that a stage begins which reports no progress of its own."""
+        """Announce a stage that reports no progress of its own."""
         self._begun = stage
         self.report(stage, 0, 1)
 
     def done(self, stage: str) -> None:
-        """Note how long a stage took."""
+        """Record how long a stage took."""
         if stage == self._begun:
             self.report(stage, 1, 1)
         now = time.perf_counter()
@@ -79,7 +79,7 @@ class Run:
 
 
 class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
-    """What the four estimators share: landmarks first, then blocks of points."""
+    """Base of the four estimators: embed the landmarks first, then blocks of points."""
 
     n_components: int
     landmarks: Any
@@ -87,11 +87,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     random_state: Any
     n_jobs: int | None
 
-    # Words that `extension` takes, beside a number.
+    # Strings that `extension` accepts besides a number.
     _extensions: tuple[str, ...] = ("auto", "graph", "all")
 
     def _check_parameters(self) -> None:
-        """Refuse what is wrong whatever the data is, before any work is done."""
+        """Reject parameters that are wrong for any data, before any work is done."""
         check_count("n_components", self.n_components)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
@@ -103,14 +103,14 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     @abstractmethod
     def _needs_covariances(self) -> bool:
-        """Whether the landmarks' local covariances will be looked at; checks the graph."""
+        """Whether the landmarks' local covariances will be used; checks the graph."""
 
     @abstractmethod
     def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
         """Embed the landmarks; the stage "spectrum" has begun when this returns."""
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
-        """Compute again what a model file leaves out."""
+        """Recompute what a model file leaves out."""
         return embedded
 
     @abstractmethod
@@ -124,10 +124,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         ----------
         X : array-like of shape (n, d), or file
             The points, float32 or float64; other numbers are converted to float64. A path, or an
-            object that `trigpoint.read_points` takes, is read: into memory if it fits in a quarter
-            of it, else through a temporary file. A ``.npy`` file is mapped to memory as it is.
+            object that `trigpoint.read_points` accepts, is read into memory if it needs at most a
+            quarter of it, otherwise into a temporary file. A ``.npy`` file is memory-mapped.
         y : ignored
-            Present for scikit-learn's sake.
+            Present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         """Set the fitted attributes from landmarks embedded among points of type `dtype`."""
         embedded = self._completed(embedded)
-        # Samplers and graphs too may be given other parameters without a new fit.
+        # Cloned: parameters of samplers and graphs may also change without a new fit.
         parameters = {
             name: clone(value) if isinstance(value, BaseEstimator) else value
             for name, value in self.get_params(deep=False).items()
@@ -177,7 +177,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.eigenvalues_ = fitted.spectrum.eigenvalues
 
     def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
-        """Coordinates of the rows of `X`, which need not have been seen in `fit`.
+        """Return the coordinates of the rows of `X`, which need not be the fitted points.
 
         Parameters
         ----------
@@ -185,12 +185,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             The points. A file is read block by block.
         out : path or None, default=None
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
-            by block. It appears when it is complete; an interrupted run leaves nothing behind.
+            by block. It appears only when complete; an interrupted run leaves nothing behind.
 
         Returns
         -------
         ndarray of shape (n, n_components)
-            In the precision of `X`; or the path that was written.
+            In the precision of `X`. With `out`, the path of the file is returned instead.
         """
         check_is_fitted(self)
         self._check_out(out)
@@ -215,30 +215,30 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def fit_transform(
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
     ) -> Any:
-        """Fit, and return the coordinates of the same rows; see `fit` and `transform`."""
+        """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
         self._check_out(out)
         if out is not None and is_file(X):
             refuse_same_file(read_points(X), out)
         return self.fit(X, y).transform(X, out=out)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file, to be read again by `trigpoint.load`.
+        """Save the fitted estimator to a file that `trigpoint.load` can read.
 
         Parameters
         ----------
         path : path
-            By custom with the ending ``.trig``. A file of that name is replaced, at the end and
-            as a whole.
+            Usually with the extension ``.trig``. An existing file is replaced atomically, once the
+            new one is complete.
 
         Notes
         -----
-        The file holds landmarks, their graph and coordinates, and the parameters; it does not grow
-        with the number of points that were fitted. It is in the safetensors layout, with no
-        pickle: what is loaded is numbers. Covariances of the landmarks are kept if they are few:
-        diagonals, and full ones up to 16 dimensions. Parameters that cannot be written down are
-        replaced by their result (landmarks by a sampler of your own become their rows), or dropped
-        (a random generator). `n_jobs`, `verbose`, `callback` and the times of `fit` are not kept,
-        so that the same run gives the same file.
+        The file holds the landmarks, their graph and coordinates, and the parameters; its size does
+        not depend on the number of fitted points. It uses the safetensors layout and no pickle:
+        only numbers are loaded. Covariances of the landmarks are kept if they are small: diagonal
+        ones always, full ones up to 16 dimensions. Parameters that cannot be serialized are
+        replaced by their result (a custom sampler by the rows it chose) or dropped (a random
+        generator). `n_jobs`, `verbose`, `callback` and the timings of `fit` are not kept, so that
+        the same run gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 
@@ -255,11 +255,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         path : path
             The file to write.
         X : array-like of shape (n, d), or file; or None, default=None
-            The points to show, read block by block; without them the landmarks alone are shown.
+            The points to show, read block by block; if omitted, only the landmarks are shown.
         color : array-like of shape (n,), dict or DataFrame; or None, default=None
-            Values, numbers, labels or dates, to colour the points by; several by name.
+            Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
         **options
-            Others of `trigpoint._report.write_report`, which this calls.
+            Further options of `trigpoint._report.write_report`.
 
         Returns
         -------
@@ -286,7 +286,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         )
 
     def _check_out(self, out: str | os.PathLike[str] | None) -> None:
-        """Refuse what cannot be written before any work is done."""
+        """Reject an `out` that cannot be written, before any work is done."""
         if out is None:
             return
         if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
@@ -296,8 +296,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         container = config or get_config()["transform_output"]
         if container != "default":
             raise ValueError(
-                f"out={os.fspath(out)!r} writes a file, but set_output or set_config ask for a "
-                f"{container} frame: leave out one of them"
+                f"out={os.fspath(out)!r} writes a file, but set_output or set_config asks for a "
+                f"{container} frame: use only one of them"
             )
 
     @property
@@ -311,7 +311,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
 
 class GraphEmbedding(LandmarkEmbedding):
-    """The estimators that embed a neighbourhood graph of the landmarks."""
+    """The estimators that embed a neighborhood graph of the landmarks."""
 
     graph: Any
     n_neighbors: int | None
@@ -328,8 +328,8 @@ class GraphEmbedding(LandmarkEmbedding):
         )
         if self._graph_builder() is None and drawn:
             raise ValueError(
-                "graph is a matrix, which belongs to certain landmarks, and landmarks are to be "
-                f"drawn (landmarks={self.landmarks!r}): pass their rows or points as landmarks"
+                "graph is a matrix, which belongs to specific landmarks, but the landmarks would "
+                f"be drawn (landmarks={self.landmarks!r}): pass their rows or points as landmarks"
             )
 
     def _graph_builder(self) -> Any:
@@ -342,7 +342,7 @@ class GraphEmbedding(LandmarkEmbedding):
             )
         if self.n_neighbors is not None:
             raise ValueError(
-                f"n_neighbors={self.n_neighbors} has no effect beside the graph that was given: "
+                f"n_neighbors={self.n_neighbors} has no effect when a graph is passed: "
                 "set it on the graph object, or leave it None"
             )
         if self.graph is None or isinstance(self.graph, type):
@@ -354,7 +354,7 @@ class GraphEmbedding(LandmarkEmbedding):
             return None
         if self.bandwidth is not None:
             raise ValueError(
-                f"bandwidth={self.bandwidth} has no effect beside the graph that was given: set "
+                f"bandwidth={self.bandwidth} has no effect when a graph is passed: set "
                 "it on the graph object, or leave it None"
             )
         return self.graph
@@ -384,7 +384,7 @@ class GraphEmbedding(LandmarkEmbedding):
         return built
 
     def _subject(self) -> "Subject":
-        # With the parameters of the fit, which may have been set to others since.
+        # Uses the parameters of the fit, which may have been changed since.
         fitted = clone(self).set_params(**self.fitted_.parameters)
         return replace(super()._subject(), embed_graph=fitted._embed_graph)
 
@@ -425,14 +425,14 @@ class GraphEmbedding(LandmarkEmbedding):
 
 
 def check_pairs(landmarks: np.ndarray) -> None:
-    """Refuse landmarks of which all pairs would not fit in memory, before these are computed."""
+    """Reject landmarks whose pairwise matrix would not fit in memory, before computing it."""
     check_dense(len(landmarks), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
 
 
 def plain_support(
     extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray
 ) -> AllLandmarks | NearestLandmarks:
-    """All landmarks, or a number of nearest ones."""
+    """All landmarks, or the given number of nearest ones."""
     if isinstance(extension, Integral):
         k = len(landmarks)
         count = check_count("extension", extension, high=k, why=f"there are {k} landmarks")

@@ -21,8 +21,8 @@ class Isomap(GraphEmbedding):
     n_components, landmarks, graph, n_neighbors
         As for `LaplacianEigenmaps`.
     extension : "graph" or int, default="graph"
-        Through which landmarks a point's geodesics start: the nearest three's neighbours in the
-        graph, or a number of nearest ones.
+        Landmarks that a point's geodesics start through: the graph neighbors of its three nearest
+        landmarks, or this many nearest landmarks.
     random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
@@ -33,7 +33,7 @@ class Isomap(GraphEmbedding):
     graph_, bridges_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of the centred matrix of squared geodesics.
+        Eigenvalues of the centered matrix of squared geodesics.
     geodesics_ : ndarray of shape (k, k)
         Path lengths between the landmarks.
 
@@ -50,7 +50,7 @@ class Isomap(GraphEmbedding):
     (3000, 2)
     """
 
-    # Lengths, not weights, make the paths, so there is no bandwidth to choose.
+    # Paths use lengths, not weights, so there is no bandwidth to choose.
     bandwidth = None
 
     def __init__(
@@ -76,7 +76,7 @@ class Isomap(GraphEmbedding):
         self.verbose = verbose
         self.callback = callback
 
-    # A straight line to every landmark would start no geodesic.
+    # With straight lines to every landmark, there would be no geodesics.
     _extensions = ("graph",)
 
     def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:

@@ -12,7 +12,7 @@ from trigpoint._extension.extensions import KernelExtension
 from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._spectrum import kernel_pca
 
-# Kernels that differ from 0 or from 1 by less say nothing but rounding errors.
+# Kernel values closer than this to 0 or 1 are only rounding error.
 _NEGLIGIBLE = 1e-9
 
 
@@ -26,8 +26,8 @@ class KernelPCA(LandmarkEmbedding):
     bandwidth : float or None, default=None
         Bandwidth of the kernel; ``None`` takes the median distance between landmarks.
     extension : "all" or int, default="all"
-        Kernel of a point with all landmarks, or with a number of nearest ones (the others count
-        as 0, which saves time where the bandwidth is small).
+        Evaluate the kernel between a point and all landmarks, or only this many nearest ones (the
+        others count as 0, which saves time when the bandwidth is small).
     random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
@@ -36,7 +36,7 @@ class KernelPCA(LandmarkEmbedding):
     fitted_, landmark_indices_, landmarks_, covariances_, landmark_embedding_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of the centred kernel matrix of the landmarks.
+        Eigenvalues of the centered kernel matrix of the landmarks.
     bandwidth_ : float
 
     References

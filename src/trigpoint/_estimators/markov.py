@@ -16,51 +16,52 @@ class LaplacianEigenmaps(GraphEmbedding):
     n_components : int, default=2
         Number of coordinates, l.
     landmarks : None, int, "auto", sampler, index array or point array, default=None
-        A number of landmarks to draw with `EfficientDPP`, or ``"auto"`` for as many as keep its
-        trace error within one per cent; a sampler to draw them with; the rows to take; or the
-        landmark points themselves. ``None`` draws 1,000, or takes every distinct point when there
-        are no more than that.
+        The number of landmarks to draw with `EfficientDPP`, or ``"auto"`` for as many as keep its
+        trace error within one percent; a sampler to draw them with; row indices; or the landmark
+        points themselves. ``None`` draws 1,000, or takes every distinct point if there are no
+        more than that.
     graph : {"bhattacharyya", "euclidean"}, graph object or matrix, default="bhattacharyya"
-        Neighbourhood graph of the landmarks: nearest ones in the named metric; a `KNNGraph` or
-        `RadiusGraph`; or a symmetric (k, k) matrix of weights.
+        Neighborhood graph of the landmarks: nearest neighbors in the named metric; a `KNNGraph`
+        or `RadiusGraph`; or a symmetric (k, k) matrix of weights.
     n_neighbors : int or None, default=None
-        Neighbours of each landmark in a graph given by name; ``None`` takes 20.
+        Neighbors of each landmark when `graph` is a name; ``None`` means 20.
     bandwidth : float or None, default=None
-        Gaussian bandwidth of the graph's weights and of the extension, one for all as in the
-        paper; ``None`` gives each landmark its own, in proportion to the length of its edges.
+        Gaussian bandwidth of the graph's weights and of the extension, shared by all landmarks as
+        in the paper; ``None`` gives each landmark its own, proportional to its edge lengths.
     eigenvectors : {"leading", "independent"}, default="leading"
         The first eigenvectors, as in the paper, or the first that are not functions of earlier
-        ones: on a long strip the leading two are both functions of its length.
+        ones: on a long strip, the leading two are both functions of the position along it.
     extension : {"auto", "graph", "all"} or int, default="auto"
-        Which landmarks support a point: the nearest three's neighbours in the graph, all, or a
-        number of nearest ones. ``"auto"`` follows the graph up to 15 dimensions, which brings no
-        shortcut back and gives landmarks exactly their own coordinates; above, where a point's
-        neighbours are seldom its nearest landmark's, it takes all, which smooths: extended
-        coordinates, even of landmarks, are then closer together than `landmark_embedding_`.
+        Which landmarks support a point: the graph neighbors of its three nearest landmarks, all
+        landmarks, or this many nearest ones. ``"auto"`` uses the graph up to 15 dimensions, which
+        reintroduces no shortcuts and maps each landmark exactly to its own coordinates. Above
+        that, a point and its nearest landmark seldom share neighbors, so it uses all landmarks.
+        This smooths: extended coordinates, even those of landmarks, are then closer together
+        than `landmark_embedding_`.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
     n_jobs : int or None, default=None
-        Number of threads; ``None`` (or -1) for all cores. Landmarks do not depend on it.
+        Number of threads; ``None`` or -1 uses all cores. It does not affect the landmarks.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress, from the thread that
-        called `fit` or `transform`; an exception from it ends them.
+        Called as ``callback(stage, done, total)`` to report progress, from the thread that called
+        `fit` or `transform`; an exception raised in it aborts them.
 
     Attributes
     ----------
     fitted_ : FittedEmbedding
-        All that was fitted, in one record: ``landmarks``, ``spectrum``, ``graph``, the
-        ``parameters`` it was fitted with, and the prepared ``extension``, a function of a block of
-        points that gives their coordinates and how many of them are far from every landmark.
+        Everything that was fitted, in one record: ``landmarks``, ``spectrum``, ``graph``, the
+        ``parameters`` it was fitted with, and the prepared ``extension``, which maps a block of
+        points to their coordinates and the number of them that are far from every landmark.
     landmark_indices_ : int64 ndarray of shape (k,) or None
-        Rows of the landmarks; ``None`` where they are not rows: points were given, or a sampler has
-        left them (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`).
+        Row indices of the landmarks; ``None`` if they are not rows of the data: points were given,
+        or the sampler moved them (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`).
     landmarks_ : ndarray of shape (k, d)
     covariances_ : ndarray of shape (k, d, d) or (k, d), or None
-        Local covariances of the landmarks, or above 32 dimensions their diagonals; ``None`` if
-        neither the graph nor the sampler asked for them, and of 17 to 32 dimensions in an
-        estimator read from a file.
+        Local covariances of the landmarks, or only their diagonals above 32 dimensions; ``None``
+        if neither the graph nor the sampler needed them, and with 17 to 32 dimensions in an
+        estimator loaded from a file.
     landmark_embedding_ : ndarray of shape (k, n_components)
         Coordinates of the landmarks.
     eigenvalues_ : ndarray of shape (n_components,)

@@ -1,8 +1,8 @@
-"""A fitted estimator in one file, and back; no pickle.
+"""Save a fitted estimator to one file and load it again, without pickle.
 
-The file (``.trig``) holds the landmarks, their graph and coordinates, and the parameters as JSON:
-its size grows with the number of landmarks, not with that of the points. It is in the safetensors
-layout, which other programs can read.
+The file (``.trig``) holds the landmarks, their graph and coordinates, and the parameters as JSON.
+Its size grows with the number of landmarks, not of points. It uses the safetensors layout, which
+other programs can read.
 """
 
 import json
@@ -30,11 +30,11 @@ from trigpoint._files.tensors import read_tensors, write_tensors
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
 
-# Covariances are for reports and pictures only: they are saved if they have at most this many
-# numbers for one of the landmarks, diagonals always and full ones up to as many dimensions.
+# Covariances are only for reports and plots. They are saved if they hold at most this many times
+# as many numbers as the landmarks: diagonals always, full ones up to this many dimensions.
 _COVARIANCES = 16
 
-# What parameters may be objects of; nothing else is ever made from a file.
+# Classes that parameters may be instances of; no other class is created from a file.
 _PARTS: dict[str, Any] = {
     name: getattr(samplers, name)
     for name in samplers.__all__
@@ -42,7 +42,7 @@ _PARTS: dict[str, Any] = {
     if issubclass(getattr(samplers, name), BaseEstimator)
 } | {"KNNGraph": graphs.KNNGraph, "RadiusGraph": graphs.RadiusGraph}
 
-# What a file that contradicts itself, or was made to do harm, raises somewhere on its way.
+# Exceptions that an inconsistent or malicious file may raise while it is loaded.
 _NONSENSE = (
     *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError),
     *(RecursionError, OverflowError),
@@ -53,7 +53,7 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
     """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
-            f"{type(estimator).__name__} is not one of trigpoint's estimators, and could not be "
+            f"{type(estimator).__name__} is not one of trigpoint's estimators, so it could not be "
             "loaded again: save one of those, or use pickle"
         )
     fitted = estimator.fitted_
@@ -87,7 +87,7 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
 
 
 def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
-    """Read an estimator that was saved with its method ``save``.
+    """Load an estimator saved with its ``save`` method.
 
     Parameters
     ----------
@@ -96,14 +96,14 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     Returns
     -------
     LaplacianEigenmaps, DiffusionMaps, Isomap or KernelPCA
-        Ready to `transform`, to the same numbers as the one that was saved.
+        Ready to `transform`, with the same results as the saved one.
 
     Raises
     ------
     FileNotFoundError
     DamagedFileError
-        A `ValueError`: the file is cut off or altered, of another kind, or of a format that this
-        version does not know. Nothing in a file is executed.
+        A `ValueError`: the file is truncated, altered, of another kind, or in a format that this
+        version does not know. Nothing in the file is executed.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
 
 
 def _estimators() -> dict[str, Any]:
-    # Here, since the estimators import this module.
+    # Imported here because the estimators import this module.
     from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
 
     kinds = DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
@@ -163,7 +163,7 @@ def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
 def _embedded(
     method: str, arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None
 ) -> EmbeddedLandmarks:
-    """Records from arrays, with their shapes and values checked against each other."""
+    """Build the records from arrays, checking their shapes and values against each other."""
     points = arrays["landmarks.points"]
     k = len(points)
     coordinates, eigenvalues = arrays["spectrum.coordinates"], arrays["spectrum.eigenvalues"]
@@ -201,7 +201,7 @@ def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     _require(indptr.shape == (k + 1,) and indptr[0] == 0 and indptr[-1] == len(indices), name)
     _require(bool((np.diff(indptr) >= 0).all()) and data.shape == indices.shape, name)
-    # Paths over lengths below zero would have no end.
+    # Shortest paths over negative lengths would never end.
     _require(data.dtype.kind == "f" and bool((data >= 0).all()), name)
     _require(indices.dtype.kind == indptr.dtype.kind == "i", name)
     _require(not len(indices) or (indices.min() >= 0 and indices.max() < k), name)
@@ -210,11 +210,11 @@ def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
 
 def _require(condition: bool, what: str) -> None:
     if not condition:
-        raise ValueError(f"its {what} do not fit the rest")
+        raise ValueError(f"its {what} are inconsistent with the rest")
 
 
 def _described(fitted: FittedEmbedding) -> dict[str, Any]:
-    """Parameters as JSON; what cannot be written down is given by its result."""
+    """Parameters as JSON; one that cannot be serialized is replaced by its result."""
     described: dict[str, Any] = {}
     for name, value in fitted.parameters.items():
         try:
@@ -222,7 +222,7 @@ def _described(fitted: FittedEmbedding) -> dict[str, Any]:
         except TypeError:
             described[name] = _stand_in(name, fitted)
     if isinstance(described.get("graph"), dict) and "array" in described["graph"]:
-        # A matrix belongs to certain landmarks, and not to some that are yet to be drawn.
+        # A matrix belongs to specific landmarks, not to ones yet to be drawn.
         described["landmarks"] = _stand_in("landmarks", fitted)
     return described
 
@@ -233,7 +233,7 @@ def _stand_in(name: str, fitted: FittedEmbedding) -> Any:
         return {"array": "landmarks.indices" if rows else "landmarks.points"}
     if name == "graph":
         return {"array": "graph.weights"}
-    # A generator, which has moved on.
+    # A random generator, whose state has changed.
     return None
 
 
@@ -250,7 +250,7 @@ def _as_json(value: Any) -> Any:
             if parameter not in HOW_IT_RUNS
         }
         return {"class": name, "parameters": parameters}
-    raise TypeError(f"{value!r} cannot be written down")
+    raise TypeError(f"{value!r} cannot be serialized")
 
 
 def _parameters(described: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Points from files and objects, and embeddings to files, block by block in bounded memory.
 
-`read_points` recognises what it is given and returns a `PointSource`, which hands out blocks of
-rows; `load` makes of it one array, on the disk where memory is short; `open_writer` writes rows as
-they come. Formats are one file each. Optional libraries are imported where a file needs them.
+`read_points` recognizes its argument and returns a `PointSource`, which yields blocks of rows;
+`load` turns it into one array, on disk if memory is short; `open_writer` writes rows as they come.
+Each format has its own file. Optional libraries are imported only when a file needs them.
 """
 
 from trigpoint._common.errors import DamagedFileError

@@ -34,7 +34,7 @@ def read_h5ad(path: Path, name: str, key: str | None, columns: Any) -> PointSour
 
 @contextmanager
 def open_h5ad(path: Path, name: str) -> Iterator[Any]:
-    """Open a file for reading, and refuse the layouts that anndata wrote before version 0.8."""
+    """Open a file for reading; reject the layouts that anndata wrote before version 0.8."""
     with open_hdf5(path, name) as file:
         as_records = any(hasattr(file.get(group), "dtype") for group in ("obs", "var", "obsm"))
         sparse_by_other_names = "h5sparse_format" in getattr(file.get("X"), "attrs", ())
@@ -42,8 +42,8 @@ def open_h5ad(path: Path, name: str) -> Iterator[Any]:
             raise ParameterValueError(
                 "X",
                 name,
-                "{name} has an old layout of AnnData files",
-                "write it again with anndata 0.8 or newer: anndata.read_h5ad(old).write_h5ad(new)",
+                "{name} has an old AnnData file layout",
+                "rewrite it with anndata 0.8 or newer: anndata.read_h5ad(old).write_h5ad(new)",
                 name=name,
             )
         yield file
@@ -68,7 +68,7 @@ def from_anndata(data: Any, key: str | None, columns: Any) -> PointSource:
 def _full_key(
     key: str | None, has_x: bool, obsm: list[str], known: Callable[[str], bool], name: str
 ) -> str:
-    """Where the points are: ``X``, ``obsm/NAME``, or another place that exists."""
+    """Key of the points: ``X``, ``obsm/NAME``, or another one that exists."""
     choices = ["X"] * has_x + [f"obsm/{entry}" for entry in obsm]
     wanted = "X" if key is None else key.strip("/")
     for candidate in (wanted, f"obsm/{wanted}"):
@@ -95,7 +95,7 @@ def _layer_keys(data: Any) -> list[str]:
 
 
 def _rows_of(node: Any, key: str, name: str) -> Any:
-    """Return what is sliced to get rows of a matrix."""
+    """Return an object whose slices are rows of a matrix."""
     if hasattr(node, "dtype"):
         return node
     kind = node.attrs.get("encoding-type", "group")
@@ -107,7 +107,7 @@ def _rows_of(node: Any, key: str, name: str) -> Any:
 
 
 def _var_names(file: Any) -> list[str] | None:
-    """Names of the columns of X, where the file has them as text."""
+    """Names of the columns of X, if the file has them as text."""
     var = file.get("var")
     index: Any = None if var is None else var.get(var.attrs.get("_index", "_index"))
     if not hasattr(index, "dtype"):

@@ -12,18 +12,18 @@ from trigpoint._files.selection import check_shape, choose_columns, picked_names
 from trigpoint._files.source import PointSource
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
 
-# Rows stored in one chunk are decoded together, so keeping them saves decoding them again.
+# Rows stored in one chunk are decoded together, so they are kept to avoid decoding them again.
 _BAND_BYTES = 256 * 2**20
 
 
 class SlicedSource(PointSource):
-    """Points in something with `shape` and `dtype` whose rows are had by slicing.
+    """Points in an object with `shape` and `dtype` whose rows can be sliced.
 
     Parameters
     ----------
     open_rows : callable
-        Gives a context manager around the thing to slice. A file is opened for every walk and
-        closed at its end, so that a source is no open file.
+        Returns a context manager around the object to slice. A file is opened for every pass and
+        closed at its end, so that a source does not hold a file open.
     name : str
         What messages call it.
     columns : str, int, sequence of them, or None
@@ -51,7 +51,7 @@ class SlicedSource(PointSource):
 
     def _pieces(self, rows: int) -> Iterator[np.ndarray]:
         if self._chosen is not None:
-            # Whole rows are read before columns are taken: few of many must not make them large.
+            # Whole rows are read before columns are selected, so they limit the block size.
             rows = min(rows, block_rows(self._row_bytes, 4 * BLOCK_BYTES))
         with self._open_rows() as stored:
             for band in row_blocks(self.shape[0], self._band_rows(stored, rows)):
@@ -96,7 +96,7 @@ class ArraySource(SlicedSource):
         feature_names: Sequence[str] | None = None,
     ) -> None:
         refuse_masked(X)
-        # Other subclasses, such as np.matrix, slice in ways of their own.
+        # Other subclasses, such as np.matrix, slice differently.
         self._X = X if type(X) is np.memmap else np.asarray(X)
         super().__init__(lambda: nullcontext(self._X), name, columns, feature_names)
 
@@ -108,13 +108,13 @@ class ArraySource(SlicedSource):
 
 
 def _refuse_columnwise(stored: Any, name: str) -> None:
-    """Refuse sparse matrices that are not stored row by row."""
+    """Reject sparse matrices that are not stored row by row."""
     layout = getattr(stored, "format", "csr")
     if layout != "csr":
         raise ParameterValueError(
             "X",
             layout,
-            "{name} is a sparse matrix in {layout} format, which has no quick way to its rows",
+            "{name} is a sparse matrix in {layout} format, whose rows cannot be read quickly",
             "convert it with .tocsr() and store it again",
             name=name,
             layout=layout.upper(),

@@ -21,12 +21,12 @@ from trigpoint._files.selection import (
 from trigpoint._files.source import PointSource
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
-# Batches are copied into the block, so they are kept small beside it.
+# Batches are copied into the block, so they are kept small relative to it.
 _BATCH_ROWS = 2**16
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Parquet files of a folder in order of their names, without hidden ones and markers."""
+    """Parquet files of a folder, sorted by name, without hidden files and markers."""
     return sorted(
         path
         for path in folder.iterdir()
@@ -35,7 +35,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def read_parquet(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
-    """Points in the columns of a Parquet file, or of a folder of them as one after another."""
+    """Points in the columns of a Parquet file, or of a folder of them in sequence."""
     refuse_key(key, name)
     pq = require("pyarrow.parquet", f"reading {name}")
     schemas, n_rows, files = [], 0, _files(path, name)
@@ -48,7 +48,7 @@ def read_parquet(path: Path, name: str, key: str | None, columns: Any) -> PointS
 
 
 def parquet_schema(path: Path, name: str) -> Any:
-    """Names and types of the columns of a Parquet file, or of the first of a folder."""
+    """Names and types of the columns of a Parquet file, or of the first one in a folder."""
     pq = require("pyarrow.parquet", f"reading {name}")
     file, label = _files(path, name)[0]
     with _opened(pq, file, label) as opened:
@@ -67,7 +67,7 @@ def parquet_column(path: Path, name: str, column: str) -> Any:
 
 
 def _files(path: Path, name: str) -> list[tuple[Path, str]]:
-    """Files to read, each with what messages call it."""
+    """Files to read, each with its name in messages."""
     if not path.is_dir():
         return [(path, name)]
     return [(file, f"{name}/{file.name}") for file in parquet_files(path)]
@@ -95,7 +95,7 @@ def from_arrow(table: Any, key: str | None, columns: Any) -> PointSource:
 
 def _file_batches(pq: Any, files: Iterable[Path], names: list[str], rows: int) -> Iterator[Any]:
     for file in files:
-        # Mapped, because otherwise whole columns of a row group are read before the first batch.
+        # Memory-mapped: otherwise whole columns of a row group are read before the first batch.
         with pq.ParquetFile(file, memory_map=True) as opened:
             yield from opened.iter_batches(batch_size=rows, columns=names)
 
@@ -105,25 +105,25 @@ def _table_batches(table: Any, names: list[str], rows: int) -> Iterator[Any]:
 
 
 def _dataset_batches(dataset: Any, names: list[str], rows: int) -> Iterator[Any]:
-    # By default it reads many batches of many files ahead.
+    # By default, it reads many batches of many files ahead.
     return dataset.to_batches(
         columns=names, batch_size=rows, batch_readahead=1, fragment_readahead=1
     )
 
 
 class ArrowSource(PointSource):
-    """Points in the columns of Arrow record batches, joined to blocks of the size asked for.
+    """Points in the columns of Arrow record batches, joined into blocks of the requested size.
 
     Parameters
     ----------
     batches : callable
-        From names of columns and a number of rows, gives an iterator of record batches.
+        Takes column names and a number of rows, returns an iterator of record batches.
     name : str
         What messages call it.
     schemas : sequence of (str, pyarrow.Schema)
-        Columns of every file, with its name. The first decides on names and their order.
+        Columns of every file, with its name. The first file sets the column names and order.
     n_rows : int
-        Rows of all files.
+        Number of rows in all files.
     columns : str, int, sequence of them, or None
         Columns to read. ``None`` leaves out those in which pandas keeps its index.
     """
@@ -176,7 +176,7 @@ class ArrowSource(PointSource):
                 if filled == len(block):
                     yield block
                     del block
-                    # At the end there is room for one row too many, should the file have grown.
+                    # At the end, there is room for one extra row, in case the file has grown.
                     block = np.empty((max(1, min(rows, n_rows - done)), n_columns), self.dtype)
                     filled = 0
         if filled:
@@ -212,7 +212,7 @@ def _check_columns(first: list[str], names: list[str], label: str, first_label: 
     different = sorted(set(first) ^ set(names))
     if different:
         raise ValueError(
-            f"{label} and {first_label} differ in columns {listed(different)}: files of a folder "
+            f"{label} and {first_label} differ in columns {listed(different)}: files in a folder "
             "must have the same columns"
         )
 

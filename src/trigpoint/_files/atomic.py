@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all."""
+"""Atomic writes: files and folders that exist completely or not at all."""
 
 import os
 import secrets
@@ -10,11 +10,11 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a path beside `path` to write a file to; it takes its place at the end.
+    """Yield a path next to `path` to write a file to; the file replaces `path` at the end.
 
-    An exception, Ctrl-C included, leaves `path` as it was and nothing beside it.
+    An exception, including Ctrl-C, leaves `path` unchanged and no other file.
     """
-    # Through a link, so that its target is replaced and not the link.
+    # Resolved, so that the target of a link is replaced and not the link.
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a folder: write to another name")
@@ -28,7 +28,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_place(path: Path, name: str) -> None:
-    """Refuse a place where nothing can be written; messages call it `name`."""
+    """Reject a path that cannot be written; messages call it `name`."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{name} cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -36,16 +36,16 @@ def check_place(path: Path, name: str) -> None:
 
 
 def hidden_sibling(path: Path, what: str) -> Path:
-    """Hidden neighbour of `path` that nobody else will name."""
+    """Unique hidden path in the same folder as `path`."""
     return path.with_name(f".{path.name}.{what}-{secrets.token_hex(4)}")
 
 
 def put_in_place(new: Path, path: Path) -> None:
-    """Put the file or folder `new` in the place of `path`."""
+    """Replace `path` with the file or folder `new`."""
     if not path.is_dir():
         os.replace(new, path)
         return
-    # A folder cannot be replaced in one step, so the old one steps aside until the new is there.
+    # A folder cannot be replaced in one step, so the old one moves aside until the new one exists.
     old = hidden_sibling(path, "old")
     os.replace(path, old)
     try:
@@ -57,7 +57,7 @@ def put_in_place(new: Path, path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder, if it is there."""
+    """Remove a file or folder if it exists."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

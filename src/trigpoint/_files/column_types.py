@@ -26,7 +26,7 @@ from trigpoint._files.text_layout import (
 )
 from trigpoint._files.text_table import open_table
 
-# Rows of a text file that are looked at; nothing else says what its columns hold.
+# Rows of a text file that are examined to find out what its columns hold.
 _ROWS_SEEN = 1000
 
 DECIMAL_COMMA = "number with a decimal comma"
@@ -86,7 +86,7 @@ def _text_columns(path: Path, name: str) -> list[TableColumn]:
 
 
 def text_kind(fields: list[str]) -> str:
-    """What the fields of a column of text are; missing ones say nothing."""
+    """Kind of a column of text fields, ignoring missing ones."""
     given = [field for field in fields if not is_missing(field)]
     if not given:
         return "text"
@@ -98,7 +98,7 @@ def text_kind(fields: list[str]) -> str:
 
 
 def _is_date(field: str) -> bool:
-    # NumPy alone would take a number for a year, and warn of zones.
+    # NumPy alone would read a number as a year, and warn about time zones.
     if not _DATE.fullmatch(field):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Data frames of pandas."""
+"""pandas data frames."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,13 +18,13 @@ from trigpoint._numerics.blocks import row_blocks
 
 
 def from_pandas(frame: Any, key: str | None, columns: Any, name: str = "DataFrame") -> PointSource:
-    """Points in the columns of a data frame of pandas."""
+    """Points in the columns of a pandas data frame."""
     refuse_key(key, name)
     return FrameSource(frame, name, columns)
 
 
 class FrameSource(PointSource):
-    """Points in the columns of a data frame, of any number types, converted block by block.
+    """Points in the columns of a data frame, of any numeric types, converted block by block.
 
     Parameters
     ----------
@@ -68,6 +68,6 @@ class FrameSource(PointSource):
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype:
-    # Types of pandas' own that allow missing values know the NumPy type of the others.
+    # pandas' own types, which allow missing values, know the NumPy type of the other values.
     numbers = getattr(dtype, "numpy_dtype", dtype)
     return numbers if isinstance(numbers, np.dtype) else np.dtype(object)

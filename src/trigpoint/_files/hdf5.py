@@ -1,4 +1,4 @@
-"""HDF5 files, and the datasets and groups of h5py."""
+"""HDF5 files, and h5py datasets and groups."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,14 +26,14 @@ def read_hdf5(path: Path, name: str, key: str | None, columns: Any) -> PointSour
 
 
 def from_hdf5(node: Any, key: str | None, columns: Any) -> PointSource:
-    """Points in an open dataset of h5py, or in one of an open group or file."""
+    """Points in an open h5py dataset, or in one of an open group or file."""
     if hasattr(node, "keys"):
         node = node[_dataset_of(node, node.file.filename, key)]
     elif key is not None:
         raise ParameterValueError(
             "key",
             key,
-            "{name} is a single dataset, so {parameter=} chooses nothing",
+            "{name} is a single dataset, so {parameter=} has no effect",
             "leave it out",
             name=node.name,
         )
@@ -61,7 +61,7 @@ def _dataset_of(group: Any, name: str, key: str | None) -> str:
     found = {}
 
     def note(member: str, node: Any) -> None:
-        # Groups have no shape, and an empty dataset has none either.
+        # Groups have no shape, and neither does an empty dataset.
         if getattr(node, "shape", None) is not None:
             found[member] = (node.shape, node.dtype)
 

@@ -1,4 +1,4 @@
-"""One array of all points, for algorithms that go back and forth: in memory, or on the disk."""
+"""One array of all points, for algorithms that need random access: in memory or on disk."""
 
 import logging
 import math
@@ -24,31 +24,30 @@ def load(
 ) -> np.ndarray:
     """Return all points of `source` as one C-contiguous array.
 
-    An array or memory map that is there already is returned as it is. Otherwise the points are
-    read once: into memory if they fit, else into a temporary file that is mapped to memory. That
-    file has no name and is gone with the array, or with the process.
+    An existing array or memory map is returned as is. Otherwise the points are read once: into
+    memory if they fit, else into a temporary file that is memory-mapped. That file has no name and
+    disappears with the array or the process.
 
     Parameters
     ----------
     source : PointSource
         From `trigpoint._files.read_points`.
     memory_limit : float or None
-        Most bytes to take of memory; ``None`` takes up to a quarter of the machine's.
+        Most bytes of memory to use; ``None`` uses up to a quarter of the machine's.
     progress : callable or None
-        Called as ``progress(rows_done, rows_total)`` after every block that is read.
+        Called as ``progress(rows_done, rows_total)`` after every block.
 
     Returns
     -------
     X : ndarray of shape (n, d)
-        Of the dtype of `source`; a read-only memory map when it is on the disk.
+        Has the dtype of `source`; a read-only memory map if it is on disk.
 
     Raises
     ------
     ValueError
-        At a value that is missing or infinite, when points are read. An array that is there
-        already is not looked through.
+        If a value that is read is missing or infinite. An existing array is not checked.
     OSError
-        When the points fit neither in memory nor on the disk.
+        If the points fit neither in memory nor on disk.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def load(
     limit = _limit(memory_limit)
     there = source.array()
     if there is not None:
-        logger.info("%s: %d bytes used where they are", source.name, there.nbytes)
+        logger.info("%s: %d bytes used in place", source.name, there.nbytes)
         return there
     needed = math.prod(source.shape) * source.dtype.itemsize
     if needed <= limit:
@@ -100,7 +99,7 @@ def _on_disk(source: PointSource, progress: Progress | None) -> np.ndarray:
     with tempfile.TemporaryFile(prefix="trigpoint-") as file:
         _walk(source, lambda block, _: file.write(block.data), progress)
         file.flush()
-        # The map keeps the contents when the file is closed.
+        # The map keeps the contents after the file is closed.
         return np.memmap(file, dtype=source.dtype, mode="r", shape=source.shape)
 
 
@@ -112,7 +111,7 @@ def _walk(
     for block in source.blocks(block_rows(n_columns * source.dtype.itemsize)):
         keep(block, done)
         done += len(block)
-        # Given up before the next block is read.
+        # Released before the next block is read.
         del block
         if progress is not None:
             progress(done, n_rows)

@@ -1,4 +1,4 @@
-"""NumPy's own files: ``.npy``, mapped to memory, and ``.npz``, read as a stream."""
+"""NumPy files: ``.npy``, memory-mapped, and ``.npz``, read as a stream."""
 
 import zipfile
 from collections.abc import Callable, Iterator
@@ -30,14 +30,14 @@ def read_npy(path: Path, name: str, key: str | None, columns: Any) -> PointSourc
         with path.open("rb") as file:
             shape, dtype, _ = _read_header(file)
     except ValueError as error:
-        raise ValueError(f"{name} is no .npy file: {error}") from error
-    # Before mapping, which NumPy refuses for empty arrays and objects in words of its own.
+        raise ValueError(f"{name} is not a .npy file: {error}") from error
+    # Before mapping, which NumPy rejects for empty arrays and objects with its own messages.
     check_shape(shape, name)
     point_dtype(dtype, name, _REMEDY)
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
-        raise ValueError(f"{name} is cut short: {error}") from error
+        raise ValueError(f"{name} is truncated: {error}") from error
     return ArraySource(mapped, name, columns)
 
 
@@ -46,7 +46,7 @@ def read_npz(path: Path, name: str, key: str | None, columns: Any) -> PointSourc
     try:
         return NpzSource(lambda: zipfile.ZipFile(path), name, key, columns)
     except zipfile.BadZipFile as error:
-        raise ValueError(f"{name} is no whole .npz file: {error}") from error
+        raise ValueError(f"{name} is not a complete .npz file: {error}") from error
 
 
 def from_npz_file(npz: Any, key: str | None, columns: Any) -> PointSource:
@@ -57,13 +57,13 @@ def from_npz_file(npz: Any, key: str | None, columns: Any) -> PointSource:
 class NpzSource(PointSource):
     """Points in one array of an archive, compressed or not, read front to back.
 
-    An array stored in Fortran order comes column by column, so every walk through its rows holds
-    all of it.
+    An array stored in Fortran order comes column by column, so every pass over its rows holds the
+    whole array.
 
     Parameters
     ----------
     open_archive : callable
-        Gives a context manager around the archive.
+        Returns a context manager around the archive.
     name : str
         What messages call the file.
     key : str or None
@@ -111,7 +111,7 @@ class NpzSource(PointSource):
 
     def _values(self, raw: bytes) -> np.ndarray:
         if len(raw) % (self._stored_dtype.itemsize * self._stored_shape[1]):
-            raise EOFError("the array is cut short")
+            raise EOFError("the array is truncated")
         return np.frombuffer(raw, dtype=self._stored_dtype)
 
     def _picked(self, rows: np.ndarray) -> np.ndarray:
@@ -134,13 +134,13 @@ def _read_headers(archive: zipfile.ZipFile, name: str) -> dict[str, _Header]:
 
 
 def _read_header(file: IO[bytes]) -> _Header:
-    """Read shape, dtype and whether the order is Fortran's, and stop where the values begin."""
+    """Read the shape, the dtype and whether the order is Fortran's; stop where the values begin."""
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
     elif version == (2, 0):
         shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
     else:
-        # Later versions exist for records with names outside Latin-1, which are no points.
+        # Later versions exist for records with names outside Latin-1, which are not points.
         raise ValueError(f"version {version} of the format is for records, not arrays of numbers")
     return shape, dtype, fortran

@@ -1,4 +1,4 @@
-"""What is noted of each cell: the columns of ``obs`` in an ``.h5ad`` file."""
+"""Annotations of each cell: the columns of ``obs`` in an ``.h5ad`` file."""
 
 from pathlib import Path
 from typing import Any
@@ -20,25 +20,25 @@ def read_obs(path: Path, name: str, key: str) -> np.ndarray:
     name : str
         What messages call it.
     key : str
-        The column; empty for the only one.
+        The column; may be empty if there is only one.
 
     Returns
     -------
     values : ndarray of shape (n,)
-        Numbers, or text as objects; categories by their names. What is missing is NaN or ``None``.
+        Numbers, or text as objects; categories by name. Missing values are NaN or ``None``.
     """
     wanted = key.strip("/").removeprefix("obs/")
     with open_h5ad(path, name) as file:
         obs = file.get("obs")
         if obs is None:
             raise ParameterValueError(
-                "X", name, "{name} has no obs, where columns of cells are", name=name
+                "X", name, "{name} has no obs, which would hold the columns of the cells", name=name
             )
         return _read(obs[choose_name(wanted, list(obs), "column", f"{name}::obs/")])
 
 
 def _read(node: Any) -> np.ndarray:
-    """Values of a dataset, of categories, or of a column that may have gaps."""
+    """Values of a dataset, of categories, or of a column with missing values."""
     if not hasattr(node, "keys"):
         return _decoded(node[...])
     if "codes" in node:
@@ -57,12 +57,12 @@ def _read(node: Any) -> np.ndarray:
 
 
 def _named(codes: np.ndarray, categories: np.ndarray) -> np.ndarray:
-    # Missing ones have the code -1, which takes the last.
+    # Missing values have code -1, which picks the last one.
     return np.array([*map(str, _decoded(categories)), None], dtype=object)[codes]
 
 
 def _decoded(values: np.ndarray) -> np.ndarray:
-    """Text as text, where h5py gives bytes; numbers as they are."""
+    """Text as str, where h5py gives bytes; numbers as they are."""
     if values.dtype.kind not in "OS":
         return values
     texts = [value.decode() if isinstance(value, bytes) else str(value) for value in values]

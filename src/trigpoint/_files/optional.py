@@ -1,9 +1,9 @@
-"""Optional libraries: imported where a file needs them, recognised without importing them."""
+"""Optional libraries: imported when a file needs them, recognized without importing them."""
 
 import importlib
 from typing import Any
 
-# Package to install and extra of trigpoint that brings it.
+# Package to install, and the trigpoint extra that includes it.
 _EXTRAS = {"pyarrow": "parquet", "zarr": "zarr", "h5py": "hdf5"}
 
 
@@ -30,7 +30,7 @@ def require(module: str, task: str) -> Any:
 def is_from(thing: Any, package: str, *class_names: str) -> bool:
     """Whether `thing` is an instance of one of the named classes of `package`, or of a subclass.
 
-    An object of a library that was never imported cannot exist, so the names of its classes tell.
+    Class names suffice: an object of a library that was never imported cannot exist.
     """
     return any(
         base.__name__ in class_names and base.__module__.split(".")[0] == package

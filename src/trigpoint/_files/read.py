@@ -1,4 +1,4 @@
-"""Recognising what points are in."""
+"""Recognize the format that points are in."""
 
 import os
 from collections.abc import Callable
@@ -41,38 +41,38 @@ _OBJECTS = (
 
 
 def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> PointSource:
-    """Open points for reading in blocks; nothing but headers is read yet.
+    """Open points for reading in blocks; only headers are read at first.
 
     Parameters
     ----------
     X : path or object
         A path to a ``.npy``, ``.npz``, ``.parquet`` or ``.pq`` file or a folder of those, a
         ``.zarr`` folder or ``.zarr.zip``, a ``.h5``, ``.hdf5`` or ``.h5ad`` file, or a ``.csv``,
-        ``.tsv`` or ``.txt`` file, ``.gz`` or not. It may carry its key, as in
+        ``.tsv`` or ``.txt`` file, also with ``.gz``. It may include a key, as in
         ``"cells.h5ad::obsm/X_pca"``. Or an object: a NumPy array or NpzFile, a SciPy CSR matrix,
         an h5py Dataset, a zarr Array, a pyarrow Table or Dataset, a pandas DataFrame, an AnnData
-        object, or a `PointSource`, which is returned as it is.
+        object, or a `PointSource`, which is returned unchanged.
     key : str or None
-        Which array of several: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or an
-        ``obsm`` entry of AnnData. ``None`` takes the only array, or the only table of numbers; in
+        Which of several arrays: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or an
+        ``obsm`` entry of AnnData. ``None`` takes the only array, or the only 2-D numeric array; in
         AnnData, X.
     columns : str, int, sequence of them, or None
-        Columns to read, in this order: by name where they have names, by number everywhere.
+        Columns to read, in this order, by number or, if they have names, by name.
 
     Returns
     -------
     source : PointSource
-        float32 and float64 stay what they are, float16 becomes float32, and integers and booleans
-        become float64.
+        float32 and float64 are kept, float16 becomes float32, and integers and booleans become
+        float64.
 
     Raises
     ------
     ImportError
-        When a file needs a library that is not installed; the message has the command.
+        If a file needs a library that is not installed; the message says how to install it.
     FileNotFoundError
-        When there is no such file.
+        If there is no such file.
     ValueError
-        When the points are not a table of numbers with at least one row.
+        If the points are not a table of numbers with at least one row.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> Point
             raise ParameterValueError(
                 "key" if columns is None else "columns",
                 key if columns is None else columns,
-                "{name} is open already",
+                "{name} is already open",
                 "choose {parameter} when opening it",
                 name=X.name,
             )
@@ -113,20 +113,20 @@ def _read_path(text: str, key: str | None, columns: Any) -> PointSource:
 
 
 def _split_key(text: str, key: str | None) -> tuple[Path, str | None]:
-    """Take apart ``"file::key"``."""
+    """Split ``"file::key"``."""
     file, carried = split_place(text)
     if carried is None:
         return Path(file), key
     if not file or not carried:
         raise ParameterValueError(
-            "X", text, "{text!r} lacks the file or the key", "write it as 'file::key'", text=text
+            "X", text, "{text!r} lacks a file or a key", "write it as 'file::key'", text=text
         )
     if key is not None:
         raise ParameterValueError(
             "key",
             key,
-            "{text!r} carries a key, and {parameter=} is another",
-            "give one of them",
+            "{text!r} includes a key, and {parameter=} is different",
+            "give only one",
             text=text,
         )
     return Path(file), carried
@@ -139,14 +139,14 @@ def _reader(path: Path) -> _Reader:
         if parquet_files(path):
             return read_parquet
         raise ValueError(
-            f"{path} is a folder, but neither a Zarr array or group nor one with Parquet files "
-            "(.parquet, .pq) right in it"
+            f"{path} is a folder, but not a Zarr array or group, and has no Parquet files "
+            "(.parquet, .pq) directly in it"
         )
     for suffixes, reader in _READERS.items():
         if path.name.lower().endswith(suffixes):
             return reader
     known = ", ".join(suffix for suffixes in _READERS for suffix in suffixes)
-    raise ValueError(f"{path} has a suffix that is not known: files that can be read are {known}")
+    raise ValueError(f"{path} has an unknown suffix: files that can be read are {known}")
 
 
 def _read_object(X: Any, key: str | None, columns: Any) -> PointSource:
@@ -166,7 +166,7 @@ def _read_object(X: Any, key: str | None, columns: Any) -> PointSource:
         return from_arrow(X, key, columns)
     if is_from(X, "pandas", "DataFrame"):
         return from_pandas(X, key, columns)
-    # No name to go by: views of annotated data have classes of their own.
+    # Not by class name: views of AnnData have their own classes.
     if hasattr(X, "X") and hasattr(X, "obsm"):
         return from_anndata(X, key, columns)
     raise TypeError(f"points cannot be read from {type(X).__name__}: give {_OBJECTS}")

@@ -1,4 +1,4 @@
-"""Whole rows of a table, text included, copied to another table."""
+"""Copy whole rows of a table, including text, to another table."""
 
 import csv
 from collections.abc import Sequence
@@ -27,22 +27,22 @@ def can_copy_rows(source: PointSource, path: Path) -> bool:
 def copy_rows(source: PointSource, rows: Sequence[int], path: Path) -> int:
     """Copy rows of the table that `source` reads to `path`, with all their columns.
 
-    The table is read once, front to back, and only the rows that are copied are held. What takes
-    the place of `path` is complete.
+    The table is read once, front to back, and only the copied rows are kept in memory. `path` is
+    replaced only by a complete file.
 
     Parameters
     ----------
     source : PointSource
-        Points in some columns of a table; the columns that it leaves out are copied too.
+        Points in some columns of a table; the other columns are copied too.
     rows : sequence of int
-        Their numbers, in the order to write them in.
+        Row numbers, in the order to write them.
     path : Path
-        Where they go; see `can_copy_rows`.
+        File to write; see `can_copy_rows`.
 
     Returns
     -------
     n_columns : int
-        Columns that were written.
+        Number of columns written.
     """
     with atomic_write(path) as partial:
         if isinstance(source, TextSource):
@@ -52,7 +52,7 @@ def copy_rows(source: PointSource, rows: Sequence[int], path: Path) -> int:
 
 
 def _copy_records(table: TextTable, rows: Sequence[int], path: Path, partial: Path) -> int:
-    """Copy rows of text, digit by digit."""
+    """Copy rows of text verbatim."""
     layout, wanted = table.layout, set(rows)
     found = {row: fields for row, fields in enumerate(table.records()) if row in wanted}
     same_kind = text_suffix(path) == text_suffix(layout.path)
@@ -78,7 +78,7 @@ def _copy_columns(source: ArrowSource, rows: Sequence[int], path: Path, partial:
 
 
 def _taken(source: ArrowSource, rows: np.ndarray) -> Any:
-    """Some rows of all columns, as a table in the order asked for."""
+    """Some rows of all columns, as a table in the requested order."""
     pyarrow = require("pyarrow", f"reading {source.name}")
     order = np.argsort(rows)
     ascending, found, start = rows[order], [], 0
@@ -88,7 +88,7 @@ def _taken(source: ArrowSource, rows: np.ndarray) -> Any:
             places = pyarrow.array(ascending[low:high] - start)
             found.append(pyarrow.Table.from_batches([batch]).take(places))
         start += batch.num_rows
-    # Files of a folder may differ in the widths of their numbers, and in the order of columns.
+    # Files in a folder may differ in number types and column order.
     table = pyarrow.concat_tables(found, promote_options="permissive")
     return table.take(pyarrow.array(np.argsort(order)))
 

@@ -1,4 +1,4 @@
-"""What may be chosen from a file: an array by its key, columns by name or number, a number type."""
+"""Selection from a file: an array by its key, columns by name or number, a numeric type."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
@@ -9,17 +9,17 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 
-# Between a file and what is chosen inside it.
+# Separates a file from the key inside it.
 _KEY_MARK = "::"
 
 _LISTED = 20
 
 
 def point_dtype(dtype: Any, what: str, remedy: str, **values: Any) -> np.dtype:
-    """Return the floating type that numbers of `dtype` are read as, or refuse `what`.
+    """Return the floating type that numbers of `dtype` are read as, or reject `what`.
 
-    float32 and float64 stay; float16 becomes float32; integers and booleans become float64.
-    `remedy` and `values` are those of the error.
+    float32 and float64 are kept; float16 becomes float32; integers and booleans become float64.
+    `remedy` and `values` are used in the error.
     """
     dtype = np.dtype(dtype)
     if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
@@ -38,7 +38,7 @@ def point_dtype(dtype: Any, what: str, remedy: str, **values: Any) -> np.dtype:
 
 
 def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
-    """Return `shape` as (rows, columns), or say how it is not that of points."""
+    """Return `shape` as (rows, columns), or raise an error if it is not a shape of points."""
     if len(shape) != 2:
         raise ParameterValueError(
             "X",
@@ -64,18 +64,18 @@ def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
 def choose_columns(
     columns: Any, n_columns: int, names: Sequence[str] | None, source: str
 ) -> np.ndarray | None:
-    """Return the numbers of the chosen columns in the order asked for; ``None`` for all.
+    """Return the numbers of the chosen columns in the requested order; ``None`` for all.
 
     Parameters
     ----------
     columns : str, int, sequence of them, or None
         Names or numbers, counted from 0.
     n_columns : int
-        Columns that there are.
+        Number of columns in the source.
     names : sequence of str or None
         Their names, if they have any.
     source : str
-        Whose columns, for messages.
+        Name of the source, for messages.
     """
     if columns is None:
         return None
@@ -134,7 +134,7 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
         raise ParameterValueError(
             "columns",
             column,
-            "{source} has {count} columns {column!r}",
+            "{source} has {count} columns named {column!r}",
             "choose by number, {numbers}",
             source=source,
             count=len(found),
@@ -162,16 +162,16 @@ def picked_names(names: Sequence[str] | None, chosen: np.ndarray | None) -> list
 def choose_member(
     key: str | None, members: Mapping[str, tuple[Sequence[int], np.dtype]], source: str
 ) -> str:
-    """Return the name of the array of a file that `key` means.
+    """Return the name of the array that `key` selects.
 
-    Without a key it is the only array, or the only one with two dimensions that holds numbers.
+    Without a key, it is the only array, or the only two-dimensional one that holds numbers.
 
     Parameters
     ----------
     key : str or None
-        What the caller asked for.
+        The requested key.
     members : mapping from names to (shape, dtype)
-        The arrays that there are.
+        The arrays in the file.
     source : str
         Name of the file, for messages.
     """
@@ -226,18 +226,18 @@ def split_place(text: str) -> tuple[str, str | None]:
 
 
 def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
-    """Return `name` if it is one of `names`, or the only one if it is empty.
+    """Return `name` if it is one of `names`, or the only one if `name` is empty.
 
     Parameters
     ----------
     name : str
-        What the caller asked for; empty if for nothing.
+        The requested name; may be empty.
     names : sequence of str
-        What there is.
+        The available names.
     what : str
         What they are names of, in the singular.
     place : str
-        Where they are, written as what goes before a name: ``"table.csv::"``.
+        Where they are, written as the prefix of a name: ``"table.csv::"``.
     """
     file = place.partition(_KEY_MARK)[0]
     if name in names and name:
@@ -245,7 +245,7 @@ def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
             raise ParameterValueError(
                 "key",
                 name,
-                "{file} has {times} {what}s {name!r}",
+                "{file} has {times} {what}s named {name!r}",
                 "rename them",
                 file=file,
                 times=times,
@@ -272,10 +272,10 @@ def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
 
 
 def leave_out(names: Sequence[str] | None, numbers: Sequence[int]) -> tuple[str, dict[str, Any]]:
-    """Remedy for a column without numbers, and its values: the columns that have them, to paste."""
+    """Remedy for a column without numbers, with the numeric columns to paste as its values."""
     if not 0 < len(numbers) <= _LISTED:
         return "choose other {columns}", {}
-    # Commas would separate names on a command line, so such a column goes by its number.
+    # Commas separate names on a command line, so a name with a comma is given by number.
     chosen = [
         int(number) if names is None or "," in names[number] else names[number]
         for number in numbers
@@ -284,12 +284,12 @@ def leave_out(names: Sequence[str] | None, numbers: Sequence[int]) -> tuple[str,
 
 
 def refuse_key(key: str | None, source: str) -> None:
-    """Refuse a key for what holds a single table."""
+    """Reject a key for a source with a single table."""
     if key is not None:
         raise ParameterValueError(
             "key",
             key,
-            "{source} holds one table, so {parameter=} chooses nothing",
+            "{source} holds one table, so {parameter=} has no effect",
             "leave it out",
             source=source,
         )

@@ -1,4 +1,4 @@
-"""The formats that points are written in: each takes rows and is closed."""
+"""The formats that points are written in: each accepts rows and is then closed."""
 
 import csv
 from abc import ABC, abstractmethod
@@ -18,12 +18,12 @@ _LINES_TOGETHER = 1000
 
 
 class Sink(ABC):
-    """Rows on their way to a new file.
+    """Writes rows to a new file.
 
     Parameters
     ----------
     path : Path
-        File or folder to make.
+        File or folder to create.
     shape : (int, int)
         Rows and columns to come.
     dtype : dtype
@@ -39,7 +39,7 @@ class Sink(ABC):
 
     @staticmethod
     def require(task: str) -> None:
-        """Refuse at once when a library is missing."""
+        """Fail at once if a library is missing."""
         del task
 
     @abstractmethod
@@ -48,7 +48,7 @@ class Sink(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Finish the file; rows may be missing when work was given up."""
+        """Finish the file; rows may be missing if the work was aborted."""
 
 
 class NpySink(Sink):
@@ -73,7 +73,7 @@ class NpySink(Sink):
 
 
 class CsvSink(Sink):
-    """Comma-separated text with a line of names, in as many digits as bring the numbers back."""
+    """Comma-separated text with a header line and enough digits to restore the numbers exactly."""
 
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
@@ -86,7 +86,7 @@ class CsvSink(Sink):
         """Append rows."""
         for part in row_blocks(len(block), _LINES_TOGETHER):
             # As text, a float32 keeps its own shortest digits instead of those of a float64. As
-            # lists, since to join the strings of an array may swallow Ctrl-C.
+            # lists, because joining the strings of an array may swallow Ctrl-C.
             rows = block[part].astype(str).tolist()
             self._file.writelines(",".join(row) + "\n" for row in rows)
 
@@ -96,10 +96,10 @@ class CsvSink(Sink):
 
 
 class _GatheringSink(Sink):
-    """Gathers rows, so that what is stored does not depend on the blocks they came in."""
+    """Collects rows, so that the stored file does not depend on the blocks they came in."""
 
     def _gather(self, shape: tuple[int, int], dtype: np.dtype, limit: int) -> int:
-        """Make room for as many rows as `limit` bytes hold, and return their number."""
+        """Allocate as many rows as fit in `limit` bytes, and return their number."""
         rows = min(shape[0], block_rows(shape[1] * dtype.itemsize, limit))
         self._gathered, self._filled = np.empty((rows, shape[1]), dtype=dtype), 0
         return rows
@@ -141,7 +141,7 @@ class ZarrSink(_GatheringSink):
 
     @staticmethod
     def require(task: str) -> None:
-        """Refuse at once when zarr is missing."""
+        """Fail at once if zarr is missing."""
         require("zarr", task)
 
     def _store(self, rows: np.ndarray) -> None:
@@ -154,7 +154,7 @@ class ZarrSink(_GatheringSink):
 
 
 class ParquetSink(_GatheringSink):
-    """A Parquet file with one column for each coordinate."""
+    """A Parquet file with one column per coordinate."""
 
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
@@ -168,7 +168,7 @@ class ParquetSink(_GatheringSink):
 
     @staticmethod
     def require(task: str) -> None:
-        """Refuse at once when pyarrow is missing."""
+        """Fail at once if pyarrow is missing."""
         require("pyarrow.parquet", task)
 
     def _store(self, rows: np.ndarray) -> None:

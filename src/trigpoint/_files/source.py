@@ -1,4 +1,4 @@
-"""The contract of everything that points are read from."""
+"""The interface of everything that points are read from."""
 
 import zipfile
 import zlib
@@ -12,14 +12,14 @@ from numpy.typing import DTypeLike
 from trigpoint._common.checks import check_count, refuse_non_finite
 from trigpoint._numerics.blocks import block_rows
 
-# What readers raise for files cut short, damaged or gone since they were opened.
+# Raised by readers for files that are truncated, damaged or gone since they were opened.
 _DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
 
 class PointSource(ABC):
-    """Points that are read in blocks of rows, as often as wanted; made by `read_points`.
+    """Points that can be read repeatedly in blocks of rows; created by `read_points`.
 
-    `fit` and `transform` take one in the place of an array. ``np.asarray`` reads it all.
+    `fit` and `transform` accept one in place of an array. ``np.asarray`` reads all of it.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class PointSource(ABC):
            [0., 1.]])
     """
 
-    # A new kind of source fills in `_pieces`, which may yield rows of any number type and order of
-    # memory; conversion and checks are done here, once for all.
+    # A new kind of source implements `_pieces`, which may yield rows of any numeric type and memory
+    # order; conversion and checks are done here, once for all.
 
     path: Path | None = None
 
@@ -80,15 +80,15 @@ class PointSource(ABC):
         return points if dtype is None else points.astype(dtype)
 
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
-        """Walk through all points in order, in blocks of at most `rows` rows.
+        """Iterate over all points in order, in blocks of at most `rows` rows.
 
-        Blocks are C-contiguous, of `dtype`, finite, and may be views of the caller's array: they
-        are to be read, not written. Nothing of a block is kept once the next one is asked for.
+        Blocks are C-contiguous, of `dtype`, and finite. They may be views of the caller's array, so
+        do not write to them. No block is kept once the next one is requested.
 
         Raises
         ------
         ValueError
-            At a value that is missing, infinite or not a number; the message names its row.
+            If a value is missing, infinite or not a number; the message names its row.
         """
         return self._checked_blocks(check_count("rows", rows))
 
@@ -113,7 +113,7 @@ class PointSource(ABC):
         try:
             for piece in self._pieces(rows):
                 block = np.ascontiguousarray(piece, dtype=self.dtype)
-                # Names given up at once, or two blocks would be alive while the next is read.
+                # Deleted at once; otherwise two blocks would be in memory while the next is read.
                 del piece
                 refuse_non_finite(block, self.name, self.feature_names, done)
                 done += len(block)
@@ -123,13 +123,13 @@ class PointSource(ABC):
             raise OSError(f"reading {self.name} failed after row {done}: {error}") from error
         if done != self.shape[0]:
             raise ValueError(
-                f"{self.name} gave {done} rows and had {self.shape[0]} when it was opened: "
-                "do not change it while it is read"
+                f"{self.name} gave {done} rows but had {self.shape[0]} when it was opened: "
+                "do not change it while it is being read"
             )
 
 
 def picked_rows(blocks: Iterable[np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """Rows by number, in this order, of blocks that follow one another."""
+    """Rows by number, in this order, from consecutive blocks."""
     order = np.argsort(rows)
     ascending, found, start = rows[order], [], 0
     for block in blocks:

@@ -1,7 +1,7 @@
-"""Named arrays and a text in one safetensors file, which is there whole or not at all.
+"""Named arrays and metadata in one safetensors file, written atomically.
 
-Nothing in such a file is ever executed, and nothing is allocated beyond its size. A digest of all
-arrays and of the metadata is kept with them, so that damage is noticed wherever it is.
+Nothing in such a file is ever executed, and no more than its size is allocated. It includes a
+digest of all arrays and metadata, so that any damage is detected.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._files.atomic import atomic_write
 
-# A file begins with the length of its header, JSON that describes the arrays, which follow it.
+# A file begins with the length of its header, which is JSON that describes the arrays after it.
 _LENGTH_BYTES = 8
 _METADATA = "__metadata__"
 _DIGEST = "sha256"
@@ -26,7 +26,7 @@ _DIGEST = "sha256"
 def write_tensors(
     path: str | os.PathLike[str], arrays: dict[str, np.ndarray], metadata: dict[str, str]
 ) -> None:
-    """Write `arrays` and `metadata` to `path`, which appears when it is complete.
+    """Write `arrays` and `metadata` to `path`, which appears only when complete.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def write_tensors(
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     entries, data = _parts(safetensors.numpy.save(contiguous))
     metadata = metadata | {_DIGEST: _digest(entries, metadata, data)}
-    # By hand, since the library writes metadata in a different order every time.
+    # By hand, because the library writes metadata in a different order every time.
     header = json.dumps({_METADATA: metadata, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
     with atomic_write(path) as partial, partial.open("wb") as file:
@@ -48,19 +48,19 @@ def write_tensors(
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Arrays and metadata of a file that `write_tensors` wrote.
+    """Read the arrays and metadata of a file written by `write_tensors`.
 
     Raises
     ------
     DamagedFileError
-        When the file is cut off, altered, or not of this kind.
+        If the file is truncated, altered, or not of this kind.
     """
     content = Path(path).read_bytes()
     try:
-        # Holds the header against the size of the file before anything is allocated.
+        # Checks the header against the size of the file before anything is allocated.
         arrays = safetensors.numpy.load(content)
         entries, data = _parts(content)
-    # For types and shapes that NumPy does not have, errors are NumPy's.
+    # For types and shapes that NumPy lacks, NumPy raises the errors.
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFileError(
             f"{path} is not a file that trigpoint saved, or it is damaged ({error}): save it again"
@@ -68,13 +68,13 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], d
     metadata = entries.pop(_METADATA, {})
     if metadata.pop(_DIGEST, None) != _digest(entries, metadata, data):
         raise DamagedFileError(
-            f"{path} is damaged, as its digest is not that of its content: save it again"
+            f"{path} is damaged, because its digest does not match its content: save it again"
         )
     return arrays, metadata
 
 
 def is_tensor_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is of this kind, by its first bytes or, if it is damaged, by its ending."""
+    """Whether a file is of this kind, by its first bytes or, if damaged, by its suffix."""
     path = Path(path)
     if path.suffix == ".trig" or not path.is_file():
         return path.suffix == ".trig"
@@ -84,7 +84,7 @@ def is_tensor_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _parts(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    """Header and data of a file that is well formed."""
+    """Header and data of a well-formed file."""
     end = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
     return json.loads(content[_LENGTH_BYTES:end]), memoryview(content)[end:]
 

@@ -1,4 +1,4 @@
-"""Points in text files: numbers separated by commas, semicolons, tabs or blanks, a row a line."""
+"""Points in text files: numbers separated by commas, semicolons, tabs or blanks, a row per line."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -21,7 +21,7 @@ from trigpoint._files.text_table import open_table
 
 
 def read_text(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
-    """Points in a text file, compressed by gzip or not."""
+    """Points in a text file, optionally compressed with gzip."""
     refuse_key(key, name)
     with refuse_unreadable(name):
         return TextSource(path, name, columns)
@@ -30,8 +30,8 @@ def read_text(path: Path, name: str, key: str | None, columns: Any) -> PointSour
 class TextSource(PointSource):
     """Points in the rows of a text file, as float64.
 
-    A first column without a name, which is how pandas writes its index, is left out. Opening reads
-    the file once to count its rows.
+    A first column without a name, as pandas writes its index, is left out. Opening the file reads
+    it once to count its rows.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TextSource(PointSource):
                 yield piece
                 del piece
         except ValueError as error:
-            # Looked at again for the row: NumPy counts from the first that it was given.
+            # Searched again for the row, because NumPy counts from the first row it was given.
             for row, fields in enumerate(islice(self.table.records(), done, None), done):
                 remedy = ("fill it in", "remove the row", "choose other {columns}")
                 self._refuse_text(fields, f"in row {row}", remedy)
@@ -81,7 +81,7 @@ class TextSource(PointSource):
     def _refuse_text(
         self, fields: Sequence[str], where: str, remedy: str | Sequence[str], **values: Any
     ) -> None:
-        """Refuse a row with a field that is not a number among the columns to read."""
+        """Reject a row with a field that is not a number among the columns to read."""
         for number in self._chosen:
             field = fields[number].strip()
             if is_number(field):

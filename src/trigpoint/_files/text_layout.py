@@ -1,4 +1,4 @@
-"""How a text file is laid out: what separates its columns, and whether they have names."""
+"""Layout of a text file: what separates its columns, and whether they have names."""
 
 import csv
 import gzip
@@ -15,11 +15,11 @@ from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.warn import warn_user
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-# By suffix, what may separate columns; the first that occurs in the first line does.
+# Possible separators by suffix; the first one that occurs in the first line is used.
 _SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".txt": "\t,;"}
 _COMMENT = "#"
 
-# What stands for no value, in a row and not in a header.
+# Fields that stand for a missing value, in a row but not in a header.
 _MISSING = ("", "na", "n/a", "null", "none", "missing", "-", "?", ".")
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
@@ -27,7 +27,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class TextLayout:
-    """Layout of a text file; made by `read_layout`.
+    """Layout of a text file; created by `read_layout`.
 
     Attributes
     ----------
@@ -35,12 +35,12 @@ class TextLayout:
     name : str
         What messages call the file.
     separator : str or None
-        Between fields; ``None`` stands for blanks.
+        Separator of fields; ``None`` for blanks.
     names : list of str or None
         Names of the columns, if the file has a header.
     n_columns : int
     first_line : int
-        Lines before the first row: comments, blank ones and the header.
+        Number of lines before the first row: comments, blank lines and the header.
     """
 
     path: Path
@@ -55,16 +55,16 @@ class TextLayout:
         return str(number) if self.names is None else repr(self.names[number])
 
     def index_column(self) -> int | None:
-        """The column without a name in which pandas writes its index, if there is one."""
+        """The unnamed column in which pandas writes its index, if there is one."""
         return 0 if self.names and not self.names[0] and self.n_columns > 1 else None
 
 
 def read_layout(path: Path, name: str) -> TextLayout:
-    """Find out how a text file is laid out from its first lines; messages call it `name`.
+    """Determine the layout of a text file from its first lines; messages call it `name`.
 
     Blank lines and lines that begin with ``#`` are skipped at the top of the file. The next line is
-    a header when none of its fields is a number, or when names, some of them whole numbers, stand
-    above numbers.
+    a header if none of its fields is a number, or if its fields are names, some of them whole
+    numbers, above numbers.
     """
     with open_text(path) as lines:
         first, skipped = "", 0
@@ -91,7 +91,7 @@ def read_layout(path: Path, name: str) -> TextLayout:
 
 @contextmanager
 def refuse_unreadable(name: str) -> Iterator[None]:
-    """Say of a file that it is not text, or cut short."""
+    """Raise a clear error if a file is not text or is truncated."""
     try:
         yield
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
@@ -99,27 +99,27 @@ def refuse_unreadable(name: str) -> Iterator[None]:
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, compressed by gzip or not."""
+    """Open a text file, optionally compressed with gzip."""
     opener = gzip.open if path.name.lower().endswith(".gz") else open
     # A byte order mark would otherwise become part of the first name.
     return opener(path, "rt", encoding="utf-8-sig", newline="")
 
 
 def open_to_write(path: Path, compressed: bool) -> TextIO:
-    """Open a new text file whose lines end as they are given."""
+    """Open a new text file without translating line endings."""
     if compressed:
         return gzip.open(path, "xt", encoding="utf-8", newline="")
     return path.open("x", encoding="utf-8", newline="")
 
 
 def text_suffix(path: Path) -> str:
-    """Suffix of a text file, without that of its compression; another kind of file has none."""
+    """Suffix of a text file, ignoring .gz; empty for other kinds of files."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     return suffix if suffix in TEXT_SUFFIXES else ""
 
 
 def usual_separator(path: Path) -> str:
-    """What separates columns in files of this suffix."""
+    """Usual separator of columns in files with this suffix."""
     return _SEPARATORS[text_suffix(path)][0]
 
 
@@ -129,22 +129,22 @@ def is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    # Python allows 1_000, which in a file is a name and not a number.
+    # Python allows 1_000, which in a file is a name, not a number.
     return "_" not in field
 
 
 def is_missing(field: str) -> bool:
-    """Whether a field stands for no value."""
+    """Whether a field stands for a missing value."""
     return field.lower() in _MISSING
 
 
 def has_decimal_comma(field: str) -> bool:
-    """Whether a field is a number written with a comma instead of a point."""
+    """Whether a field is a number written with a decimal comma."""
     return _DECIMAL_COMMA.fullmatch(field) is not None
 
 
 def _separator(path: Path, line: str) -> str | None:
-    """What separates columns; ``None`` stands for blanks."""
+    """Separator of columns; ``None`` for blanks."""
     suffix = text_suffix(path)
     parts = [part.strip() for part in line.split(";")]
     if len(parts) > 1 and all(is_number(part) or has_decimal_comma(part) for part in parts):
@@ -167,7 +167,7 @@ def _records(lines: Iterator[str], separator: str | None) -> Iterator[tuple[list
 
 
 def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
-    """Names of the columns, if the first line has them; refuse to guess at a mixture."""
+    """Names of the columns, if the first line has them; a mixture is an error, not a guess."""
     numbers = [field for field in fields if is_number(field)]
     if len(numbers) == len(fields):
         if len(fields) > 1 and fields == [str(number) for number in range(len(fields))]:
@@ -193,11 +193,11 @@ def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
 def _names_numbers(fields: list[str], below: list[str]) -> bool:
     """Whether a first line of text and numbers is a header: years among names, or pandas' index.
 
-    A name stands above a number, and what may be a row with missing values is not a header.
+    In a header, a name stands above a number; a possible row with missing values is not a header.
     """
     if len(below) != len(fields):
         return False
-    # Only the first may be without a name, where pandas writes its index.
+    # Only the first column may be unnamed, where pandas writes its index.
     if any(is_missing(field) for field in fields[1:]) or fields[0].lower() in _MISSING[1:]:
         return False
     whole = all(field.isdecimal() for field in fields if is_number(field))

@@ -1,6 +1,6 @@
-"""Rows of text files, in blocks, quotes around separators and line breaks included.
+"""Rows of text files, in blocks; quoted fields may contain separators and line breaks.
 
-No row is left out because of what it holds. Only blank lines are skipped, and not in a file of one
+No row is skipped because of its content. Only blank lines are skipped, except in a file of one
 column, where they may be missing values.
 """
 
@@ -18,7 +18,7 @@ from trigpoint._files.text_layout import TextLayout, open_text, read_layout
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows below the header of a text file; made by `open_table`.
+    """Rows below the header of a text file; created by `open_table`.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class TextTable:
     n_rows: int
 
     def records(self) -> Iterator[list[str]]:
-        """Fields of each row, as they stand in the file; rows of another length are refused."""
+        """Fields of each row, as in the file; rows of a different length are errors."""
         return _records(self.layout)
 
     def column(self, number: int) -> list[str]:
-        """All fields of a column, without blanks around them."""
+        """All fields of a column, stripped of surrounding blanks."""
         return [fields[number].strip() for fields in self.records()]
 
     def numbers(self, columns: Sequence[int], rows: int) -> Iterator[np.ndarray]:
@@ -43,37 +43,37 @@ class TextTable:
         Raises
         ------
         ValueError
-            At a field that is not a number.
+            If a field is not a number.
         """
         every = list(columns) == list(range(self.layout.n_columns))
         with open_text(self.layout.path) as file:
             lines = _with_content(file, self.layout)
-            # NumPy warns about no lines at all, so the first is looked at before.
+            # NumPy warns if there are no lines, so the first is checked beforehand.
             while (first := next(lines, None)) is not None:
                 block = np.loadtxt(
                     chain([first], lines),
                     delimiter=self.layout.separator,
                     comments=None,
                     quotechar='"',
-                    # Given all columns by number, it would not see that a row has more.
+                    # If given all columns by number, NumPy would not notice that a row has more.
                     usecols=None if every else list(columns),
                     max_rows=rows,
                     ndmin=2,
                 )
                 if block.shape[1] != len(columns):
-                    raise ValueError("rows have another number of columns")
+                    raise ValueError("rows have a different number of columns")
                 yield block
                 del block
 
 
 def open_table(path: Path, name: str) -> TextTable:
-    """Open a text file, and count its rows in one pass; messages call it `name`."""
+    """Open a text file and count its rows in one pass; messages call it `name`."""
     layout = read_layout(path, name)
     n_rows = 0
     with open_text(path) as file:
         for line in _below_header(file, layout):
             if '"' in line:
-                # A row may be several lines.
+                # A row may span several lines.
                 n_rows = sum(1 for _ in _records(layout))
                 break
             n_rows += layout.n_columns == 1 or not _is_blank(line, layout)
@@ -86,7 +86,7 @@ def _records(layout: TextLayout) -> Iterator[list[str]]:
         if layout.separator is None:
             records: Iterator[list[str]] = map(str.split, lines)
         else:
-            # Strict, or a quote that is not closed would hide all rows after it in one field.
+            # Strict; otherwise an unclosed quote would swallow all following rows into one field.
             records = csv.reader(lines, delimiter=layout.separator, strict=True)
         row = 0
         try:
@@ -97,8 +97,8 @@ def _records(layout: TextLayout) -> Iterator[list[str]]:
                     continue
                 if len(fields) != layout.n_columns:
                     raise DamagedFileError(
-                        f"{layout.name} has {layout.n_columns} columns at first and {len(fields)} "
-                        f"in row {row}: give every row as many"
+                        f"{layout.name} has {layout.n_columns} columns at first but {len(fields)} "
+                        f"in row {row}: give every row the same number"
                     )
                 yield fields
                 row += 1
@@ -114,7 +114,7 @@ def _below_header(lines: Iterator[str], layout: TextLayout) -> Iterator[str]:
 
 
 def _with_content(lines: Iterator[str], layout: TextLayout) -> Iterator[str]:
-    """Lines below the header, without blank ones that are not rows; NumPy would leave out all."""
+    """Lines below the header, without blank lines that are not rows; NumPy would skip all."""
     for line in _below_header(lines, layout):
         if line.strip():
             yield line

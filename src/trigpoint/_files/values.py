@@ -18,7 +18,7 @@ from trigpoint._files.text_table import open_table
 
 FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
 
-# A zero in front makes of a number a name, such as 007.
+# A number with a leading zero, such as 007, is a name.
 _WHOLE, _NAME = re.compile(r"[+-]?(0|[1-9]\d{0,17})"), re.compile(r"0\d+")
 
 
@@ -30,12 +30,12 @@ def read_values(name: str) -> np.ndarray:
     name : str
         ``"file.npy"``, ``"file.npz::key"``, ``"table.csv::column"`` (also ``.tsv``, ``.txt``, each
         also ``.gz``), ``"table.parquet::column"`` (also a folder of them), or
-        ``"cells.h5ad::obs/column"``. The only array or column need not be named.
+        ``"cells.h5ad::obs/column"``. A single array or column need not be named.
 
     Returns
     -------
     values : ndarray of shape (n,)
-        Numbers, datetime64, or text as objects. What is missing is NaN, NaT or ``None``.
+        Numbers, datetime64, or text as objects. Missing values are NaN, NaT or ``None``.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def read_values(name: str) -> np.ndarray:
     elif ending.endswith((".npy", ".npz")):
         values = _numpy_values(path, key)
     else:
-        raise ValueError(f"{path} holds no column that can be read: give {FORMATS}")
+        raise ValueError(f"{path} holds no readable column: give {FORMATS}")
     if values.ndim != 1 and max(values.shape, default=0) != values.size:
-        raise ValueError(f"{name} has shape {values.shape}: one value for each point is one column")
+        raise ValueError(f"{name} has shape {values.shape}: pass one column, a value per point")
     return values.ravel()
 
 
@@ -82,7 +82,7 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
 
 @contextmanager
 def _without_pickles(path: Path) -> Iterator[None]:
-    """Say what is wrong with a file; NumPy's advice is to allow pickles, which may run anything."""
+    """Say what is wrong with a file; NumPy would advise allowing pickles, which can run code."""
     try:
         yield
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
@@ -98,7 +98,7 @@ def _text_values(path: Path, key: str) -> np.ndarray:
         fields = table.column(names.index(choose_name(key, names, "column", f"{path}::")))
     kind = text_kind(fields)
     if kind == "number" and not any(map(_NAME.fullmatch, fields)):
-        # Whole numbers may be labels, and stay whole.
+        # Whole numbers may be labels, so they stay integers.
         whole = all(map(_WHOLE.fullmatch, fields))
         numbers = ["nan" if is_missing(field) else field for field in fields]
         return np.array(numbers).astype(np.int64 if whole else np.float64)
@@ -120,6 +120,6 @@ def _parquet_values(path: Path, key: str) -> np.ndarray:
     elif pyarrow.types.is_decimal(kind):
         column = column.cast(pyarrow.float64())
     elif pyarrow.types.is_nested(kind):
-        raise ValueError(f"column {label!r} of {name}, of type {kind}, holds no single values")
+        raise ValueError(f"column {label!r} of {name}, of type {kind}, does not hold single values")
     values: np.ndarray = column.to_numpy()
     return values

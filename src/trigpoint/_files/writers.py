@@ -25,25 +25,25 @@ def open_writer(
     dtype: DTypeLike = np.float64,
     names: Sequence[str] | None = None,
 ) -> "PointWriter":
-    """Prepare to write points; all that can be refused is refused here, before any work.
+    """Prepare to write points; all checks are done here, before any work.
 
     Parameters
     ----------
     path : path
-        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file, or a ``.zarr`` folder. What is there
-        already is replaced when the new one is complete: a file, or a Zarr array.
+        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file, or a ``.zarr`` folder. An existing
+        file or Zarr array is replaced once the new one is complete.
     n_rows, n_columns : int
         Shape of the points to come.
     dtype : dtype
         float32 or float64.
     names : sequence of str or None
-        Names of the columns, kept in all formats but ``.npy``. ``None`` names them x0, x1 and so
-        on.
+        Names of the columns, kept in all formats except ``.npy``. ``None`` names them x0, x1 and
+        so on.
 
     Returns
     -------
     writer : PointWriter
-        To be used in a ``with`` statement.
+        For use in a ``with`` statement.
 
     Examples
     --------
@@ -67,26 +67,26 @@ def open_writer(
         raise ParameterValueError(
             "names",
             labels,
-            "{parameter=} are not {count} different names",
+            "{parameter=} is not {count} different names",
             "give one for each column",
             count=n_columns,
         )
-    # Through a link, so that its target is replaced and not the link.
+    # Resolved, so that the target of a link is replaced and not the link.
     target = Path(os.path.realpath(path))
     sink = _sink_for(target, str(os.fspath(path)))
     return PointWriter(target, sink, shape, dtype, labels)
 
 
 class PointWriter:
-    """Context manager that takes points in blocks of rows; made by `open_writer`.
+    """Context manager that accepts points in blocks of rows; created by `open_writer`.
 
-    Rows go to a hidden neighbour of the file. It takes the file's place at the end of the
-    ``with`` statement, if all rows are there and nothing was raised, and is removed otherwise.
+    Rows go to a hidden file in the same folder. At the end of the ``with`` statement it replaces
+    the target if all rows were written and nothing was raised; otherwise it is removed.
 
     Parameters
     ----------
     path : Path
-        Where the points go.
+        File to write the points to.
     sink : type of Sink
         How they are stored.
     shape : (int, int)
@@ -112,7 +112,7 @@ class PointWriter:
 
     def __enter__(self) -> Self:
         if self._sink is not None:
-            raise RuntimeError(f"{self.path} is being written: open another writer")
+            raise RuntimeError(f"{self.path} is already being written: open another writer")
         self.rows_written = 0
         self._partial = hidden_sibling(self.path, "partial")
         try:
@@ -125,7 +125,7 @@ class PointWriter:
     def write(self, block: np.ndarray) -> None:
         """Append the rows of `block`."""
         if self._sink is None:
-            raise RuntimeError("write() works inside the with statement of the writer")
+            raise RuntimeError("write() only works inside the writer's with statement")
         n_rows, n_columns = self.shape
         if block.ndim != 2 or block.shape[1] != n_columns:
             raise ValueError(
@@ -150,7 +150,7 @@ class PointWriter:
         assert sink is not None
         try:
             if kind is not None:
-                # What went wrong already is what the caller should see.
+                # The caller should see the original error.
                 with contextlib.suppress(Exception):
                     sink.close()
                 return
@@ -166,7 +166,7 @@ class PointWriter:
 
 
 def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
-    """Refuse to write to the file or into the folder that `source` reads from."""
+    """Reject writing to the file or folder that `source` reads from."""
     if source.path is None:
         return
     if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source.path)):
@@ -174,7 +174,7 @@ def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
             "out",
             os.fspath(path),
             "{name} is being read",
-            "write to another file than {path}",
+            "write to a file other than {path}",
             name=source.name,
             path=path,
         )
@@ -187,8 +187,8 @@ def _sink_for(path: Path, name: str) -> type[Sink]:
         raise ParameterValueError(
             "out",
             name,
-            "{name} has a suffix that is not known",
-            "points are written to {known}",
+            "{name} has an unknown suffix",
+            "points can be written to {known}",
             name=name,
             known=known,
         )
@@ -196,7 +196,7 @@ def _sink_for(path: Path, name: str) -> type[Sink]:
     check_place(path, name)
     if sink is ZarrSink and path.exists() and not _may_replace_folder(path):
         raise FileExistsError(
-            f"{name} exists and is no Zarr array: remove it, or write to another name"
+            f"{name} exists and is not a Zarr array: remove it, or write to another name"
         )
     if sink is not ZarrSink and path.is_dir():
         raise IsADirectoryError(f"{name} is a folder: write to another name")
@@ -205,7 +205,7 @@ def _sink_for(path: Path, name: str) -> type[Sink]:
 
 
 def _may_replace_folder(path: Path) -> bool:
-    """Whether a folder is a Zarr array or empty, so that nothing else is lost with it."""
+    """Whether a folder is empty or a Zarr array, so that replacing it loses nothing else."""
     if not path.is_dir():
         return False
     try:

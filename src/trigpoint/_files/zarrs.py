@@ -1,4 +1,4 @@
-"""Zarr folders and archives, and the arrays and groups of zarr."""
+"""Zarr folders and archives, and zarr arrays and groups."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def read_zarr(path: Path, name: str, key: str | None, columns: Any) -> PointSour
 
 
 def from_zarr(node: Any, key: str | None, columns: Any) -> PointSource:
-    """Points in an open array of zarr, or in one of an open group."""
+    """Points in an open zarr array, or in one of an open group."""
     name = f"zarr {node.store_path}"
     member = _array_of(node, name, key)
     array = node[member] if member else node
@@ -41,7 +41,7 @@ def from_zarr(node: Any, key: str | None, columns: Any) -> PointSource:
 
     name = f"{name}::{member}" if member else name
     source = SlicedSource(open_rows, name, columns, _feature_names(array))
-    # Where it lies on the disk, if it does, so that nothing is written over it.
+    # Its path on disk, if any, so that nothing overwrites it.
     root = getattr(node.store, "root", None)
     source.path = None if root is None else Path(root)
     return source
@@ -56,7 +56,7 @@ def _opened(path: Path, name: str) -> Iterator[Any]:
         else:
             store = zarr.storage.ZipStore(path, mode="r")
         node = zarr.open(store=store, mode="r")
-    except Exception as error:  # Each kind of damage has its own, which changes with versions.
+    except Exception as error:  # Each kind of damage raises its own type, which varies by version.
         raise ValueError(f"{name} cannot be opened as Zarr: {error}") from error
     try:
         yield node
@@ -65,13 +65,13 @@ def _opened(path: Path, name: str) -> Iterator[Any]:
 
 
 def _array_of(node: Any, name: str, key: str | None) -> str | None:
-    """Name of the array inside a group; ``None`` where the node is the array."""
+    """Name of the array inside a group; ``None`` if the node is the array."""
     if not hasattr(node, "members"):
         if key is not None:
             raise ParameterValueError(
                 "key",
                 key,
-                "{name} is a single array, so {parameter=} chooses nothing",
+                "{name} is a single array, so {parameter=} has no effect",
                 "leave it out",
                 name=name,
             )

@@ -1,7 +1,7 @@
 """One self-contained, interactive page about a fitted embedding.
 
-What it shows is gathered in `content.py`, which streams the points through `density.py`; `page.py`
-packs it, with style and script, into one file that opens without a network.
+`content.py` gathers what the page shows and streams the points through `density.py`; `page.py`
+packs it, with styles and scripts, into one file that opens offline.
 """
 
 from trigpoint._report.subject import Subject

@@ -1,4 +1,4 @@
-"""Two small charts as SVG, drawn once; colours come from the style of the page."""
+"""Two small static SVG charts; colors come from the page's stylesheet."""
 
 from collections.abc import Iterable
 from html import escape
@@ -10,18 +10,18 @@ from trigpoint._landmarks import LandmarkCurve
 from trigpoint.plot._eigenvalues import Eigenvalues
 
 _WIDTH, _HEIGHT = 360, 240
-# Above the frame there is room for a line of text.
+# Leaves room for a line of text above the frame.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 10, 24, 36
 
 # Errors below this are rounding.
 _LEAST_ERROR = 1e-8
 
-# Eigenvalues that all are above this share of the largest would look alike beside 0.
+# If all eigenvalues exceed this share of the largest, they would look alike on an axis from 0.
 _CROWDED = 0.8
 
 
 class _Axes:
-    """Maps values to places in the chart; both axes may be logarithmic."""
+    """Maps values to positions in the chart; either axis may be logarithmic."""
 
     def __init__(self, x: tuple[float, float], y: tuple[float, float], *, log: bool) -> None:
         self._log = log
@@ -40,12 +40,12 @@ class _Axes:
 
 
 def spectrum_chart(eigenvalues: Eigenvalues) -> str:
-    """Eigenvalues in their order, those of the coordinates filled, and the widest gap."""
+    """Eigenvalues in order, filled for the coordinates, and the widest gap."""
     values = eigenvalues.values
     low, high = min(0.0, float(values.min())), float(values.max())
     crowded = _CROWDED * high < values.min() < high
     if crowded:
-        # As those of a Markov matrix, below 1.
+        # For example those of a Markov matrix, just below 1.
         low = float(values.min()) - 0.05 * (high - float(values.min()))
     axes = _Axes((0.3, len(values) + 0.7), (low, high + 0.06 * (high - low or 1)), log=False)
     parts = []
@@ -55,7 +55,7 @@ def spectrum_chart(eigenvalues: Eigenvalues) -> str:
     for place, (value, used) in enumerate(zip(values, eigenvalues.used, strict=True), start=1):
         x, y = axes.x(place), axes.y(value)
         if not crowded:
-            # Lengths are compared, so that they have to begin at 0.
+            # Stems are compared by length, so they must begin at 0.
             parts.append(_line("stem used" if used else "stem", x, axes.y(0), x, y))
         parts.append(
             f'<circle class="{"used" if used else "free"}" cx="{x:.1f}" cy="{y:.1f}" r="3.4"/>'
@@ -109,7 +109,7 @@ def _whole_ticks(last: int) -> list[int]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers, about four of them, between two others."""
+    """About four round numbers between two others."""
     if high <= low:
         return [low]
     rough = (high - low) / 4
@@ -119,7 +119,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _marked(x: float, label: str) -> list[str]:
-    """A line down the chart; what it says stands above the frame, where nothing is drawn."""
+    """A vertical line with a label above the frame, where nothing is drawn."""
     anchor = "start" if x < _WIDTH / 2 else "end"
     line = _line("gap", x, _TOP - 4, x, _HEIGHT - _BOTTOM)
     return [line, _text("note", x, _TOP - 9, label, anchor)]

@@ -11,12 +11,12 @@ from trigpoint._common.labels import MOST_CLASSES, is_missing, natural_order
 _STEPS = 65534
 MISSING = 65535
 
-# Colours spread over the numbers without the outermost, which would leave all others alike.
+# The color scale omits outliers, which would make all other colors alike.
 _COLOR_QUANTILES = (0.01, 0.99)
 
-# Units that dates are shown to, in milliseconds, finest first.
+# Units in which dates are shown, in milliseconds, finest first.
 _UNITS = {"millisecond": 1, "second": 1000, "minute": 60_000, "day": 86_400_000}
-# Years from 1970: beyond, microseconds of numpy and dates of browsers end.
+# Years from 1970 that numpy's microseconds and browsers' dates can both represent.
 _MOST_YEARS = 200_000
 
 
@@ -28,17 +28,17 @@ class Column:
     ----------
     name : str
     codes : uint16 ndarray of shape (s,)
-        Numbers in steps from `low` to `high`, or places in `labels`; 65535 for missing values.
+        Numbers in steps from `low` to `high`, or positions in `labels`; 65535 for missing values.
     low, high : float
-        Smallest and largest number; of dates, in milliseconds since 1970.
+        Smallest and largest number; for dates, in milliseconds since 1970.
     color_low, color_high : float
-        Numbers at the ends of the colour scale.
+        Numbers at the ends of the color scale.
     unit : {"", "millisecond", "second", "minute", "day", "year"}
-        The finest unit that dates are shown to; empty for numbers that are no dates.
+        The finest unit in which dates are shown; empty for plain numbers.
     labels : tuple of str or None
-        The kinds, in the order of a legend; ``None`` for numbers.
+        The distinct labels, in legend order; ``None`` for numbers.
     others : bool
-        Whether the last one of `labels` stands for all kinds without a colour of their own.
+        Whether the last of `labels` stands for all labels without a color of their own.
     """
 
     name: str
@@ -53,14 +53,14 @@ class Column:
 
 
 def number_column(name: str, values: np.ndarray) -> Column:
-    """Numbers on a scale of their own; those that are not finite are missing."""
+    """Column of numbers on their own scale; those that are not finite are missing."""
     values = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(values)
     codes = np.full(len(values), MISSING, dtype=np.uint16)
     if not finite.any():
         return Column(name, codes)
     low, high = float(values[finite].min()), float(values[finite].max())
-    # Halved, here and for the quantiles, so that a range wider than the largest number does not
+    # Halved, here and for the quantiles, so that a range beyond the largest float does not
     # overflow.
     width = high / 2 - low / 2
     share = (values[finite] / 2 - low / 2) / (width if width > 0 else 1.0)
@@ -72,7 +72,7 @@ def number_column(name: str, values: np.ndarray) -> Column:
 
 
 def date_column(name: str, values: np.ndarray) -> Column:
-    """Dates, of any unit of numpy's, on a scale as numbers are."""
+    """Column of dates in any numpy unit, on a scale like numbers."""
     known = ~np.isnat(values)
     years = values[known].astype("datetime64[Y]").astype(np.int64)
     if (abs(years) > _MOST_YEARS).any():
@@ -87,9 +87,9 @@ def date_column(name: str, values: np.ndarray) -> Column:
 
 
 def _unit(milliseconds: np.ndarray, step: float) -> str:
-    """The largest unit that all dates are whole numbers of, if a step is finer, else a larger one.
+    """The largest unit in which all dates are whole, or a larger one if steps are coarser.
 
-    Midnights are shown as days; so are times of three years, which are kept to 24 minutes.
+    Midnights are shown as days. So are times that span three years, whose steps are 24 minutes.
     """
     found = "millisecond"
     for unit, size in _UNITS.items():
@@ -99,9 +99,9 @@ def _unit(milliseconds: np.ndarray, step: float) -> str:
 
 
 def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = None) -> Column:
-    """Kinds of labels; of more than 14, those beyond the 13 most frequent become one.
+    """Column of labels; with more than 14, all but the 13 most frequent are merged.
 
-    They come in the order that is given, else in the order in which people count: 2 before 10.
+    They are in the given order, otherwise in natural order: 2 before 10.
     """
     missing = np.array([is_missing(value) for value in values], dtype=bool)
     texts = np.array([label_text(value) for value in values[~missing]], dtype=str)
@@ -112,7 +112,7 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
     if others := len(names) > MOST_CLASSES:
         frequent = np.argsort(-counts[shown], kind="stable")[: MOST_CLASSES - 1]
         shown = shown[np.sort(frequent)]
-    # An empty label would be a colour that stands for nothing.
+    # An empty label would leave a color unexplained.
     labels = [names[kind] if names[kind].strip() else "(empty)" for kind in shown]
     if others:
         labels.append(f"{len(names) - len(shown):,} others")
@@ -124,5 +124,5 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
 
 
 def label_text(value: Any) -> str:
-    """A label as it is read; bytes are those of a text."""
+    """A label as text; bytes are decoded."""
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -1,4 +1,4 @@
-"""All that a report shows, gathered before any of it is drawn."""
+"""Everything that a report shows, gathered before any of it is drawn."""
 
 import platform
 import time
@@ -36,7 +36,7 @@ _MOST_COLUMNS = 12
 
 _CURVE_NUMBERS = 6
 _CURVE_FEWEST, _CURVE_LAST = 10, 2000
-# Points that the curve is measured at: few enough for seconds.
+# Points on which the curve is measured: few enough to take seconds.
 _CURVE_BYTES = 2**24
 
 
@@ -50,22 +50,22 @@ class Content:
     method : str
         Name of the estimator.
     n_points : int or None
-        Number of points; ``None`` where the landmarks alone are shown.
+        Number of points; ``None`` if only the landmarks are shown.
     n_features, n_components, n_landmarks : int
     rows : int64 ndarray of shape (s,) or None
-        Rows of the sampled points, if they are rows of anything.
+        Row numbers of the sampled points, if they have any.
     coordinates : list of Column
-        Coordinates of the sample, and after it of the landmarks.
+        Coordinates of the sample, followed by those of the landmarks.
     columns : list of Column
-        Original values of the same.
+        Original values of the same points.
     first_columns : (int, int)
-        Those two of them in which the landmarks vary most.
+        The two of them in which the landmarks vary most.
     derived : list of Column
-        What follows from the points, to colour the sample by.
+        Derived values to color the sample by.
     colors : list of Column
-        What the user gave to colour the sample by.
+        Values that the user gave to color the sample by.
     cells : int64 ndarray of shape (s,)
-        Nearest landmarks of the sample.
+        Nearest landmark of each sampled point.
     images : list of DensityImage
     edges : JudgedEdges or None
     covariances : str
@@ -73,7 +73,7 @@ class Content:
     eigenvalues : Eigenvalues
     curve : LandmarkCurve or None
     curve_wanted : bool
-        Whether the curve was asked for.
+        Whether the curve was requested.
     neighborhoods : Neighborhoods
     covering_radius : float or None
     cell_sizes : int64 ndarray of shape (k,) or None
@@ -117,12 +117,12 @@ def gather(
     neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
     curve: bool = True,
 ) -> Content:
-    """Compute what the report of a fitted embedding shows; see `write_report`."""
+    """Compute the content of a report on a fitted embedding; see `write_report`."""
     fitted, report = subject.fitted, subject.progress
     landmarks, graph = fitted.landmarks, fitted.graph
     shown = _chosen_columns(landmarks.points)
     if source is None and color is not None:
-        raise ValueError("color has a value for each row of X, and X was not passed: pass both")
+        raise ValueError("color needs one value per row of X, and X was not passed: pass both")
     n = None if source is None else source.shape[0]
     colors = {} if n is None else named_colors(color, n)
     streamed = None if source is None else stream(subject, source, shown, sample)
@@ -169,9 +169,10 @@ def gather(
 
 
 def _landmark_coordinates(subject: Subject, streamed: Streamed | None) -> np.ndarray:
-    """Coordinates of the landmarks: among points, where the extension puts them, as those are.
+    """Coordinates of the landmarks; with points, computed by the extension, like theirs.
 
-    In high dimension it smooths, and the landmarks' own coordinates lie outside the cloud.
+    In high dimension the extension smooths, and the landmarks' own coordinates would lie outside
+    the cloud.
     """
     fitted = subject.fitted
     own = fitted.spectrum.coordinates
@@ -181,7 +182,7 @@ def _landmark_coordinates(subject: Subject, streamed: Streamed | None) -> np.nda
 
 
 def _chosen_columns(points: np.ndarray) -> np.ndarray:
-    """The first columns; of many, those in which the landmarks vary most."""
+    """The first columns; if there are many, those in which the landmarks vary most."""
     if points.shape[1] <= _MOST_COLUMNS:
         return np.arange(points.shape[1])
     variances = points.var(axis=0, dtype=np.float64)
@@ -208,9 +209,9 @@ def _numbers(names: list[str], values: np.ndarray) -> list[Column]:
 
 
 def _spread(landmarks: Landmarks, streamed: Streamed | None) -> np.ndarray:
-    """A second axis for what has one: evenly filled, so that points do not hide each other.
+    """A second axis for one-dimensional data: evenly filled, so that points do not hide each other.
 
-    A row has its place on it, so that a landmark lies where the point does that it was.
+    The position depends on the row, so that a landmark coincides with its own point.
     """
     rows = landmarks.indices
     if rows is None:
@@ -233,7 +234,7 @@ def _sampled(colors: dict[str, Given], streamed: Streamed | None) -> list[Column
 
 
 def _curve(streamed: Streamed | None, k: int, report: Report) -> LandmarkCurve | None:
-    """Error curve at a part of the sample, through the number of landmarks if it reaches it."""
+    """Error curve on part of the sample, including the number of landmarks if within reach."""
     if streamed is None:
         return None
     points = streamed.points
@@ -268,7 +269,7 @@ def _title(subject: Subject, n: int | None) -> str:
 
 
 def _short(value: Any) -> str:
-    """A parameter in a few words: arrays by their shape."""
+    """A short description of a parameter; arrays by their shape."""
     shape = getattr(value, "shape", None)
     if shape is not None and len(shape) > 0:
         return f"array of shape {tuple(shape)}"

@@ -1,29 +1,29 @@
-"""Streaming points through an embedding: a density of all of them, and a sample."""
+"""Density of points that are streamed through an embedding."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-# How often a grid may double its width before the points that are still outside are only counted:
-# a few far ones should not take the resolution from the others.
+# How often a grid may double its width. Points still outside are only counted, so that a few
+# distant ones do not cost the others resolution.
 _DOUBLINGS = 2
 
-# Room around the landmarks, as a share of their extent: the points go a little beyond.
+# Margin around the landmarks, as a share of their extent: points extend slightly beyond.
 _MARGIN = 0.06
 
 
 @dataclass(frozen=True)
 class DensityImage:
-    """How many points fall into each cell of a plane.
+    """Number of points in each cell of a plane.
 
     Attributes
     ----------
     axes : (int, int)
         The coordinates that span the plane.
     low, high : ndarray of shape (2,)
-        Extent of the image in either.
+        Extent of the image along each.
     counts : int64 ndarray of shape (height, width)
-        Points in each cell; the first row is that of the smallest second coordinate.
+        Points in each cell; the first row has the smallest second coordinate.
     outside : int
         Points too far away to be in the image.
     """
@@ -36,17 +36,17 @@ class DensityImage:
 
 
 class GrowingGrid:
-    """Counts points in the cells of a plane whose extent is not known beforehand.
+    """Counts points in the cells of a plane whose extent is not known in advance.
 
-    The grid starts around the landmarks. Where points lie outside, it becomes twice as wide and
-    pairs of its cells are merged, so that no count is lost and the points are read once.
+    The grid starts around the landmarks. If points lie outside, it doubles its width and merges
+    pairs of cells, so that no count is lost and the points are read once.
 
     Parameters
     ----------
     landmarks : ndarray of shape (k, 2)
-        Where points are to be expected.
+        Where points are expected.
     size : int
-        Cells on either side, an even number.
+        Cells per side, an even number.
     """
 
     def __init__(self, landmarks: np.ndarray, size: int) -> None:
@@ -70,7 +70,7 @@ class GrowingGrid:
         np.add.at(self._counts.reshape(-1), cells[inside] @ [1, size], 1)
 
     def image(self, axes: tuple[int, int]) -> DensityImage:
-        """Return the part of the grid that has points."""
+        """Return the part of the grid that contains points."""
         rows, columns = (np.flatnonzero(self._counts.any(axis=axis)) for axis in (1, 0))
         if not len(rows):
             return DensityImage(axes, self.low, self.high, self._counts[:1, :1], self.outside)
@@ -82,7 +82,7 @@ class GrowingGrid:
         return DensityImage(axes, low, high, counts, self.outside)
 
     def _reach(self, axis: int, least: float, most: float) -> None:
-        """Widen the grid along an axis until it reaches from `least` to `most`, or may no more."""
+        """Widen the grid along an axis to cover `least` to `most`, as far as allowed."""
         while self._doublings[axis] < _DOUBLINGS:
             width = self.high[axis] - self.low[axis]
             if least < self.low[axis]:
@@ -104,5 +104,5 @@ class GrowingGrid:
 
 
 def grid_size(n_points: int) -> int:
-    """Cells on either side for so many points: a power of 2, from 128 to 1,024."""
+    """Cells per side for this many points: a power of 2, from 128 to 1,024."""
     return int(np.clip(2 ** np.round(np.log2(max(n_points, 1)) / 2 - 1), 128, 1024))

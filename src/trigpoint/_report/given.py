@@ -1,4 +1,4 @@
-"""What users pass as ``color=``: numbers, dates or labels, in one of many containers."""
+"""Values passed as ``color=``: numbers, dates or labels, in any of many containers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ MOST_COLORS = 24
 
 @dataclass(frozen=True)
 class Given:
-    """Values to colour by.
+    """Values to color by.
 
     Attributes
     ----------
     values : ndarray of shape (n,)
     order : tuple of str or None
-        The labels in the order that their owner chose; ``None`` if nobody did.
+        The labels in the order the user chose; ``None`` if unordered.
     """
 
     values: np.ndarray
@@ -39,7 +39,7 @@ class Given:
 
 
 def named_colors(color: Any, n_points: int) -> dict[str, Given]:
-    """What a user passes as ``color=``, by name; refused unless there is a value for each point."""
+    """Columns passed as ``color=``, by name; rejected unless there is one value per point."""
     if color is None:
         return {}
     named = {name: _read(values) for name, values in _by_name(color).items()}
@@ -88,30 +88,30 @@ def _by_name(color: Any) -> dict[str, Any]:
     if hasattr(color, "columns"):
         return {str(name): color[name] for name in color.columns}
     name = getattr(color, "name", None)
-    return {"colour" if name is None else str(name): color}
+    return {"color" if name is None else str(name): color}
 
 
 def _read(values: Any) -> Given:
-    """Values as an array, masked ones missing, with the order of a pandas Categorical."""
+    """Values as an array, masked ones as missing, with the order of a pandas Categorical."""
     dtype = getattr(values, "dtype", None)
     codes = getattr(getattr(values, "cat", values), "codes", None)
     if codes is not None and hasattr(dtype, "categories"):
         return _read_categories(np.asarray(codes), dtype)
     if getattr(dtype, "tz", None) is not None:
-        # As the clocks of their zone show them; as objects, which numpy would make of them, ten
-        # million would take long.
+        # In local time of their zone; numpy would convert them to objects, which is slow for ten
+        # million.
         values = getattr(values, "dt", values).tz_localize(None)
     if isinstance(values, np.ma.MaskedArray):
         values = _unmasked(values)
     array = np.asarray(values)
-    # One column is often selected as a table of one.
+    # A single column is often passed as a one-column table.
     return Given(array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array)
 
 
 def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
-    """Values with gaps in the place of masked ones."""
+    """Values with masked ones replaced by missing values."""
     if values.dtype.kind == "M":
-        # As objects, nanoseconds would become numbers.
+        # As objects, nanoseconds would become integers.
         return np.asarray(values.filled(np.datetime64("NaT")))
     filled: np.ndarray = values.data.astype(object)
     filled[np.ma.getmaskarray(values)] = None
@@ -120,15 +120,15 @@ def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
 
 def _read_categories(codes: np.ndarray, dtype: Any) -> Given:
     names = [label_text(name) for name in dtype.categories]
-    # Missing ones have the code -1.
+    # Missing values have code -1.
     values = np.array([*names, None], dtype=object)[codes]
-    # Sorted is how pandas puts categories that nobody has put in order, 10 before 2.
+    # pandas sorts categories that have no explicit order, with 10 before 2.
     chosen = dtype.ordered or names != sorted(names)
     return Given(values, tuple(names) if chosen else None)
 
 
 def _with_gaps(values: np.ndarray) -> np.ndarray:
-    """Objects that are numbers, or dates, or missing, as such; others as they are."""
+    """Convert objects that are all numbers, or all dates, or missing; leave others unchanged."""
     if values.dtype.kind != "O":
         return values
     missing = np.array([is_missing(value) for value in values], dtype=bool)
@@ -146,7 +146,7 @@ def _without_zone(value: Any) -> Any:
 
 
 def _without_points(labels: np.ndarray) -> np.ndarray:
-    """Whole numbers that gaps have made floating ones as whole numbers again."""
+    """Convert floats back to integers if they are floats only because some are missing."""
     if labels.dtype.kind not in "fO":
         return labels
     whole = np.empty(len(labels), dtype=object)

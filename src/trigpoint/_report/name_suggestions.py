@@ -1,4 +1,4 @@
-"""Answers to names that are almost right."""
+"""Suggestions for misspelled parameter names."""
 
 import inspect
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _Returned = TypeVar("_Returned")
 
 
 def suggesting_names(function: Callable[_Given, _Returned]) -> Callable[_Given, _Returned]:
-    """Make a function answer an option that it does not have with the one most alike."""
+    """Make a function suggest the closest option if it is given an unknown one."""
     known = [
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -22,7 +22,7 @@ def suggesting_names(function: Callable[_Given, _Returned]) -> Callable[_Given, 
     def checked(*args: _Given.args, **options: _Given.kwargs) -> _Returned:
         for name in options.keys() - known:
             alike = get_close_matches(name, known, n=1)
-            remedy = f"did you mean {alike[0]!r}?" if alike else f"there are {', '.join(known)}"
+            remedy = f"did you mean {alike[0]!r}?" if alike else f"choose from {', '.join(known)}"
             raise TypeError(f"{function.__name__}() has no parameter {name!r}: {remedy}")
         return function(*args, **options)
 

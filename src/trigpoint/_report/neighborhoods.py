@@ -1,4 +1,4 @@
-"""The landmarks embedded from other neighbourhoods: either metric, several numbers."""
+"""The landmarks embedded from other graphs: both metrics, several numbers of neighbors."""
 
 import warnings
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ _MOST_FOR_EIGENVECTORS = 5000
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """The landmarks embedded from one kind of neighbourhood.
+    """The landmarks embedded from one kind of neighborhood.
 
     Attributes
     ----------
     metric : {"bhattacharyya", "euclidean"}
     n_neighbors : int
     coordinates : ndarray of shape (k, 2)
-        Turned to agree with the embedding of the estimator as far as signs go.
+        With signs flipped to match the embedding of the estimator.
     edges : JudgedEdges
     """
 
@@ -43,9 +43,9 @@ class Neighborhood:
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Embeddings to compare, and what is to be said about those that are missing.
+    """Embeddings to compare, and notes about those that are missing.
 
-    Nothing is said about what was not asked for.
+    There are no notes about comparisons that were not requested.
     """
 
     embeddings: list[Neighborhood]
@@ -55,7 +55,7 @@ class Neighborhoods:
 def with_covariances(
     landmarks: Landmarks, points: np.ndarray | None, n_threads: int
 ) -> tuple[Landmarks, str]:
-    """Landmarks with local covariances, if there is anything to take them from; and where from."""
+    """Landmarks with local covariances if available, and where the covariances come from."""
     if landmarks.covariances is not None:
         return landmarks, "kept from fit"
     if points is None or len(points) < 10:
@@ -72,15 +72,15 @@ def with_covariances(
 def compare_neighborhoods(
     subject: Subject, landmarks: Landmarks, numbers: Sequence[int] | None
 ) -> Neighborhoods:
-    """Embed the landmarks of an embedding from neighbourhoods of several numbers and metrics.
+    """Embed the landmarks from graphs with several numbers of neighbors and both metrics.
 
     Parameters
     ----------
     subject : Subject
     landmarks : Landmarks
-        Its landmarks, with covariances if Bhattacharyya neighbourhoods are wanted.
+        Its landmarks, with covariances if Bhattacharyya neighborhoods are wanted.
     numbers : sequence of int or None
-        Numbers of neighbours; those that are too large for the landmarks are left out. ``None``
+        Numbers of neighbors; those too large for the number of landmarks are left out. ``None``
         compares nothing.
     """
     k = len(landmarks.points)
@@ -96,33 +96,33 @@ def compare_neighborhoods(
     if landmarks.covariances is None:
         metrics.remove("bhattacharyya")
         notes.append(
-            "Only Euclidean neighbourhoods are offered: the local covariances that the "
-            "Bhattacharyya distance compares are not in this model. Pass the points, as in "
+            "Only Euclidean neighborhoods are available: this model lacks the local covariances "
+            "that the Bhattacharyya distance compares. Pass the points, as in "
             "emb.report(path, X), to estimate them."
         )
     if len(fitting) < len(wanted):
-        notes.append(f"Numbers of neighbours that {k} landmarks do not have are left out.")
+        notes.append(f"Numbers of neighbors too large for {k} landmarks are left out.")
     embeddings = []
     combinations = list(product(metrics, fitting))
-    subject.progress("neighbourhoods", 0, len(combinations))
+    subject.progress("neighborhoods", 0, len(combinations))
     for done, (metric, number) in enumerate(combinations, start=1):
         try:
             embeddings.append(_embedded(subject, landmarks, metric, number))
         except (ValueError, np.linalg.LinAlgError) as error:
-            notes.append(f"{metric.capitalize()}, {counted(number, 'neighbour')}: {error}.")
-        subject.progress("neighbourhoods", done, len(combinations))
+            notes.append(f"{metric.capitalize()}, {counted(number, 'neighbor')}: {error}.")
+        subject.progress("neighborhoods", done, len(combinations))
     return Neighborhoods(embeddings, notes)
 
 
 def _reason_against(subject: Subject, k: int, fewest: int) -> str:
     if subject.embed_graph is None:
-        return f"{subject.fitted.method} compares all landmarks and has no neighbourhoods."
+        return f"{subject.fitted.method} compares all landmarks and has no neighborhoods."
     by_paths = subject.fitted.geodesics is not None
     most = _MOST_FOR_PATHS if by_paths else _MOST_FOR_EIGENVECTORS
     if k > most:
-        return f"Left out above {most:,} landmarks, where it would take minutes."
+        return f"Not computed above {most:,} landmarks, where it would take minutes."
     if k < 4 or k <= fewest:
-        return f"{counted(k, 'landmark')}: too few to compare neighbourhoods of {fewest} or more."
+        return f"{counted(k, 'landmark')}: too few to compare neighborhoods of {fewest} or more."
     return ""
 
 
@@ -131,7 +131,7 @@ def _embedded(subject: Subject, landmarks: Landmarks, metric: str, number: int) 
     bandwidth = subject.fitted.parameters.get("bandwidth")
     builder = KNNGraph(number, metric=metric, bandwidth=bandwidth)
     with warnings.catch_warnings():
-        # That a graph is in pieces is what the page is for: it counts their bridges.
+        # No warning: the page itself shows disconnected graphs, by the number of bridges.
         warnings.simplefilter("ignore")
         graph = builder.build(landmarks, subject.n_threads)
         embedded = subject.embed_graph(landmarks, graph, 2)
@@ -141,7 +141,7 @@ def _embedded(subject: Subject, landmarks: Landmarks, metric: str, number: int) 
 
 
 def _turned(coordinates: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """Coordinates with the signs by which they correlate with those of another embedding."""
+    """Coordinates with signs flipped to correlate positively with another embedding."""
     shared = min(coordinates.shape[1], like.shape[1])
     around, others = coordinates - coordinates.mean(axis=0), like - like.mean(axis=0)
     signs = np.ones(coordinates.shape[1])

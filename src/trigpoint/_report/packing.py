@@ -1,4 +1,4 @@
-"""Arrays of a page, end to end in one block of bytes."""
+"""The arrays of a page, concatenated into one block of bytes."""
 
 import base64
 from typing import Any
@@ -10,14 +10,14 @@ _ALIGNMENT = 4
 
 
 class Packed:
-    """Collects arrays; what `add` returns tells the page where each one lies."""
+    """Collects arrays; `add` returns the location of each one for the page."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
 
     def add(self, array: np.ndarray) -> dict[str, Any]:
-        """Take an array of bytes or of short or long whole numbers."""
+        """Add an array of 8-, 16- or 32-bit integers."""
         data = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
         place = {"type": _TYPES[array.dtype.name], "start": self._size, "length": int(array.size)}
         padding = -len(data) % _ALIGNMENT
@@ -26,10 +26,10 @@ class Packed:
         return place
 
     def text(self) -> str:
-        """All of it, as base64."""
+        """The whole block, as base64."""
         return base64.b64encode(b"".join(self._parts)).decode("ascii")
 
 
 def smallest(array: np.ndarray) -> np.ndarray:
-    """Whole numbers of at least 0 in two bytes if they fit, else in four."""
+    """Nonnegative integers in two bytes if they fit, otherwise four."""
     return array.astype(np.uint16 if array.max(initial=0) < 2**16 else np.uint32)

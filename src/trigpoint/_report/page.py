@@ -1,4 +1,4 @@
-"""Joining content, markup, style and script into one file."""
+"""Join content, markup, styles and scripts into one file."""
 
 import base64
 import hashlib
@@ -33,16 +33,16 @@ _SCRIPTS = (
     "page.js",
 )
 
-# Edges that are drawn, of the graph and of each neighbourhood to compare: ordinary and odd ones.
+# Most edges drawn, for the graph and for each neighborhood compared: ordinary and odd ones.
 _GRAPH_EDGES = (40_000, 20_000)
 _COMPARED_EDGES = (10_000, 6_000)
 
-# Distances mean something in these embeddings, so that both axes have one scale.
+# Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA")
 
 _NO_PROOF = (
-    "Odd edges are told by comparison with the median one, and do not stand out where most are "
-    "shortcuts: that none is suspected is no proof that there is none."
+    "Odd edges are found by comparison with the median edge, so they do not stand out if most are "
+    "shortcuts. If none is suspected, that does not prove there are none."
 )
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
@@ -63,7 +63,7 @@ def page(content: Content) -> str:
         "script_hash": digest,
         "style": _filled(_asset("page.css"), _STYLE_SLOTS),
         "script": script,
-        # Nothing in the data can end the element that it is in.
+        # Escaped so that nothing in the data can close its element.
         "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "arrays": packed.text(),
         "graph_note": escape(_graph_note(content)),
@@ -93,7 +93,7 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "points": content.n_points,
         "sampled": n_sampled,
         "landmarks": k,
-        # Values of landmarks follow those of the sample, unless they are the sample.
+        # Landmark values follow those of the sample, unless the landmarks are the sample.
         "firstLandmark": 0 if content.n_points is None else n_sampled,
         "equalScales": content.method in _EQUAL_SCALES,
         "labelColors": PAGE_LABELS,
@@ -125,7 +125,7 @@ def _column(column: Column, packed: Packed) -> dict[str, Any]:
 
 
 def _image(image: DensityImage, packed: Packed) -> dict[str, Any]:
-    """Counts become one of 255 levels of their logarithm; 0 is left for cells without points."""
+    """Map counts to 255 logarithmic levels; 0 is for cells without points."""
     most = int(image.counts.max())
     levels = np.ceil(255 * np.log1p(image.counts) / np.log1p(max(most, 1)))
     return {
@@ -183,7 +183,7 @@ def _lead(content: Content) -> str:
         text = f"{landmarks}, from {columns} to {to}. No points were passed."
     else:
         points = counted(content.n_points, "point")
-        text = f"{points}, from {columns} to {to}, by way of {landmarks}."
+        text = f"{points}, from {columns} to {to}, using {landmarks}."
     return escape(text)
 
 
@@ -201,7 +201,7 @@ def _figures(content: Content) -> str:
         figures.append(_figure(len(content.edges.kinds), "edge"))
         figures.append(_figure(content.edges.count(SHORTCUT), "suspected shortcut"))
         figures.append(_figure(content.edges.count(BRIDGE), "bridge"))
-    # A model from a file does not know how long it took.
+    # A model loaded from a file has no timings.
     if seconds := _fit_seconds(content):
         figures.append(("seconds to fit", f"{seconds:.2f}"))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
@@ -218,37 +218,34 @@ def _fit_seconds(content: Content) -> float:
 def _graph_note(content: Content) -> str:
     if content.edges is None:
         return "This method compares all landmarks and has no graph."
-    apart = (
-        "its ends have no neighbour in common, while those of the median edge have three or more"
-    )
+    apart = "its ends have no neighbor in common, while those of the median edge have three or more"
     if not content.covariances:
         return (
-            "There are no local covariances, so that an edge is suspected of being a shortcut in "
-            f"one case only: {apart}. {_NO_PROOF}"
+            "There are no local covariances, so an edge is suspected of being a shortcut in only "
+            f"one case: {apart}. {_NO_PROOF}"
         )
     return (
-        "An edge is suspected of being a shortcut in either of two cases. It is far, and not only "
-        "for being long: its Bhattacharyya distance is more than three times the median edge's, "
-        "and still is when both are divided by what the distance would be along the direction in "
-        f"which the points vary most. Or {apart}. {_NO_PROOF} Covariances: {content.covariances}."
+        "An edge is suspected of being a shortcut in two cases. Either its Bhattacharyya distance "
+        "is more than three times that of the median edge, and not only because it is long: this "
+        "still holds after dividing both by the distance that the edge would have along the "
+        f"direction in which the points vary most. Or {apart}. {_NO_PROOF} "
+        f"Covariances: {content.covariances}."
     )
 
 
 def _neighborhoods(content: Content) -> str:
-    """The section, with one line that says why there is nothing to compare, or nothing at all."""
+    """The section, only a note on why there is nothing to compare, or nothing."""
     found = content.neighborhoods
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
     if found.embeddings:
         return _filled(_asset("neighborhoods.html"), {"notes": notes, "no_proof": _NO_PROOF})
-    return f"<section><h2>Neighbourhoods</h2>{notes}</section>" if notes else ""
+    return f"<section><h2>Neighborhoods</h2>{notes}</section>" if notes else ""
 
 
 def _spectrum(content: Content) -> str:
     gap = content.eigenvalues.gap
-    where = (
-        "no gap stands out" if gap is None else f"the largest ratio of neighbours comes after {gap}"
-    )
-    note = f"Of the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."
+    where = "no gap stands out" if gap is None else f"the largest consecutive ratio is after {gap}"
+    note = f"From the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."
     return _chart("Eigenvalue spectrum", note, spectrum_chart(content.eigenvalues))
 
 
@@ -257,10 +254,10 @@ def _curve(content: Content) -> str:
     if not content.curve_wanted:
         return ""
     if content.curve is None:
-        return _chart(title, "Not measured: it needs the points, and at least 20 of them.")
+        return _chart(title, "Not measured: this needs at least 20 points.")
     note = (
         "Relative trace error of the Nyström approximation "
-        "against the number of landmarks, measured at a sample."
+        "against the number of landmarks, measured on a sample."
     )
     return _chart(title, note, curve_chart(content.curve, content.n_landmarks))
 

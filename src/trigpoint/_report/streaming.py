@@ -1,4 +1,4 @@
-"""One walk through the points: all of them counted, some of them kept."""
+"""One pass over the points that counts all of them and keeps some."""
 
 import time
 from dataclasses import dataclass
@@ -13,25 +13,25 @@ from trigpoint._points.inputs import checked_blocks
 from trigpoint._report.density import DensityImage, GrowingGrid, grid_size
 from trigpoint._report.subject import Subject
 
-# Coordinates kept of the sample, and those whose pairs have a density of all points.
+# Coordinates kept for the sample, and those whose pairs get a density of all points.
 MOST_COORDINATES = 6
 _DENSITY_COORDINATES = 3
 
-# Whole rows are kept of a part of the sample only, of so many bytes.
+# Whole rows are kept only for part of the sample, up to this many bytes.
 _ROW_BYTES = 2**26
 _MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class Streamed:
-    """What is kept of the points.
+    """The information kept about the points.
 
     Attributes
     ----------
     rows : int64 ndarray of shape (s,)
         Sampled rows, ascending.
     coordinates : float64 ndarray of shape (s, c)
-        Their coordinates in the embedding, the first few.
+        Their first few coordinates in the embedding.
     columns : float64 ndarray of shape (s, q)
         Their values in the chosen columns.
     cells : int64 ndarray of shape (s,)
@@ -39,13 +39,13 @@ class Streamed:
     points : ndarray of shape (p, d)
         Whole rows of some of them.
     images : list of DensityImage
-        Densities of all points; empty where all of them are in the sample.
+        Densities of all points; empty if all of them are in the sample.
     covering_radius : float
-        Largest distance of any point to its nearest landmark.
+        Largest distance from any point to its nearest landmark.
     cell_sizes : int64 ndarray of shape (k,)
         Points nearest to each landmark.
     transform_seconds : float
-        Time that the transform took.
+        Time taken by the transform.
     """
 
     rows: np.ndarray
@@ -60,14 +60,14 @@ class Streamed:
 
 
 def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: int) -> Streamed:
-    """Transform all points block by block, and keep what the page shows of them.
+    """Transform all points block by block and keep what the page shows.
 
     Parameters
     ----------
     subject : Subject
     source : PointSource
     columns : int64 ndarray of shape (q,)
-        Columns to keep of the sampled points.
+        Columns to keep for the sampled points.
     sample : int
         Size of the sample.
     """
@@ -92,7 +92,7 @@ def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: i
         for axes, grid in grids.items():
             grid.add(coordinates[:, axes])
         kept.take(block, coordinates, columns, cells)
-        # Names given up at once, or two blocks would be alive while the next is read.
+        # Deleted at once; otherwise two blocks would be in memory while the next is read.
         del block, coordinates, distances, cells
     warn_of_far(n_far, n)
     images = [grid.image(axes) for axes, grid in grids.items()]
@@ -100,7 +100,7 @@ def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: i
 
 
 def _whole_rows(n_sampled: int, source: PointSource, rng: np.random.Generator) -> np.ndarray:
-    """Places in the sample of the points whose rows are kept whole."""
+    """Positions in the sample of the points whose whole rows are kept."""
     affordable = _ROW_BYTES // (source.shape[1] * source.dtype.itemsize)
     count = max(2, min(_MOST_ROWS, affordable))
     if n_sampled <= count:
@@ -109,7 +109,7 @@ def _whole_rows(n_sampled: int, source: PointSource, rng: np.random.Generator) -
 
 
 def _grids(embedding: np.ndarray, n: int) -> dict[tuple[int, int], GrowingGrid]:
-    """Grids of pairs of coordinates; the first pair is the one that is shown first."""
+    """Grids of pairs of coordinates; the first pair is shown first."""
     size = grid_size(n)
     grids = {}
     for axes in combinations(range(min(embedding.shape[1], _DENSITY_COORDINATES)), 2):
@@ -118,7 +118,7 @@ def _grids(embedding: np.ndarray, n: int) -> dict[tuple[int, int], GrowingGrid]:
 
 
 class _Kept:
-    """Collects what is kept of the sampled rows as blocks go by."""
+    """Collects the sampled rows from the blocks."""
 
     def __init__(self, rows: np.ndarray, whole: np.ndarray) -> None:
         self._rows = rows

@@ -14,18 +14,18 @@ from trigpoint._common.records import (
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted embedding, and how its report is made.
+    """A fitted embedding, and the means to make its report.
 
     Attributes
     ----------
     fitted : FittedEmbedding
     feature_names : list of str or None
-        Names of the columns that it was fitted to.
+        Names of the columns it was fitted to.
     seconds : dict
         How long each stage of the fit took.
     n_threads : int
     progress : callable
-        Told how much is done.
+        Receives progress.
     embed_graph : callable or None
         ``embed_graph(landmarks, graph, n_components)`` embeds landmarks from another graph in the
         same way; ``None`` for an embedding without a graph.

@@ -1,4 +1,4 @@
-"""Edges of a landmark graph that look like shortcuts, where nobody knows the manifold."""
+"""Edges of a landmark graph that look like shortcuts when the manifold is unknown."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,13 @@ from trigpoint._geometry import bhattacharyya, regularize
 
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
-# An edge so many times as far as the median one. On Swiss rolls with Euclidean graphs of 20 to 100
-# neighbours this finds nine in ten shortcuts or more and nothing else, and nothing on a fish bowl,
-# where distances alone would suspect one edge in ten, for the varying density.
+# An edge is far if its distance is this many times that of the median edge. On Swiss rolls with
+# Euclidean graphs of 20 to 100 neighbors, this finds at least nine in ten shortcuts and nothing
+# else. It finds nothing on a fish bowl, where distances alone would suspect one edge in ten because
+# of the varying density.
 _FAR = 3.0
 
-# Where ends of an edge typically have so many neighbours in common, to have none is odd.
+# If the ends of an edge typically share this many neighbors, sharing none is odd.
 _TYPICALLY_SHARED = 3
 
 
@@ -26,7 +27,7 @@ class JudgedEdges:
     Attributes
     ----------
     ends : int64 ndarray of shape (e, 2)
-        Landmarks, the lower one first, in ascending order.
+        Pairs of landmarks, the lower one first, in ascending order.
     kinds : uint8 ndarray of shape (e,)
         `ORDINARY`, `SHORTCUT` for suspected ones, or `BRIDGE`.
     """
@@ -40,18 +41,18 @@ class JudgedEdges:
 
 
 def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
-    """Tell bridges and suspected shortcuts from ordinary edges.
+    """Classify edges as bridges, suspected shortcuts, or ordinary.
 
-    Bridges were added to join components and are known. Of the other edges, two sorts are
-    suspected to be shortcuts:
+    Bridges were added to join components and are known. Two sorts of other edges are
+    suspected of being shortcuts:
 
-    - Those whose Bhattacharyya distance is more than three times the median edge's, and stays so
-      when both are divided by what it would be along the widest direction, ``length^2 / 8`` over
-      the largest variance: it is far, and not for being long. An edge across a gap leaves the
-      directions in which the points around its ends vary. This takes covariances, and a graph
-      whose edges were chosen by that distance has few of them left to find.
-    - Those whose ends have no neighbour in common, in a graph where the median edge's have at
-      least three.
+    - Those whose Bhattacharyya distance is more than three times the median edge's, even after
+      both are divided by what it would be along the widest direction, ``length^2 / 8`` over the
+      largest variance: they are far, and not just because they are long. An edge across a gap
+      leaves the directions in which the points around its ends vary. This needs covariances, and
+      finds little in a graph whose edges were chosen by that distance.
+    - Those whose ends have no neighbor in common, in a graph where the ends of the median edge
+      have at least three.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def _far(
 def _apart(graph: LandmarkGraph, ends: np.ndarray) -> np.ndarray:
     links = graph.lengths.astype(bool).astype(np.float32)
     shared = np.zeros(len(ends))
-    # The product of the graph with itself, at its edges only and a part of them at a time.
+    # The product of the graph with itself, only at its edges, some of them at a time.
     for start in range(0, len(ends), 2**14):
         part = ends[start : start + 2**14]
         both = links[part[:, 0]].multiply(links[part[:, 1]])

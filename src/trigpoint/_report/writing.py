@@ -33,28 +33,28 @@ def write_report(
     ----------
     subject : Subject
     path : path
-        The file to write, by custom with the ending ``.html``. It appears when it is complete.
+        The file to write, usually ``.html``. It appears only when complete.
     source : PointSource or None, default=None
-        The points to show, read and transformed block by block; without them the landmarks alone
-        are shown.
+        The points to show, read and transformed block by block; if omitted, only the landmarks are
+        shown.
     color : array-like of shape (n,) or (n, 1), dict or DataFrame; or None, default=None
-        Values, numbers, dates or labels, to colour the points by, beside the columns of `X`;
-        several by name. Whole numbers of at most 14 kinds count as labels; floating ones do if they
-        are whole and some are missing, as tables make them of whole ones. Labels come in the order
-        of a pandas Categorical, else with 2 before 10; of more than 14 kinds the 13 most frequent
-        have a colour of their own.
+        Numbers, dates or labels to color the points by, in addition to the columns of `X`; pass
+        several in a dict or DataFrame. Integers with at most 14 distinct values count as labels; so
+        do whole floats if some are missing, as in tables. Labels keep the order of a pandas
+        Categorical, otherwise 2 comes before 10. With more than 14 labels, only the 13 most
+        frequent have a color of their own.
     title : str or None, default=None
         Title of the page.
     sample : int, default=40000
-        How many points, drawn uniformly, can be selected and seen one by one. All points count in
-        the density.
+        Number of points, drawn uniformly, that can be seen and selected individually. The density
+        includes all points.
     neighborhoods : sequence of int or None, default=(10, 20, 50, 100)
-        Numbers of neighbours for which the landmarks are embedded, with either metric, to be
-        compared; ``None`` leaves that out.
+        Numbers of neighbors for which to embed the landmarks, with each metric, for comparison;
+        ``None`` skips it.
     curve : bool, default=True
-        Whether to measure the landmark error curve, at a part of the sample.
+        Whether to measure the landmark error curve, on part of the sample.
     force : bool, default=True
-        Whether to replace a file that is there.
+        Whether to replace an existing file.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def write_report(
     check_count("sample", sample)
     target = Path(path)
     if target.exists() and not force:
-        raise FileExistsError(f"{target} is there already: choose another name, or force=True")
+        raise FileExistsError(f"{target} already exists: choose another name, or force=True")
     if source is not None:
         refuse_same_file(source, target)
     with atomic_write(target) as partial:

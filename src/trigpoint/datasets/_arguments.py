@@ -1,4 +1,4 @@
-"""Checks of arguments that several of the data sets share."""
+"""Argument checks shared by several datasets."""
 
 from numbers import Real
 from typing import Any
@@ -8,11 +8,13 @@ from numpy.typing import DTypeLike
 
 
 def check_dtype(dtype: DTypeLike, *, integers: bool = False) -> np.dtype:
-    """Return `dtype` as a NumPy type of real numbers (of fractions, unless ``integers=True``)."""
+    """Return `dtype` as a NumPy type of real numbers (floating, unless ``integers=True``)."""
     try:
         checked = np.dtype(dtype)
     except TypeError as error:
-        raise TypeError(f"dtype={dtype!r} is not known to NumPy: choose np.float32, say") from error
+        raise TypeError(
+            f"dtype={dtype!r} is not known to NumPy: choose np.float32, for example"
+        ) from error
     if np.issubdtype(checked, np.floating) or (integers and np.issubdtype(checked, np.integer)):
         return checked
     remedy = "a floating or an integer type" if integers else "np.float32 or np.float64"
@@ -27,6 +29,6 @@ def check_interval(name: str, value: Any) -> tuple[float, float]:
     low, high = float(ends[0]), float(ends[1])
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(
-            f"{name}=({low}, {high}) is no interval: choose finite {name} with low < high"
+            f"{name}=({low}, {high}) is not an interval: choose finite {name} with low < high"
         )
     return low, high

@@ -1,4 +1,4 @@
-"""Labelled patches of head-and-neck CT scans."""
+"""Labeled patches of head-and-neck CT scans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint.datasets._arguments import check_interval
 from trigpoint.datasets._ct_volumes import CLASS_NAMES, NO_CLASS, PathLike, Volume, read_volumes
 
-# Well above air (-1000) and well below fat (-100): a voxel with a third of air or so still counts.
+# Well above air (-1000) and well below fat (-100): a voxel that is a third air still counts.
 _TISSUE_HU = -300
 
 
 @dataclass(frozen=True)
 class CTPatches:
-    """Patches of CT volumes, as `load_ct_patches` returns them.
+    """Patches of CT volumes, returned by `load_ct_patches`.
 
     Attributes
     ----------
     X : float32 ndarray of shape (n, a * b * c)
-        One patch a row; ``X.reshape(-1, *patch_shape)`` gives the patches back.
+        One patch per row; ``X.reshape(-1, *patch_shape)`` gives the patches back.
     y : int64 ndarray of shape (n,)
-        The class of the voxel in the patch's centre, an index into `class_names`.
+        The class of the voxel at the patch's center, an index into `class_names`.
     groups : int64 ndarray of shape (n,)
-        The volume a patch comes from, an index into `volume_names`. Neighbouring patches overlap,
-        so an honest split into training and test patches goes by volume.
+        The volume a patch comes from, an index into `volume_names`. Neighboring patches overlap,
+        so split training and test patches by volume.
     class_names : tuple of str
         ``("surroundings", "brainstem", "left parotid", "right parotid")``.
     volume_names : tuple of str
         Names of the files or folders.
     patch_shape : tuple of int
-        Voxels to the left, to the back and across slices.
+        Size in voxels: toward the left, toward the back, and across slices.
     """
 
     X: np.ndarray
@@ -68,65 +68,66 @@ def load_ct_patches(
     window: tuple[float, float] | None = (-200.0, 300.0),
     random_state: Any = None,
 ) -> CTPatches:
-    """Cut labelled patches out of CT scans of the head and neck.
+    """Cut labeled patches out of CT scans of the head and neck.
 
-    A patch belongs to the class of the voxel in its centre: brainstem, left parotid gland, right
+    A patch belongs to the class of the voxel at its center: brainstem, left parotid gland, right
     parotid gland, or the tissue around them. Nothing is downloaded.
 
     Parameters
     ----------
     source : path or sequence of paths
-        Each one of
+        Each is one of
 
         - a folder with ``ct.nii.gz`` (Hounsfield units) and ``labels.nii.gz`` (1 brainstem, 2 left
           parotid, 3 right parotid, anything else other); needs ``pip install trigpoint[ct]``;
         - an ``.npz`` file of OpenKBP [1]_ with ``ct`` (Hounsfield units + 1024, clipped to 0..4095;
-          0 is not recorded), ``labels`` (bit masks), ``roi_names`` (the bits' names, among them
+          0 means not recorded), ``labels`` (bit masks), ``roi_names`` (the bits' names, among them
           Brainstem, LeftParotid and RightParotid) and ``voxel_mm``;
         - a folder of such ``.npz`` files.
     patch_shape : three odd int
-        Voxels to the left, to the back, and across slices.
+        Size in voxels: toward the left, toward the back, and across slices.
     n_patches : int or None
-        Number of patches in all; ``None`` takes as many as there are.
+        Total number of patches; ``None`` takes all there are.
     balanced : bool
-        Draw the same number of each class, so that `n_patches` must be a multiple of four, and
-        ``None`` takes as many of each class as the rarest has. ``False`` draws uniformly among all
+        Draw the same number from each class: `n_patches` must be a multiple of four, and ``None``
+        takes as many from each class as the rarest has. ``False`` draws uniformly among all
         voxels, most of which are surroundings.
     surroundings : float
-        Margin in millimetres. Surroundings are the voxels of tissue that carry none of the three
-        labels within the bounding box of the three organs of a scan, grown by this margin on all
-        sides. Tissue is the largest connected part of the box above -300 HU: no air around the
-        head, no airways, nothing that lies beside the head without touching it.
+        Margin in millimeters. Surroundings are the tissue voxels that carry none of the three
+        labels within the bounding box of a scan's three organs, grown by this margin on all sides.
+        Tissue is the largest connected part of the box above -300 HU, which excludes air around
+        the head, airways, and objects that do not touch the head.
     window : pair of float or None
-        Hounsfield units that are mapped to 0 and 1; what is outside is clipped. ``None`` keeps
-        Hounsfield units.
+        Hounsfield units mapped to 0 and 1; values outside are clipped. ``None`` keeps Hounsfield
+        units.
     random_state : int, RandomState, Generator or None
         Seed of the draw.
 
     Returns
     -------
     CTPatches
-        The patches, ordered by volume, then by position: shuffle before cutting off a part.
+        The patches, ordered by volume, then by position: shuffle before taking a subset.
 
     Raises
     ------
     FileNotFoundError
-        When `source` holds none of these formats.
+        If `source` holds none of these formats.
     ImportError
-        When NIfTI files are to be read and nibabel is not installed.
+        If `source` has NIfTI files and nibabel is not installed.
     ValueError
-        When a file is damaged or incomplete, or there are fewer patches than asked for.
+        If a file is damaged or incomplete, or there are fewer patches than requested.
 
     Notes
     -----
-    All volumes are brought to one orientation, patient's left, back, head. NIfTI files are turned
-    by their affine. The arrays of OpenKBP run to the back, to the left, and to the feet; the third
-    axis is the slice axis, as its ``voxel_mm`` confirms.
+    All volumes are reoriented to the patient's left, back, head. NIfTI files are reoriented by
+    their affine. OpenKBP arrays run toward the back, the left, and the feet; the third axis is the
+    slice axis, as ``voxel_mm`` confirms.
 
-    Patches that would leave the volume are left out. OpenKBP records intensities only within a mask
-    and within the labelled organs. A patch across that edge would show the outline of its own
-    label, so patches with a voxel that is not recorded are left out too. Its intensities are only
-    about Hounsfield units + 1024: fat and brainstem come out some 20 HU too low in many scans.
+    Patches that would extend beyond the volume are left out. OpenKBP records intensities only
+    within a mask and within the labeled organs. A patch across that edge would show the outline of
+    its own label, so patches with a voxel that is not recorded are left out too. Its intensities
+    are only roughly Hounsfield units + 1024: fat and brainstem are about 20 HU too low in many
+    scans.
 
     References
     ----------
@@ -141,7 +142,7 @@ def load_ct_patches(
     rng = as_generator(random_state)
 
     regions = [_region(volume, shape, margin) for volume in read_volumes(source)]
-    # One long list of the candidates of all volumes, of which rows are drawn.
+    # One long list of the candidates of all volumes, from which rows are drawn.
     places = [np.flatnonzero(region.classes != NO_CLASS) for region in regions]
     classes = np.concatenate(
         [region.classes.flat[place] for region, place in zip(regions, places, strict=True)]
@@ -172,7 +173,7 @@ def _check_patch_shape(patch_shape: Any) -> tuple[int, int, int]:
     left, back, head = (check_count("patch_shape", size) for size in patch_shape)
     if not (left % 2 and back % 2 and head % 2):
         raise ValueError(
-            f"patch_shape={patch_shape} has an even size, so no voxel is its centre: choose odd "
+            f"patch_shape={patch_shape} has an even size, so no voxel is its center: choose odd "
             f"numbers"
         )
     return left, back, head
@@ -225,12 +226,12 @@ def _largest_component(mask: np.ndarray) -> np.ndarray:
 def _draw(
     classes: np.ndarray, n_patches: int | None, balanced: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """Choose among the candidates; the rows are returned in increasing order."""
+    """Choose among the candidates; rows are returned in increasing order."""
     counts = np.bincount(classes, minlength=len(CLASS_NAMES))
     there_are = ", ".join(f"{name} {n}" for name, n in zip(CLASS_NAMES, counts, strict=True))
     if not len(classes):
         raise ValueError(
-            "no patch of patch_shape lies wholly inside what is recorded of source: choose a "
+            "no patch of patch_shape lies entirely within the recorded part of source: choose a "
             "smaller patch_shape or other volumes"
         )
     if not balanced:
@@ -250,8 +251,8 @@ def _draw(
         )
     if n_patches is not None and n_patches % len(counts):
         raise ValueError(
-            f"n_patches={n_patches} cannot be shared equally by {len(counts)} classes: choose a "
-            f"multiple of {len(counts)} or balanced=False"
+            f"n_patches={n_patches} cannot be divided equally among {len(counts)} classes: choose "
+            f"a multiple of {len(counts)} or balanced=False"
         )
     each = rarest if n_patches is None else n_patches // len(counts)
     if each > rarest:

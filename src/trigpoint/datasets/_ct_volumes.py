@@ -1,7 +1,7 @@
-"""CT volumes with labels, from NIfTI and OpenKBP files to one orientation.
+"""CT volumes with labels, read from NIfTI and OpenKBP files into one orientation.
 
-Whatever the file, the first axis runs to the patient's left, the second to the back, the third from
-slice to slice to the head.
+For every file, the first axis runs toward the patient's left, the second toward the back, the third
+across slices toward the head.
 """
 
 import os
@@ -27,7 +27,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Volume:
-    """A labelled scan in the common orientation.
+    """A labeled scan in the common orientation.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Volume:
     classes : uint8 ndarray of shape (a, b, c)
         0 for no organ, an index into `CLASS_NAMES`, or `NO_CLASS` where organs overlap.
     recorded : bool ndarray of shape (a, b, c) or None
-        Where the intensities are known; ``None`` when they are everywhere.
+        Where the intensities are known; ``None`` if they are known everywhere.
     voxel_mm : tuple of float
         Sizes of a voxel along the axes.
     """
@@ -51,7 +51,7 @@ class Volume:
 
 
 def read_volumes(source: PathLike | Sequence[PathLike]) -> Iterator[Volume]:
-    """Read the volumes one after another, so that only one is held whole at a time."""
+    """Read the volumes one at a time, so that only one is in memory."""
     sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not sources:
         raise ValueError("source is empty: name at least one folder or .npz file")
@@ -90,7 +90,7 @@ def _read_nifti(folder: Path) -> Volume:
         try:
             image = nib.load(folder / name)
             if len(image.shape) != 3:
-                raise ValueError(f"its shape is {image.shape}, not one of three axes")
+                raise ValueError(f"its shape is {image.shape}, not three axes")
             now = nib.io_orientation(image.affine)
             turn = nib.orientations.ornt_transform(now, to_left_back_head)
             turned.append(image.as_reoriented(turn))
@@ -101,7 +101,7 @@ def _read_nifti(folder: Path) -> Volume:
     if ct.shape != labels.shape or not np.allclose(ct.affine, labels.affine, atol=1e-3):
         raise ValueError(
             f"ct.nii.gz and labels.nii.gz in {folder} do not lie on the same grid (shapes "
-            f"{ct.shape} and {labels.shape} once turned): resample one to the other"
+            f"{ct.shape} and {labels.shape} once reoriented): resample one to the other"
         )
     hu, values = arrays
     classes = np.where(np.isin(values, tuple(_ROI_NAMES)), values, 0).astype(np.uint8)
@@ -116,7 +116,7 @@ def _whole(*arrays: np.ndarray) -> bool:
 def _read_npz(path: Path) -> Volume:
     wanted = ("ct", "labels", "roi_names", "voxel_mm")
     try:
-        # Opened here, because np.load leaves a damaged file open.
+        # Opened here because np.load leaves a damaged file open.
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             ct, labels, roi_names, voxel_mm = (file[name] for name in wanted)
     except KeyError as error:
@@ -138,10 +138,10 @@ def _read_npz(path: Path) -> Volume:
     classes = np.zeros(ct.shape, np.uint8)
     for number, name in _ROI_NAMES.items():
         inside = (labels >> names.index(name)) & 1 == 1
-        # Where two organs overlap the class is not known.
+        # Where two organs overlap, the class is unknown.
         classes[inside] = np.where(classes[inside] == 0, number, NO_CLASS)
     hu = np.clip(ct, 0, 4095).astype(np.int16) - np.int16(_OPENKBP_OFFSET)
-    # The arrays run to the back, to the left, to the feet: swap the first two, reverse the third.
+    # The arrays run toward the back, left and feet: swap the first two axes, reverse the third.
     hu, classes, recorded = (
         array.transpose(1, 0, 2)[:, :, ::-1] for array in (hu, classes, ct > 0)
     )

@@ -23,19 +23,19 @@ def load_mnist(
     dtype: DTypeLike = np.float32,
     scale: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read the MNIST handwritten digits [1]_ from files already on the disk.
+    """Read the MNIST handwritten digits [1]_ from local files.
 
-    Wanted are ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte`` for the training images,
-    ``t10k-images-idx3-ubyte`` and ``t10k-labels-idx1-ubyte`` for the test images, each as it is or
-    compressed (``.gz``). Nothing is downloaded.
+    The files are ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte`` for the training
+    images, ``t10k-images-idx3-ubyte`` and ``t10k-labels-idx1-ubyte`` for the test images, each
+    uncompressed or compressed (``.gz``). Nothing is downloaded.
 
     Parameters
     ----------
     folder : path or None
-        Where the files are. ``None`` takes the folder named by the environment variable
+        Where the files are. ``None`` uses the folder named by the environment variable
         ``TRIGPOINT_DATA``, or its subfolder ``mnist`` if there is one.
     split : {"train", "test", "all"}
-        60,000 training images, 10,000 test images, or both in this order.
+        60,000 training images, 10,000 test images, or both, in this order.
     dtype : dtype
         Type of `X`; an integer type needs ``scale=False``.
     scale : bool
@@ -51,9 +51,9 @@ def load_mnist(
     Raises
     ------
     FileNotFoundError
-        When a file is missing; the message says which and where it was looked for.
+        If a file is missing; the message says which one and where it was expected.
     ValueError
-        When a file is damaged, or is not what its name says.
+        If a file is damaged or does not hold what its name says.
 
     References
     ----------
@@ -96,10 +96,10 @@ def load_mnist(
 
 
 def _find(names: list[str], folder: str | os.PathLike[str] | None) -> list[Path]:
-    """Return the path of each file, compressed or not, or say what is missing where."""
+    """Return the path of each file, compressed or not, or say what is missing and where."""
     if folder is not None:
         where = Path(folder)
-        origin = "the folder given"
+        origin = "the given folder"
     elif root := os.environ.get("TRIGPOINT_DATA"):
         where = Path(root, "mnist") if Path(root, "mnist").is_dir() else Path(root)
         origin = "from the environment variable TRIGPOINT_DATA"
@@ -131,13 +131,13 @@ def _read_idx(path: Path, *, n_dims: int) -> np.ndarray:
     header = 4 + 4 * n_dims
     if content[:4] != magic or len(content) < header:
         raise ValueError(
-            f"{path} does not start as an idx file of bytes in {n_dims} dimensions (it starts with "
-            f"0x{content[:4].hex()}, expected 0x{magic.hex()}): fetch it again"
+            f"{path} does not start like an idx file of bytes in {n_dims} dimensions (it starts "
+            f"with 0x{content[:4].hex()}, expected 0x{magic.hex()}): fetch it again"
         )
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", count=n_dims, offset=4))
     if len(content) - header != math.prod(shape):
         raise ValueError(
-            f"{path} holds {len(content) - header} bytes of data, but its header announces "
+            f"{path} holds {len(content) - header} bytes of data, but its header declares "
             f"{math.prod(shape)} for the shape {shape}: it is truncated or damaged; fetch it again"
         )
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)

@@ -1,4 +1,4 @@
-"""Surfaces whose true geometry is known."""
+"""Surfaces with known geometry."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from trigpoint._common.checks import as_generator, check_choice, check_count, ch
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint.datasets._arguments import check_dtype, check_interval
 
-# What one point costs while its block is made: about ten float64 temporaries.
+# Memory for one point while its block is generated: about ten float64 temporaries.
 _BYTES_PER_POINT = 80
 
-# Beyond this the arc lengths of neighbouring points are no longer told apart to many digits.
+# Beyond this, the arc lengths of neighboring points differ only in the last digits.
 _LAST_ANGLE = 1e6
 
 
@@ -30,30 +30,30 @@ def make_swiss_roll(
     """Draw points from a Swiss roll, a rectangle rolled up along an Archimedean spiral [1]_.
 
     A point at angle ``t`` and height ``h`` is ``(t cos t, h, t sin t) * scale``. Rolling neither
-    stretches nor tears, so that the Euclidean distances of `intrinsic` are the true geodesic
-    distances on the roll.
+    stretches nor tears, so Euclidean distances in `intrinsic` are the true geodesic distances on
+    the roll.
 
     Parameters
     ----------
     n_samples : int
-        Number of points. They are made in blocks: beyond the result a few dozen megabytes are used,
-        whatever the number.
+        Number of points. They are generated in blocks, which takes only a few dozen megabytes on
+        top of the result.
     noise : float
         Standard deviation of the Gaussian noise added to every coordinate, after scaling.
     sampling : {"arc-length", "angle"}
         ``"arc-length"`` draws uniformly on the surface. ``"angle"`` draws uniformly in ``t``, as
         scikit-learn does, which makes the inner turns denser than the outer ones.
     t_range : pair of float
-        First and last angle, in radians, within ``[0, 1e6]``.
+        First and last angles, in radians, within ``[0, 1e6]``.
     height : float
         Height of the roll, before scaling.
     scale : float
-        Factor of all lengths.
+        Factor applied to all lengths.
     dtype : dtype
         Type of both arrays.
     random_state : int, RandomState, Generator or None
-        Seed. Position and noise have separate streams: another `noise` leaves the positions alone,
-        and a smaller `n_samples` gives the first points of a larger one.
+        Seed. Position and noise use separate streams: changing `noise` does not change the
+        positions, and a smaller `n_samples` gives the first points of a larger one.
 
     Returns
     -------
@@ -122,18 +122,18 @@ def make_fish_bowl(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw points from a fish bowl, a sphere punctured at the top [1]_.
 
-    A uniform disc is mapped to the sphere by inverse stereographic projection: its centre goes to
-    the bottom, ``z = -scale``, its rim to the edge of the hole around ``z = scale``. The bowl is
-    sampled densely near the hole and sparsely at the bottom, which is what makes it hard for
-    landmarks drawn uniformly.
+    A uniform disc is mapped to the sphere by inverse stereographic projection: its center maps
+    to the bottom, ``z = -scale``, and its rim to the edge of the hole around ``z = scale``. The
+    bowl is sampled densely near the hole and sparsely at the bottom, which makes it hard for
+    uniformly drawn landmarks.
 
     Parameters
     ----------
     n_samples : int
-        Number of points, made in blocks as those of `make_swiss_roll`.
+        Number of points, generated in blocks as in `make_swiss_roll`.
     disc_radius : float
-        Radius of the disc, where the sphere's is 1. The larger, the smaller the hole, which is
-        where ``z > scale * (disc_radius**2 - 1) / (disc_radius**2 + 1)``.
+        Radius of the disc, relative to a sphere of radius 1. The larger it is, the smaller the
+        hole, which is where ``z > scale * (disc_radius**2 - 1) / (disc_radius**2 + 1)``.
     scale : float
         Radius of the sphere.
     noise : float
@@ -149,8 +149,8 @@ def make_fish_bowl(
         The points.
     intrinsic : ndarray of shape (n_samples, 2)
         The points on the disc, not scaled. The map to the bowl is conformal, not isometric: angles
-        are kept, distances are not, so that the Euclidean distances of `intrinsic` are **not**
-        geodesic distances on the bowl.
+        are preserved, distances are not, so Euclidean distances in `intrinsic` are **not** geodesic
+        distances on the bowl.
 
     References
     ----------
@@ -178,7 +178,7 @@ def make_fish_bowl(
     intrinsic = np.empty((n_samples, 2), dtype)
     for rows in row_blocks(n_samples, block_rows(_BYTES_PER_POINT)):
         size = rows.stop - rows.start
-        # The area within a radius grows as its square, hence the root.
+        # The area within a radius grows as its square, hence the square root.
         radius = disc_radius * np.sqrt(outward.random(size))
         angle = around.uniform(0.0, 2.0 * np.pi, size)
         x, y = radius * np.cos(angle), radius * np.sin(angle)
@@ -193,18 +193,18 @@ def make_fish_bowl(
 
 
 def _arc_length(t: np.ndarray) -> np.ndarray:
-    """Length of the spiral ``(t cos t, t sin t)`` from its centre to the angle `t`."""
+    """Length of the spiral ``(t cos t, t sin t)`` from its center to the angle `t`."""
     length: np.ndarray = 0.5 * (t * np.sqrt(1.0 + t**2) + np.arcsinh(t))
     return length
 
 
 def _angle(s: np.ndarray) -> np.ndarray:
     """Invert `_arc_length` by Newton's method."""
-    # Both t and t^2 / 2 bound the arc length from below, so this start lies above the root; the arc
-    # length is convex, so from there every step comes down to the root without overshooting.
+    # Both t and t^2 / 2 bound the arc length from below, so this start lies above the root. The arc
+    # length is convex, so every step descends toward the root without overshooting.
     t: np.ndarray = np.minimum(s, np.sqrt(2.0 * s))
-    # The start is 31 % off at worst, wherever the root; four steps bring that down to rounding. A
-    # test of convergence would make a point depend on the others in its block.
+    # The start is at most 31% off, and four steps reduce that to rounding error. A convergence test
+    # would make a point depend on the others in its block.
     for _ in range(4):
         t -= (_arc_length(t) - s) / np.sqrt(1.0 + t**2)
     return t

@@ -1,4 +1,4 @@
-"""How good landmarks, their graph and the embedding are."""
+"""Quality of landmarks, of their graph and of the embedding."""
 
 from trigpoint.metrics._approximation import nystrom_error, optimal_error
 from trigpoint.metrics._coverage import coverage_radius

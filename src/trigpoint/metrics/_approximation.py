@@ -24,39 +24,39 @@ def nystrom_error(
     """Trace-norm error of the Nystrom approximation of the Gaussian kernel (equation 1).
 
     ``tr(K) - tr(K_XJ pinv(K_JJ) K_JX)``, where J are the landmarks: the sum over all points of
-    the squared distance, in the feature space of the kernel, from the span of the landmarks.
+    the squared distance to the span of the landmarks, in the feature space of the kernel.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
         The points.
     landmarks : array-like of int of shape (k,), or of shape (k, d)
-        Rows of `X`, or landmark points that need not be rows, such as the centres of k-means.
+        Rows of `X`, or landmark points that need not be rows, such as the k-means centers.
         Repeated landmarks add nothing.
     bandwidth : float
         Bandwidth sigma of ``exp(-|x - y|^2 / (2 sigma^2))``.
     relative : bool, default=False
         Divide by ``tr(K) = n``: from 0 (exact) to 1 (nothing explained).
     block_bytes : int, default=16 MiB
-        Size of the block of the n x k kernel matrix that is held at once.
+        Size of the block of the n x k kernel matrix held in memory at a time.
 
     Returns
     -------
     error : float
-        Not negative; exactly 0 when every row is a landmark.
+        Nonnegative; exactly 0 if every row is a landmark.
 
     See Also
     --------
-    optimal_error : The least error that any approximation of that rank can have.
+    optimal_error : The smallest possible error of any approximation of the same rank.
 
     Notes
     -----
-    All in float64. The pseudo-inverse comes from a Cholesky factorisation of ``K_JJ`` with
-    diagonal pivoting, cut off at a squared distance of 1e-15 from the span of the landmarks
-    before (the kernel of a point with itself is 1). Eigenvalues would be rounded in proportion to
-    the largest of them, each pivot only in proportion to 1. The result is good to about six digits
-    up to condition numbers of ``K_JJ`` of 1e13. Beyond 1e15 float64 cannot hold all that crowded
-    landmarks span; what it cannot hold is left out, and the error comes out larger than in exact
+    Everything is computed in float64. The pseudo-inverse comes from a Cholesky factorization of
+    ``K_JJ`` with diagonal pivoting, cut off at a squared distance of 1e-15 from the span of the
+    earlier landmarks (the kernel of a point with itself is 1). Eigenvalues would be rounded
+    relative to the largest of them, pivots only relative to 1. The result is accurate to about six
+    digits for condition numbers of ``K_JJ`` up to 1e13. Beyond 1e15, float64 cannot represent the
+    whole span of crowded landmarks; the rest is left out, and the error is larger than in exact
     arithmetic.
 
     Examples
@@ -75,7 +75,7 @@ def nystrom_error(
     error = 0.0
     for block, variances in unexplained_variances(X, points, bandwidth, block_bytes):
         if rows is not None:
-            # Zero but for rounding.
+            # Zero except for rounding.
             variances[rows[(rows >= block.start) & (rows < block.stop)] - block.start] = 0
         error += float(variances.sum())
     return error / len(X) if relative else error
@@ -84,10 +84,10 @@ def nystrom_error(
 def optimal_error(
     X: Any, bandwidth: float, n_landmarks: int | Sequence[int], *, relative: bool = False
 ) -> Any:
-    """Least trace-norm error of any approximation of the Gaussian kernel of rank `n_landmarks`.
+    """Smallest trace-norm error of any rank-`n_landmarks` approximation of the Gaussian kernel.
 
-    The sum of the remaining eigenvalues: no choice of landmarks gets below it. Takes the whole
-    kernel matrix, n^2 numbers, and O(n^3) time: meant for a few thousand points.
+    The sum of the remaining eigenvalues: no choice of landmarks has a smaller error. Needs the
+    whole kernel matrix, n^2 numbers, and O(n^3) time, so it is meant for a few thousand points.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ def optimal_error(
     bandwidth : float
         Bandwidth sigma of ``exp(-|x - y|^2 / (2 sigma^2))``.
     n_landmarks : int or sequence of int
-        Number of landmarks, from 0 to n, or several at the price of one.
+        Number of landmarks, from 0 to n, or several numbers at the cost of one.
     relative : bool, default=False
         Divide by ``tr(K) = n``.
 
     Returns
     -------
-    error : float, or ndarray of one float for each of `n_landmarks`
+    error : float, or ndarray with one float for each of `n_landmarks`
         The lower bound.
 
     See Also

@@ -1,4 +1,4 @@
-"""Checks of what the metrics are given."""
+"""Checks of the arguments of the metrics."""
 
 from typing import Any
 
@@ -20,30 +20,30 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
     if array.ndim != 2:
         raise ValueError(f"{name} has shape {array.shape}: pass a 2-D array, one point per row")
     if array.size == 0:
-        raise ValueError(f"{name} is empty, its shape is {array.shape}: pass at least one point")
+        raise ValueError(f"{name} is empty, with shape {array.shape}: pass at least one point")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
         raise ValueError(
-            f"{name} has NaN or infinity in {np.sum(~finite)} rows, the first of them row "
+            f"{name} has NaN or infinity in {np.sum(~finite)} rows, the first being row "
             f"{np.argmin(finite)}: remove or fill in those values"
         )
-    # Only the points themselves, as a whole, are too small below some size.
+    # Only the full set of points can be too small; a few points may be near the origin.
     check_magnitude(array, name, may_be_tiny=name not in ("X", "embedding", "intrinsic"))
     return array
 
 
 def as_landmarks(X: np.ndarray, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Landmark points, and their rows in `X` where rows were given."""
+    """Landmark points, and their rows in `X` if rows were given."""
     given = np.asarray(landmarks)
     if given.size == 0:
-        raise ValueError(f"landmarks is empty, its shape is {given.shape}: pass at least one")
+        raise ValueError(f"landmarks is empty, with shape {given.shape}: pass at least one")
     if given.ndim == 2:
         points = as_matrix("landmarks", given)
         if points.shape[1] != X.shape[1]:
             raise ValueError(
-                f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass points of "
+                f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass points from "
                 "the same space, or a 1-D array of row numbers"
             )
         return points, None
@@ -94,7 +94,7 @@ def as_labels(name: str, labels: Any, points: str, n_points: int) -> np.ndarray:
 
 
 def check_same_length(name: str, a: np.ndarray, other_name: str, b: np.ndarray) -> None:
-    """Refuse arrays of different numbers of points."""
+    """Reject arrays with different numbers of points."""
     if len(a) != len(b):
         raise ValueError(
             f"{name} has {len(a)} rows and {other_name} has {len(b)}: pass the same points to both"

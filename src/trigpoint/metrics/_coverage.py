@@ -28,13 +28,13 @@ def coverage_radius(
     landmarks : array-like of int of shape (k,), or of shape (k, d)
         Rows of `X`, or landmark points. Geodesic distances need rows.
     metric : {"euclidean", "geodesic"}, default="euclidean"
-        Distance in a straight line, or the shortest path over the graph of nearest neighbours.
+        Straight-line distance, or the shortest path over the nearest-neighbor graph.
     n_neighbors : int, default=10
-        Neighbours of each point in that graph, in which coincident points are one vertex. For
-        geodesic distances only.
+        Neighbors of each point in that graph, where coincident points are one vertex. Only for
+        geodesic distances.
     quantile : float, default=1.0
-        From 0 to 1. Less than 1 gives that quantile of the distances instead of the largest, and
-        so leaves outliers aside.
+        From 0 to 1. Below 1, return this quantile of the distances instead of the largest, which
+        ignores outliers.
 
     Returns
     -------
@@ -44,11 +44,11 @@ def coverage_radius(
     Raises
     ------
     ValueError
-        When the graph falls apart and some points cannot be reached from any landmark.
+        If the graph is disconnected and some points cannot be reached from any landmark.
 
     Examples
     --------
-    Around a right angle the way is longer than the line of sight.
+    Around a right angle, the path is longer than the straight line.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 3.0], [0.0, 1.5], [0.0, 0.0], [2.0, 0.0], [4.0, 0.0]])
@@ -76,17 +76,17 @@ def coverage_radius(
 
 
 def _geodesic_to_nearest(X: np.ndarray, rows: np.ndarray, n_neighbors: Any) -> np.ndarray:
-    """Length of the shortest path from each point to a landmark over the neighbourhood graph."""
+    """Length of the shortest path from each point to a landmark over the neighborhood graph."""
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=max(1, len(X) - 1), why=f"the data has {len(X)} points"
     )
-    # Were they separate, copies of one point would use up each other's places as neighbours.
+    # As separate vertices, copies of one point would fill each other's neighbor lists.
     vertices, vertex_of = np.unique(X, axis=0, return_inverse=True)
     vertex_of = vertex_of.reshape(-1)
     n_vertices = len(vertices)
     m = min(n_neighbors + 1, n_vertices)
     lengths, found = nearest(vertices, vertices, m)
-    # Stored zeros are edges, of points whose distance rounds to zero; those to oneself do no harm.
+    # Stored zeros are edges between points whose distance rounds to zero; self-loops do no harm.
     graph = csr_array(
         (lengths.ravel(), found.ravel(), np.arange(0, n_vertices * m + 1, m)),
         shape=(n_vertices, n_vertices),
@@ -98,7 +98,7 @@ def _geodesic_to_nearest(X: np.ndarray, rows: np.ndarray, n_neighbors: Any) -> n
         n_components = connected_components(graph, directed=False, return_labels=False)
         raise ValueError(
             f"{unreached} of the {len(X)} points cannot be reached from any landmark: the graph of "
-            f"n_neighbors={n_neighbors} nearest neighbours has {n_components} components; raise "
+            f"n_neighbors={n_neighbors} nearest neighbors has {n_components} components; raise "
             "n_neighbors or place a landmark in every component"
         )
     return distances

@@ -1,4 +1,4 @@
-"""How much an embedding keeps of labels and of true coordinates."""
+"""How well an embedding preserves labels and true coordinates."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from trigpoint.metrics._arguments import as_labels, as_matrix, check_same_length
 def knn_accuracy(
     train: Any, train_labels: Any, test: Any, test_labels: Any, *, n_neighbors: int = 1
 ) -> float:
-    """Accuracy of classification by the nearest neighbours.
+    """Accuracy of nearest-neighbor classification.
 
     Parameters
     ----------
     train : array-like of shape (n, l)
-        Points, such as an embedding, whose labels are known.
+        Points with known labels, such as an embedding.
     train_labels : array-like of shape (n,)
         Their labels.
     test : array-like of shape (t, l)
@@ -31,7 +31,7 @@ def knn_accuracy(
     Returns
     -------
     accuracy : float
-        Share of the test points whose label is predicted.
+        Share of the test points whose label is predicted correctly.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def knn_accuracy(
 
 
 def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1) -> np.ndarray:
-    """Labels by the nearest neighbours.
+    """Predict labels from the nearest neighbors.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
     train, test = as_matrix("train", train), as_matrix("test", test)
     if train.shape[1] != test.shape[1]:
         raise ValueError(
-            f"train has {train.shape[1]} columns and test has {test.shape[1]}: pass points of the "
-            "same space"
+            f"train has {train.shape[1]} columns and test has {test.shape[1]}: pass points from "
+            "the same space"
         )
     train_labels = as_labels("train_labels", train_labels, "train", len(train))
     n_neighbors = check_count(
@@ -91,7 +91,7 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
 
 
 def neighbor_preservation(X: Any, embedding: Any, *, n_neighbors: int = 15) -> float:
-    """Share of the points' nearest neighbours that are among the nearest in the embedding.
+    """Share of each point's nearest neighbors that are also nearest in the embedding.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ def neighbor_preservation(X: Any, embedding: Any, *, n_neighbors: int = 15) -> f
     embedding : array-like of shape (n, l)
         Their coordinates in the embedding.
     n_neighbors : int, default=15
-        How many nearest others of each point are compared.
+        Number of nearest neighbors of each point to compare.
 
     Returns
     -------
     share : float
-        From 0 to 1; ``n_neighbors / (n - 1)`` is what an embedding at random would have.
+        From 0 to 1; a random embedding would score ``n_neighbors / (n - 1)``.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def neighbor_preservation(X: Any, embedding: Any, *, n_neighbors: int = 15) -> f
     shared = np.zeros(len(X), dtype=np.int64)
     for column in near.T:
         shared += ((kept == column[:, None]) & (column[:, None] != own)).any(axis=1)
-    # A point may be missing from its own list where others coincide with it.
+    # A point may be missing from its own list if others coincide with it.
     return float(min(1.0, shared.mean() / n_neighbors))
 
 
@@ -138,9 +138,9 @@ def coordinate_recovery(
 ) -> np.ndarray:
     """How well each intrinsic coordinate can be read off the embedding.
 
-    Half of the points predict the intrinsic coordinates of the other half, and the other way
-    round, as the mean over the nearest neighbours in the embedding. It does not matter how the
-    embedding bends or stretches the manifold, only whether it keeps the coordinate.
+    Each half of the points predicts the intrinsic coordinates of the other half, as the mean over
+    the nearest neighbors in the embedding. It does not matter how the embedding bends or stretches
+    the manifold, only whether it preserves the coordinate.
 
     Parameters
     ----------
@@ -149,17 +149,16 @@ def coordinate_recovery(
     intrinsic : array-like of shape (n, q) or (n,)
         Their true coordinates on the manifold.
     n_neighbors : int, default=10
-        Neighbours in each prediction.
+        Number of neighbors used for each prediction.
     max_points : int, default=20,000
-        Of more points, that many are drawn at random.
+        If there are more points, this many are drawn at random.
     random_state : None, int, RandomState or Generator, default=0
         Seed of the draw and of the halves.
 
     Returns
     -------
     r2 : ndarray of shape (q,)
-        R^2 of each coordinate: 1 for one that is recovered, 0 or a little below for one that is
-        lost.
+        R^2 of each coordinate: 1 if it is recovered, 0 or slightly below if it is lost.
 
     Examples
     --------
@@ -201,7 +200,7 @@ def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
     Parameters
     ----------
     embedding_column, coordinate : array-like of shape (n,)
-        The two to compare.
+        The two columns to compare.
 
     Returns
     -------
@@ -228,12 +227,12 @@ def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
         columns.append(column)
     check_same_length("embedding_column", columns[0], "coordinate", columns[1])
     ranks = np.stack([rankdata(column[:, 0]) for column in columns])
-    # Rounding may lift a perfect correlation a digit above 1.
+    # Rounding may push a perfect correlation slightly above 1.
     return min(1.0, float(abs(np.corrcoef(ranks)[0, 1])))
 
 
 def _standardised(Y: np.ndarray) -> np.ndarray:
     spread = Y.std(axis=0)
-    # What is left of a constant axis after rounding must not be blown up to unit variance.
+    # The rounding noise of a constant axis must not be scaled up to unit variance.
     constant = spread <= 4 * np.finfo(np.float64).eps * np.abs(Y).max(axis=0)
     return np.where(constant, 0.0, (Y - Y.mean(axis=0)) / np.where(constant, 1.0, spread))

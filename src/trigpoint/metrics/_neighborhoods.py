@@ -8,8 +8,8 @@ from trigpoint._common.checks import check_count
 from trigpoint._numerics.nearest import nearest
 from trigpoint.metrics._arguments import as_edges, as_matrix
 
-# Distances on the manifold that differ by less than this count as equal, so that grids, where all
-# neighbours are tied, are not judged by rounding errors.
+# Distances on the manifold that differ by less than this count as equal, so that rounding errors
+# do not decide between the tied neighbors on a grid.
 _TIE = 1e-9
 
 
@@ -22,12 +22,12 @@ def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
     Parameters
     ----------
     graph : sparse array or array-like of shape (k, k)
-        The graph. Every stored entry off the diagonal is an edge, in a dense array every nonzero
-        one; an edge counts once, whether it is stored in one direction or both.
+        The graph. Every stored off-diagonal entry is an edge (in a dense array, every nonzero one).
+        An edge counts once, whether it is stored in one direction or both.
     intrinsic : array-like of shape (k, q) or (k,)
         True coordinates of the landmarks on the manifold, in which it is flat.
     n_neighbors : int
-        Neighbours whose distance sets the scale, without the landmark itself.
+        Which nearest neighbor sets the distance scale, not counting the landmark itself.
 
     Returns
     -------
@@ -36,11 +36,11 @@ def shortcut_rate(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
 
     See Also
     --------
-    neighbor_recall : The opposite fault, neighbours that are not linked.
+    neighbor_recall : The opposite error: neighbors that are not linked.
 
     Examples
     --------
-    On a line of landmarks at equal distances, one of five edges leads from end to end.
+    On a line of equally spaced landmarks, one of five edges connects the two ends.
 
     >>> import numpy as np
     >>> graph = np.zeros((5, 5))
@@ -61,13 +61,13 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
     Parameters
     ----------
     graph : sparse array or array-like of shape (k, k)
-        The graph. Every stored entry off the diagonal is an edge, in a dense array every nonzero
-        one, and links both its ends.
+        The graph. Every stored off-diagonal entry is an edge (in a dense array, every nonzero one)
+        and links both its ends.
     intrinsic : array-like of shape (k, q) or (k,)
         True coordinates of the landmarks on the manifold, in which it is flat.
     n_neighbors : int
-        How many nearest landmarks of each landmark should be linked. Of landmarks at the same
-        distance in the last place it does not matter which are.
+        How many of the nearest landmarks each landmark should be linked to. If several tie for
+        the last place, any of them counts.
 
     Returns
     -------
@@ -76,12 +76,11 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
 
     See Also
     --------
-    shortcut_rate : The opposite fault, links that should not be there.
+    shortcut_rate : The opposite error: links that should not exist.
 
     Examples
     --------
-    On a line of four landmarks, two links are enough for every landmark to be linked to a nearest
-    one.
+    On a line of four landmarks, two links are enough to link every landmark to a nearest one.
 
     >>> import numpy as np
     >>> graph = np.zeros((4, 4))
@@ -96,7 +95,7 @@ def neighbor_recall(graph: Any, intrinsic: Any, n_neighbors: int) -> float:
     ranked = _ranked_distances(u, n_neighbors)
     n_neighbors = ranked.shape[1]
     inner, outer = (1 - _TIE) * ranked[:, -1], (1 + _TIE) * ranked[:, -1]
-    # Those nearer than the last place must all be linked; the places left go to any tied in it.
+    # All landmarks nearer than the last must be linked; any tied ones fill the remaining places.
     n_nearer = np.sum(ranked < inner[:, None], axis=1)
     ends = np.concatenate([low, high])
     lengths = np.tile(np.linalg.norm(u[low] - u[high], axis=1), 2)

@@ -1,4 +1,4 @@
-"""Pictures on matplotlib axes; matplotlib is imported only when one is drawn."""
+"""Plots on matplotlib axes; matplotlib is imported only when something is drawn."""
 
 from trigpoint.plot._compare import compare
 from trigpoint.plot._curve import landmark_curve

@@ -1,4 +1,4 @@
-"""What the pictures share: axes, what they take for points, and what they refuse."""
+"""Shared by the plots: axes and argument checks."""
 
 from numbers import Integral
 from typing import Any
@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._extension.extensions import extend
 
-# Columns are drawn to one scale unless one of them is so many times as long.
+# Columns are drawn to one scale unless one range is more than this many times the other.
 _MAX_ASPECT = 4.0
 
 
 def make_axes(ax: Any) -> Any:
-    """Return `ax`, or axes of a new figure where it is None."""
+    """Return `ax`, or the axes of a new figure if it is None."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -23,12 +23,12 @@ def make_axes(ax: Any) -> Any:
 
 
 def is_estimator(value: Any) -> bool:
-    """Whether `value` is something that can be fitted."""
+    """Whether `value` can be fitted."""
     return hasattr(value, "fit") and not isinstance(value, type)
 
 
 def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
-    """Refuse what is no fitted estimator, or has nothing to draw."""
+    """Reject anything that is not a fitted estimator or has nothing to draw."""
     if not is_estimator(value):
         raise not_understood(name, value, wanted)
     check_is_fitted(value)
@@ -44,7 +44,7 @@ def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
 
 
 def not_understood(name: str, value: Any, wanted: str) -> ParameterTypeError:
-    """Error of a value of a wrong type; of an array or a list it shows the type and size."""
+    """Error for a value of the wrong type; for an array or list it shows the type and size."""
     problem, size = "{parameter=} is not understood", ""
     if (shape := getattr(value, "shape", None)) is not None:
         size = f"shape {tuple(shape)}"
@@ -99,7 +99,7 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
 
 
 def extended_landmarks(estimator: Any) -> np.ndarray:
-    """Where `transform` puts an estimator's landmarks, which may be closer together."""
+    """Coordinates that `transform` gives an estimator's landmarks; these may be closer together."""
     return extend(estimator.fitted_.extension, estimator.landmarks_)[0]
 
 

@@ -1,4 +1,4 @@
-"""Points of any number: markers, or an image where there are too many."""
+"""Any number of points: markers, or an image if there are too many."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ import numpy as np
 from trigpoint._common.palette import BLUE, GREY
 from trigpoint.plot._colors import Coloring
 
-# Below this, points are drawn one by one; above it, as an image of the mean colour per pixel.
+# Up to this many points are drawn one by one; more, as an image of the mean color per pixel.
 MAX_MARKERS = 20_000
 
-# Pixels along each side of an image: about as many as points, up to what a screen shows.
+# Fewest and most pixels per side of an image; between them, about one pixel per point.
 _PIXELS = (150, 300)
 
-# From so many markers on, a vector file keeps them as pixels.
+# From this many markers on, they are rasterized in vector files.
 RASTERIZED_FROM = 2000
 
 # Areas of markers, in square points.
@@ -23,9 +23,9 @@ _MARKER_AREAS = (4, 12)
 def draw_cloud(
     ax: Any, points: np.ndarray, coloring: Coloring | None, cmap: Any, *, plain: str = BLUE
 ) -> Any:
-    """Draw points, shape (n, 2), and return what a colour bar is made from.
+    """Draw points, shape (n, 2), and return the mappable for a color bar.
 
-    Without colours, a few are drawn in the colour `plain`, and many as their density in `cmap`.
+    Without a coloring, few points are drawn in the color `plain`, many as a density in `cmap`.
     """
     if len(points) <= MAX_MARKERS:
         return _markers(ax, points, coloring, plain)
@@ -57,7 +57,7 @@ def _markers(ax: Any, points: np.ndarray, coloring: Coloring | None, plain: str)
         return ax.scatter(*points.T, color=plain, **style)
     values = coloring.values
     if coloring.names is not None:
-        # Points often come class by class, and the last class would hide the others.
+        # Points are often sorted by class, and the last class would hide the others.
         order = np.random.default_rng(0).permutation(len(points))
         points, values = points[order], values[order]
     cmap = coloring.cmap.with_extremes(bad=GREY)
@@ -88,16 +88,16 @@ class Pixels:
         self._extent = tuple(ends)
 
     def counts(self) -> np.ndarray:
-        """Numbers of points."""
+        """Number of points in each pixel."""
         return self._totals(np.ones(len(self._pixel), dtype=bool))
 
     def means(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Mean values of the points that are `known`."""
+        """Mean value of the `known` points in each pixel."""
         totals = np.bincount(self._pixel[known], weights=values[known], minlength=self._side**2)
         return totals / self._totals(known)
 
     def majority(self, codes: np.ndarray, n_classes: int) -> np.ndarray:
-        """Most frequent class, the first of equally frequent ones."""
+        """Most frequent class in each pixel; the first one if tied."""
         each = np.bincount(self._pixel * n_classes + codes, minlength=self._side**2 * n_classes)
         most = each.reshape(-1, n_classes).argmax(axis=1)
         return np.where(np.isfinite(self.counts()), most, np.nan)
@@ -115,7 +115,7 @@ class Pixels:
             extent=self._extent,
             origin="lower",
             aspect="auto",
-            # Others would mix classes into colours of none, and wash single points out.
+            # Interpolation would mix class colors and wash out single points.
             interpolation="nearest",
             **options,
         )

@@ -1,4 +1,4 @@
-"""Colours that can be told apart with any colour vision, and what they stand for."""
+"""Colors that are distinct with any color vision, and what they stand for."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,11 +10,11 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import are_classes, is_missing, natural_order
 from trigpoint._common.palette import GREY, OKABE_ITO
 
-# More than that, and a picture of classes says nothing.
+# With more classes than this, colors are meaningless.
 _MAX_CLASSES = 100
 _CLASSES_PER_COLUMN = 20
 
-# What the three kinds of dichromats see of linear RGB.
+# How the three kinds of dichromats see linear RGB.
 _DICHROMATS = np.array(
     [
         [
@@ -34,7 +34,7 @@ _DICHROMATS = np.array(
         ],
     ]
 )
-# From linear RGB to cones, and from their cube roots to OKLab, where distances are even.
+# From linear RGB to cones, and from their cube roots to OKLab, which is perceptually uniform.
 _CONES = np.array(
     [
         [0.4122214708, 0.5363325363, 0.0514459929],
@@ -50,13 +50,13 @@ _OKLAB = np.array(
     ]
 )
 _LEVELS = 12
-# Lighter candidates would be lost on white; darker ones pass for black where markers are small.
+# Lighter candidates would be lost on white; darker ones look black on small markers.
 _LIGHTNESS = (0.45, 0.85)
 
 
 @dataclass(frozen=True)
 class Coloring:
-    """What colour says of each point.
+    """What the color of each point means.
 
     Attributes
     ----------
@@ -72,30 +72,30 @@ class Coloring:
     names: tuple[str, ...] | None = None
 
     def take(self, rows: np.ndarray) -> Self:
-        """Coloring of some of the points, with the same classes in the same colours."""
+        """Coloring of some of the points; classes keep their colors."""
         return replace(self, values=self.values[rows])
 
     @property
     def some_missing(self) -> bool:
-        """Whether numbers are missing; missing classes are a class."""
+        """Whether numbers are missing; missing labels form a class of their own."""
         return self.names is None and bool(np.isnan(self.values).any())
 
     @property
     def needs_key(self) -> bool:
-        """Whether colours say nothing to whoever is not told what they are."""
+        """Whether the colors need a legend to be understood."""
         return self.names is not None or self.some_missing
 
     def limits(self) -> dict[str, float]:
-        """Ends of the colour map, where they do not depend on the values."""
+        """Limits of the color map, if they do not depend on the values."""
         if self.names is None:
             return {}
         return {"vmin": -0.5, "vmax": len(self.names) - 0.5}
 
 
 def name_of(color: Any) -> str | None:
-    """Name that a pandas Series, or a column of another library, brings along."""
+    """Name of a pandas Series, or of another library's column."""
     name = getattr(color, "name", None)
-    # A number is the place of a column that has no name.
+    # A number is the position of a column without a name.
     return name if isinstance(name, str) and name else None
 
 
@@ -160,7 +160,7 @@ def _no_numbers(color: Any, why: str) -> ParameterTypeError:
 
 
 def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
-    """Number of each point's class; names, the last of which may be for missing ones; how many."""
+    """Class number of each point; names, "missing" last if any are; number of known classes."""
     dtype: Any = getattr(color, "dtype", None)
     if hasattr(dtype, "categories"):
         codes = np.asarray(getattr(color, "cat", color).codes).astype(np.int64)
@@ -175,31 +175,31 @@ def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
     if present[0] >= 0:
         return codes, tuple(names[place] for place in present), len(present)
     known = [names[place] for place in present[1:]]
-    # Missing ones come first in the order of codes, and last in legends.
+    # Missing labels come first among the codes and last in legends.
     return np.where(codes == 0, len(known), codes - 1), (*known, "missing"), len(known)
 
 
 def _comparable(values: np.ndarray) -> np.ndarray:
-    """Labels of one type, "" for missing ones among objects."""
+    """Labels of one type; "" for missing ones among objects."""
     if values.dtype.kind != "O":
         return values
     return np.array(["" if is_missing(value) else _name(value) for value in values])
 
 
 def _name(value: Any) -> str:
-    """Name of a class, "" for missing ones; a number is written without the point of 3.0."""
+    """Name of a class, "" if missing; 3.0 is written as 3."""
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else f"{value:.12g}"
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def palette(n: int) -> np.ndarray:
-    """RGB colours, shape (n, 3), that stay apart for people with any colour vision.
+    """RGB colors, shape (n, 3), that are distinct with any color vision.
 
-    The first eight are Okabe and Ito's. Each further one is as far from those before it, from white
-    and from the grey of missing values as can be, in the eyes of whoever sees the least difference
-    of four: normal vision and three kinds of dichromacy. Up to twelve, no two are closer than Okabe
-    and Ito's closest; of twenty, some are told apart only side by side.
+    The first eight are Okabe and Ito's. Each further one is as far as possible from the earlier
+    ones, from white and from the gray of missing values, for the worst of four kinds of vision:
+    normal and three kinds of dichromacy. Up to twelve, no two are closer than Okabe and Ito's
+    closest; among twenty, some can be told apart only side by side.
 
     References
     ----------
@@ -236,7 +236,7 @@ def _least_difference(seen: np.ndarray, color: np.ndarray) -> np.ndarray:
 
 
 def _as_seen(colors: np.ndarray) -> np.ndarray:
-    """OKLab coordinates, shape (4, n, 3), of RGB colours in the eyes of four kinds of people."""
+    """OKLab coordinates, shape (4, n, 3), of RGB colors, for four kinds of color vision."""
     linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
     visions = np.concatenate([np.eye(3)[None], _DICHROMATS])
     seen = np.clip(np.einsum("vij,nj->vni", visions, linear), 0, 1)
@@ -246,7 +246,7 @@ def _as_seen(colors: np.ndarray) -> np.ndarray:
 def draw_key(
     place: Any, coloring: Coloring, mappable: Any, axes: Iterable[Any], label: str | None
 ) -> None:
-    """Say which colour is what: a legend beside `place`, axes or figure, or a bar at `axes`."""
+    """Add a legend beside `place`, axes or figure, or a color bar at `axes`."""
     if coloring.names is None:
         bar = mappable.get_figure().colorbar(mappable, ax=list(axes), label=label or "")
         bar.outline.set_visible(False)
@@ -271,12 +271,12 @@ def draw_key(
 
 
 def _explain_missing(bar: Any) -> None:
-    """Say below the axes of a colour bar what is grey."""
+    """Explain the gray of missing values below a color bar."""
     bar.legend(
         handles=[_dot(GREY, "missing")],
         frameon=False,
         handletextpad=0.2,
-        # To the right, where the numbers of the bar have made room.
+        # To the right, where the bar's numbers have made room.
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
         borderpad=0,

@@ -29,34 +29,34 @@ def compare(
     label: str | None = None,
     title: str | None = None,
 ) -> np.ndarray:
-    """Draw several embeddings of the same points in the same colours.
+    """Draw several embeddings of the same points in the same colors.
 
     Parameters
     ----------
     embeddings : dict of str to array-like of shape (n, l) or fitted estimator
-        What to draw in each panel, by its title; of an estimator, its landmarks.
+        What to draw in each panel, by title; for an estimator, its landmarks.
     color : array-like of shape (n,) or None, default=None
         A number or a class for each point, as for `embedding`. ``None`` shows the density of
-        points, in each panel for itself.
+        points, separately in each panel.
     categories : bool or None, default=None
         As for `embedding`.
     ncols : int or None, default=None
-        Panels in a row; ``None`` takes up to four.
+        Panels per row; ``None`` means up to four.
     plane : (int, int), default=(0, 1)
         The columns to draw.
     figure : matplotlib Figure, SubFigure or None, default=None
         Where to draw; ``None`` makes a new figure.
     cmap : str, default="viridis"
-        Colour map of numbers.
+        Color map for numbers.
     label : str or None, default=None
-        What colours stand for; ``None`` takes the name of a pandas Series.
+        What the colors stand for; ``None`` takes the name of a pandas Series.
     title : str or None, default=None
         Title of the figure.
 
     Returns
     -------
     ndarray of matplotlib Axes
-        In the order of `embeddings`; their figure is the attribute ``figure`` of each.
+        In the order of `embeddings`; each has the figure as its ``figure`` attribute.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def compare(
     for ax, (name, (points, own)) in zip(axes, panels.items(), strict=True):
         drawn.append(draw_cloud(ax, points, own, cmap))
         label_coordinates(ax, plane, name)
-        # Panels are narrow, and scales of no meaning differ from one to the next.
+        # Panels are narrow, and the scales differ between panels and mean nothing.
         ax.set(xticks=[], yticks=[])
     for place, ax in enumerate(axes):
         if place % columns:
@@ -124,7 +124,7 @@ def _make_panels(count: int, columns: int, figure: Any) -> np.ndarray:
 
 
 def _share_limits(drawn: list[Any]) -> None:
-    """Make one colour mean one thing in all panels."""
+    """Make a color mean the same in all panels."""
     limits = [mappable.get_clim() for mappable in drawn]
     low, high = min(low for low, _ in limits), max(high for _, high in limits)
     for mappable in drawn:

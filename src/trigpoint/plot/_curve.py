@@ -12,7 +12,7 @@ from trigpoint.plot._axes import make_axes, not_understood
 # Errors below this are rounding.
 _LEAST_ERROR = 1e-12
 
-# Marks the labels of this picture among other texts on the axes.
+# Identifies the labels of this plot among other texts on the axes.
 _LABEL = "landmarks-needed"
 
 
@@ -31,9 +31,9 @@ def landmark_curve(
     curve : LandmarkCurve
         From `trigpoint.landmark_curve`.
     tolerance : float or None, default=None
-        An error to mark, with the number of landmarks that keep it.
+        An error to mark, with the number of landmarks needed to reach it.
     ax : matplotlib Axes or None, default=None
-        Where to draw; ``None`` makes a new figure. Several curves may share one.
+        Where to draw; ``None`` makes a new figure. Several curves may share axes.
     label : str or None, default=None
         Name of the curve in a legend.
     title : str or None, default=None
@@ -59,7 +59,7 @@ def landmark_curve(
     if ax is None:
         ax = make_axes(ax)
         ax.set_prop_cycle(color=OKABE_ITO)
-    # An error of nothing but rounding would stretch the axis to where nothing is to be seen.
+    # An error that is pure rounding would stretch the axis over an empty range.
     seen = np.maximum(curve.errors, _LEAST_ERROR)
     (line,) = ax.loglog(curve.n_landmarks, seen, "o-", markersize=4, label=label)
     bounds = [np.maximum(seen + sign * 2 * curve.standard_errors, _LEAST_ERROR) for sign in (-1, 1)]
@@ -95,10 +95,10 @@ def _mark_needed(ax: Any, needed: int, tolerance: float, color: Any) -> None:
 
 
 def _place_labels(ax: Any, labels: list[Any]) -> None:
-    """Write the labels of several curves where no curve is, one above the other.
+    """Stack the labels of several curves where there are no curves.
 
-    Curves fall from the upper left to the lower right: to the upper right of the last mark there is
-    none. Colours say which curve a label belongs to.
+    Curves fall from the upper left to the lower right, so the area to the upper right of the last
+    mark is empty. Colors show which curve a label belongs to.
     """
     from matplotlib.transforms import offset_copy
 

@@ -1,6 +1,6 @@
-"""More eigenvalues than there are coordinates, to see where they leave off.
+"""More eigenvalues than there are coordinates, to show where the coordinates stop.
 
-Pictures and reports take them from here, so that both tell of the same gap.
+Plots and reports both take them from here, so that they show the same gap.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from trigpoint._spectrum import classical_scaling, diffusion_maps, kernel_pca, l
 _SHOWN = 30
 _BEYOND = 8
 
-# Two neighbouring eigenvalues are taken for a gap where one is so many times the other.
+# Consecutive eigenvalues form a gap if one is at least this many times the other.
 _GAP = 1.5
 
-# Eigenvalues that were computed twice agree to this share of the largest.
+# Repeated computations of an eigenvalue agree to within this share of the largest.
 _SAME = 1e-6
 
 
@@ -29,7 +29,7 @@ class Eigenvalues:
     Attributes
     ----------
     values : ndarray of shape (m,)
-        In the order of their eigenvectors, the constant one left out.
+        In the order of their eigenvectors, without the constant one.
     used : bool ndarray of shape (m,)
         Whether the eigenvector is a coordinate of the embedding.
     gap : int or None
@@ -47,11 +47,11 @@ class Eigenvalues:
 def leading_eigenvalues(fitted: FittedEmbedding) -> Eigenvalues:
     """Leading eigenvalues of the operator of an embedding, with the widest gap.
 
-    They are consecutive, also where the coordinates are not for having been chosen as independent:
-    what lies between two of them is a gap, and no eigenvector that was passed over.
+    They are consecutive even if the coordinates, chosen as independent, are not. So the space
+    between two of them is a gap, not a skipped eigenvector.
 
-    The gap is where one eigenvalue is the largest multiple of its neighbour: of the Laplacian's,
-    which grow, and of the others', which fall (diffusion maps by their distance from 1).
+    The gap is where the ratio of consecutive eigenvalues is largest. Those of the Laplacian grow,
+    the others fall; those of diffusion maps are compared by their distance from 1.
     """
     k, n_components = fitted.spectrum.coordinates.shape
     count = min(max(_SHOWN, n_components + _BEYOND), k - 1)
@@ -61,7 +61,7 @@ def leading_eigenvalues(fitted: FittedEmbedding) -> Eigenvalues:
 
 
 def widest_gap(sizes: np.ndarray) -> int | None:
-    """How many of `sizes`, which grow, come before the largest ratio, if it is one to speak of."""
+    """How many of the increasing `sizes` come before the largest ratio, if it is large enough."""
     if len(sizes) < 2:
         return None
     floor = np.finfo(np.float64).eps * abs(sizes).max()
@@ -71,12 +71,12 @@ def widest_gap(sizes: np.ndarray) -> int | None:
 
 
 def _computed(fitted: FittedEmbedding, count: int) -> tuple[np.ndarray, np.ndarray, str]:
-    """Eigenvalues; the same as sizes that grow; and what they are of."""
+    """Eigenvalues, the same as increasing sizes, and what they are eigenvalues of."""
     if fitted.graph is None:
         assert fitted.bandwidth is not None
         kernel = gaussian_kernel(fitted.landmarks.points.astype(np.float64), fitted.bandwidth)
         values = _all_positive(kernel_pca, kernel, count).eigenvalues
-        return values, 1 / values, "centred kernel, largest first"
+        return values, 1 / values, "centered kernel, largest first"
     if fitted.geodesics is not None:
         values = _all_positive(classical_scaling, fitted.geodesics, count).eigenvalues
         return values, 1 / values, "squared geodesics, largest first"
@@ -89,7 +89,7 @@ def _computed(fitted: FittedEmbedding, count: int) -> tuple[np.ndarray, np.ndarr
 
 
 def _all_positive(embed: Any, matrix: np.ndarray, count: int) -> Spectrum:
-    """As many eigenvalues as there are above rounding error, up to `count`."""
+    """Up to `count` eigenvalues that are above rounding error."""
     while count > 1:
         try:
             return embed(matrix, count)
@@ -99,11 +99,11 @@ def _all_positive(embed: Any, matrix: np.ndarray, count: int) -> Spectrum:
 
 
 def _used(values: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Which of the eigenvalues are an estimator's own; some of those may lie beyond."""
+    """Which of the eigenvalues belong to the coordinates; some of those may lie beyond."""
     used = np.zeros(len(values), dtype=bool)
     tolerance = _SAME * abs(values).max()
     if len(own) <= len(values) and (abs(values[: len(own)] - own) <= tolerance).all():
-        # Equal eigenvalues would be taken for one another by the search below.
+        # The search below would confuse equal eigenvalues.
         used[: len(own)] = True
         return used
     for value in own:

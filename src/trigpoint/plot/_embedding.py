@@ -34,34 +34,34 @@ def embedding(
     legend: bool | None = None,
     title: str | None = None,
 ) -> Any:
-    """Draw two coordinates of an embedding, of any number of points.
+    """Draw two coordinates of an embedding of any number of points.
 
     Parameters
     ----------
     coordinates : array-like of shape (n, l), or fitted estimator
-        The embedding; of an estimator, that of its landmarks.
+        The embedding; for an estimator, that of its landmarks.
     color : array-like of shape (n,) or None, default=None
-        A number or a class for each point; where landmarks are drawn, one for each of them or for
-        each point that was fitted. ``None`` shows the density of points. Points whose colour is
-        missing are grey.
+        A number or a class for each point; if landmarks are drawn, one for each of them or for
+        each fitted point. ``None`` shows the density of points. Points whose color is
+        missing are gray.
     categories : bool or None, default=None
-        Whether `color` names classes. ``None`` takes strings, booleans and categorical columns for
-        classes, and whole numbers if there are at most 14 different ones; reports do the same.
+        Whether `color` names classes. ``None`` treats strings, booleans and categorical columns as
+        classes, and also integers with at most 14 distinct values, as reports do.
     landmarks : fitted estimator, array-like of int of shape (k,) or of shape (k, l), default=None
-        Landmarks to mark: an estimator's, where its `transform` puts them; rows of `coordinates`;
-        or their own coordinates.
+        Landmarks to mark: a fitted estimator, whose landmarks are drawn where `transform` maps
+        them; rows of `coordinates`; or coordinates.
     plane : (int, int), default=(0, 1)
         The columns to draw.
     ax : matplotlib Axes or None, default=None
         Where to draw; ``None`` makes a new figure.
     cmap : str, default="viridis"
-        Colour map of numbers; the default is safe for the colour-blind.
+        Color map for numbers; the default is colorblind-safe.
     label : str or None, default=None
-        What colours stand for; ``None`` takes the name of a pandas Series.
+        What the colors stand for; ``None`` takes the name of a pandas Series.
     legend : bool or None, default=None
-        Whether to say which colour is what. ``None`` does for classes, and for numbers if `label`
-        says what they are or some are missing. A legend stands to the right of the axes: figures of
-        your own should have ``layout="constrained"`` to make room for it.
+        Whether to add a legend or color bar. ``None`` adds one for classes, and for numbers if
+        `label` names them or some are missing. A legend goes to the right of the axes: if you pass
+        `ax`, create its figure with ``layout="constrained"`` to make room.
     title : str or None, default=None
 
     Returns
@@ -70,12 +70,12 @@ def embedding(
 
     Notes
     -----
-    Above 20,000 points the picture is an image of up to 300 x 300 pixels, each the mean colour, the
-    most frequent class, or the logarithm of the number of its points: ten million points cost no
-    more than a histogram. In vector files, 2,000 markers and more are kept as pixels.
+    Above 20,000 points, the plot is an image of up to 300 x 300 pixels that show the mean color,
+    the most frequent class, or the logarithm of the number of points: ten million points cost no
+    more than a histogram. In vector files, 2,000 or more markers are rasterized.
 
-    Classes take the eight colours of Okabe and Ito, then others that stay as far apart as can be
-    for people with any colour vision.
+    Classes use the eight colors of Okabe and Ito, then others that are as distinct as possible with
+    any color vision.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def embedding(
 def read_embedding(
     source: Any, coloring: Coloring | None, plane: Any, name: str = "coordinates"
 ) -> tuple[np.ndarray, Coloring | None]:
-    """Points (n, 2) of an embedding or estimator, and the colours that belong to them."""
+    """Points (n, 2) of an embedding or estimator, and their coloring."""
     if not is_estimator(source):
         points = check_points(name, source, plane)
         return points, _checked(coloring, len(points), f"the {len(points)} points")
@@ -122,7 +122,7 @@ def read_embedding(
             "color",
             coloring.values,
             "{parameter} has shape {shape}",
-            "pass one for each of the {k} landmarks, or for each of the points that were fitted",
+            "pass one for each of the {k} landmarks, or for each fitted point",
             shape=coloring.values.shape,
             k=len(points),
         )

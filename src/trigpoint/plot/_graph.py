@@ -1,4 +1,4 @@
-"""The neighbourhood graph of the landmarks."""
+"""The neighborhood graph of the landmarks."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from trigpoint.plot._axes import (
 )
 from trigpoint.plot._cloud import RASTERIZED_FROM, marker_area
 
-# Transparency of the lightest and of the heaviest edge.
+# Opacity of the lightest and of the heaviest edge.
 _OPACITY = (0.05, 0.9)
 
 
@@ -30,20 +30,21 @@ def graph(
     ax: Any = None,
     title: str | None = None,
 ) -> Any:
-    """Draw the landmarks' graph: the heavier an edge, the more opaque; bridges in another colour.
+    """Draw the landmark graph: heavier edges are more opaque, bridges have another color.
 
     Parameters
     ----------
     estimator : fitted estimator
         One with a graph: `LaplacianEigenmaps`, `DiffusionMaps` or `Isomap`.
     on : {"embedding", "points"}, default="embedding"
-        Where landmarks stand: at their coordinates, or in the space of the points, where a
-        shortcut is seen to cross a gap.
+        Where to draw the landmarks: at their coordinates, or in the space of the points, where
+        shortcuts can be seen to cross a gap.
     plane : (int, int), default=(0, 1)
         The columns to draw.
     max_edges : int, default=20000
-        Of more edges, the heaviest are drawn, and a note below the axes says so: figures of your
-        own should have ``layout="constrained"`` to make room for it. Bridges are always drawn.
+        If there are more edges, only the heaviest are drawn, and a note below the axes says so. If
+        you pass `ax`, create its figure with ``layout="constrained"`` to make room for the note.
+        Bridges are always drawn.
     ax : matplotlib Axes or None, default=None
         Where to draw; ``None`` makes a new figure.
     title : str or None, default=None
@@ -95,7 +96,7 @@ def graph(
 
 
 def _edges(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Edges (e, 2) that are no bridges, and their weights, lightest first."""
+    """Edges (e, 2) that are not bridges, and their weights, lightest first."""
     upper = coo_array(triu(estimator.graph_, k=1))
     edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
     k = len(estimator.landmarks_)
@@ -117,7 +118,7 @@ def _draw_edges(
         edges, weights = edges[-max_edges:], weights[-max_edges:]
         ax.annotate(
             f"the heaviest {max_edges:,} of {n_edges:,} edges",
-            # Below the name of the axis: anywhere inside, edges would run through it.
+            # Below the axis label: inside the axes, edges would run through it.
             (0.5, 0),
             xycoords=ax.xaxis.label,
             xytext=(0, -2),

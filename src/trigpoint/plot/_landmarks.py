@@ -16,12 +16,12 @@ from trigpoint.plot._axes import (
 )
 from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, marker_area
 
-# The darkest grey of the points, so that landmarks stand out on it.
+# Range of grays for the points, light enough that landmarks stand out.
 GREYS = (0.12, 0.6)
 
-# Opacity of ellipses, inside and around, that do not overlap.
+# Fill and outline opacity of ellipses that do not overlap.
 _FILLED, _OUTLINED = 0.15, 0.8
-# Fainter ones add up to the rounding of colours.
+# Fainter fills would be lost to color rounding.
 _LEAST_FILLED = 0.02
 
 
@@ -41,13 +41,13 @@ def landmarks(
     ----------
     source : fitted estimator or sampler
     X : array-like of shape (n, d) or None, default=None
-        Points to draw behind the landmarks: one by one, or above 20,000 as their density.
+        Points to draw behind the landmarks: one by one, or as a density above 20,000.
     covariances : bool or None, default=None
-        Whether to draw ellipses of the local covariances; ``None`` does where there are any.
+        Whether to draw ellipses of the local covariances; ``None`` draws them if available.
     n_std : float, default=1.0
-        Half axes of the ellipses, in standard deviations.
+        Semi-axes of the ellipses, in standard deviations.
     plane : (int, int), default=(0, 1)
-        The columns to draw; full covariances are projected on them.
+        The columns to draw; full covariances are projected onto them.
     ax : matplotlib Axes or None, default=None
         Where to draw; ``None`` makes a new figure.
     title : str or None, default=None
@@ -97,7 +97,7 @@ def _background(X: Any, source: Any, plane: Any) -> np.ndarray:
             "X",
             X,
             "{parameter} has {here} columns and the landmarks have {there}",
-            "pass the points that were fitted",
+            "pass the fitted points",
             here=np.shape(X)[1],
             there=source.landmarks_.shape[1],
         )
@@ -121,8 +121,8 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
             "{type} has no covariances",
             (
                 "fit EfficientDPP(covariance='full')",
-                "fit an estimator with graph='bhattacharyya' (files of saved ones leave out full "
-                "ones above 16 dimensions)",
+                "fit an estimator with graph='bhattacharyya' (model files leave out full "
+                "covariances above 16 dimensions)",
                 "pass {covariances=}",
             ),
             type=type(source).__name__,
@@ -139,12 +139,12 @@ def _draw_ellipses(ax: Any, centres: np.ndarray, covariances: np.ndarray, n_std:
     from matplotlib.collections import EllipseCollection
 
     variances, directions = np.linalg.eigh(covariances)
-    # Rounding may leave less than nothing across a flat piece.
+    # Rounding may make variances across a flat piece negative.
     half_axes = n_std * np.sqrt(np.maximum(variances, 0))
     x, y = directions[:, 0, 1], directions[:, 1, 1]
     reach = n_std * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
     ends = np.concatenate([centres - reach, centres + reach])
-    # The more ellipses lie on top of each other, the more transparent each has to be.
+    # The more the ellipses overlap, the more transparent each must be.
     layers = max(1.0, np.pi * half_axes.prod(axis=1).sum() / np.ptp(ends, axis=0).prod())
     filled = _FILLED / layers
     ellipses = EllipseCollection(

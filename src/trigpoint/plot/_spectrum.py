@@ -13,11 +13,10 @@ _WANTED = "a fitted estimator such as LaplacianEigenmaps"
 
 
 def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any:
-    """Draw the leading eigenvalues, those of the coordinates filled, and mark the widest gap.
+    """Draw the leading eigenvalues, filled for the coordinates, and mark the widest gap.
 
-    A little noise turns eigenvectors into one another whose eigenvalues are close. At a gap all of
-    such a group are either taken or left, so that it is a safe place to stop; how many coordinates
-    a purpose takes is another question.
+    A little noise mixes eigenvectors whose eigenvalues are close. A gap keeps each such group
+    together, so it is a safe place to stop. How many coordinates a task needs is another question.
 
     Parameters
     ----------
@@ -32,10 +31,10 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
 
     Notes
     -----
-    There are 30 eigenvalues, or eight more than coordinates, computed anew: this takes about as
-    long as the spectral stage of `fit`. The gap is the one that a report names: where an eigenvalue
-    is the largest multiple of its neighbour, and at least 1.5 times it. Those of diffusion maps are
-    compared by their distance from 1.
+    The 30 eigenvalues, or eight more than coordinates, are computed again, which takes about as
+    long as the spectral stage of `fit`. The gap is the same as in a report: where the ratio of
+    consecutive eigenvalues is largest, and at least 1.5. Eigenvalues of diffusion maps are compared
+    by their distance from 1.
 
     Examples
     --------
@@ -54,7 +53,7 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
         raise ParameterTypeError(
             "estimator",
             estimator,
-            "{parameter} is a {type} of another library",
+            "{parameter} is a {type} from another library",
             "pass {wanted}",
             type=type(estimator).__name__,
             wanted=_WANTED,
@@ -70,7 +69,7 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
             ax.plot(places + 1, values[places], "o", **style)
     ax.axhline(0, color="black", linewidth=0.8)
     if leading.gap is not None:
-        # Upright, since a gap among small eigenvalues would be no thicker than a line.
+        # Vertical, because a gap among small eigenvalues would be no wider than a line.
         label = f"widest gap by ratio, after {leading.gap}"
         ax.axvline(leading.gap + 0.5, color=VERMILLION, linewidth=1.5, linestyle="--", label=label)
     ax.set(xlabel="eigenvector", ylabel="eigenvalue", xlim=(0.5, len(values) + 0.5))

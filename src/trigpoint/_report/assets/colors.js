@@ -1,16 +1,16 @@
-// Colours that people with any colour vision can tell apart, and pictures made of them.
+// Colors that are distinct with any color vision, and images made from them.
 
-// Stops along viridis; towards its yellow end it is cut off on light paper.
+// Stops along viridis; its yellow end is cut off on a light background.
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
 const DENSITY = {
   light: ["#dcebe7", "#a3d0c8", "#55a9a4", "#1f7a89", "#1c4f78", "#1e2a5c", "#170f3a"],
   dark: ["#17353d", "#1b555f", "#238078", "#4fae84", "#a3d27c", "#e8ea9a", "#fffbe0"],
 };
-// The second round is the same hues, darker or lighter.
+// The second half repeats the hues, darker or lighter.
 const LABELS = facts.labelColors;
 const BINS = 64;
 const NO_VALUE = { light: [170, 174, 172], dark: [92, 102, 106] };
-// Kinds that share a colour are no kind: a grey, and not that of missing values.
+// Labels that share a color are gray, but not the gray of missing values.
 const OTHERS = { light: [104, 110, 108], dark: [168, 176, 178] };
 
 const COLOR_CELLS = 256;
@@ -27,7 +27,7 @@ function mixed(a, b, share) {
   return a.map((value, channel) => Math.round(value + share * (b[channel] - value)));
 }
 
-// Colours between the stops, in equal steps.
+// Colors between the stops, in equal steps.
 function ramp(stops, count) {
   const colors = stops.map(rgb);
   return Array.from({ length: count }, (_, step) => {
@@ -47,7 +47,7 @@ function labelColor(place, theme) {
   return place < LABELS.length ? color : mixed(color, other, 0.45);
 }
 
-// A coloring gives each sampled point a bin and each bin a colour; the last one is for missing.
+// A coloring gives each sampled point a bin and each bin a color; the last is for missing values.
 function coloring(choice, theme) {
   if (choice.kind === "plain") return plainColoring(theme);
   if (choice.kind === "cell") return cellColoring(theme);
@@ -61,7 +61,7 @@ function plainColoring(theme) {
 
 function cellColoring(theme) {
   const count = 2 * LABELS.length;
-  // A multiplier that scatters landmarks of neighbouring numbers over the colours.
+  // A multiplier that gives consecutive landmarks different colors.
   const bins = Uint8Array.from(arrayAt(facts.cells), (cell) => ((cell * 2654435761) >>> 8) % count);
   return { bins, palette: Array.from({ length: count }, (_, i) => labelColor(i, theme)) };
 }
@@ -85,7 +85,7 @@ function binOf(share) {
   return Math.max(0, Math.min(BINS - 1, Math.floor(BINS * share)));
 }
 
-// Members of each bin, so that all points of a colour are drawn together.
+// Members of each bin, so that all points of one color are drawn together.
 function membersByBin(bins, count) {
   const sizes = new Uint32Array(count);
   for (const bin of bins) sizes[bin]++;
@@ -102,7 +102,7 @@ function canvasOf(width, height) {
   return canvas;
 }
 
-// The density of all points as a picture, in the colours of density or of the sample around.
+// The density of all points as an image, in density colors or those of the nearby sample.
 function densityPicture(image, colors, xs, ys, theme) {
   return colors.plain ? plainPicture(image, theme) : coloredPicture(image, colors, xs, ys);
 }
@@ -140,8 +140,8 @@ function picture(image, colorOf, alphaOf) {
   return canvas;
 }
 
-// Mean colour of the sample in each part of the plane; parts without any take that of a larger
-// part around them.
+// Mean color of the sample in each part of the plane; empty parts take that of a larger part
+// around them.
 function colorField(image, colors, xs, ys) {
   const levels = [summedColors(image, colors, xs, ys)];
   while (levels[levels.length - 1].size > 1) levels.push(halved(levels[levels.length - 1]));

@@ -1,11 +1,11 @@
-// How much of the points landmarks would hide.
+// How many of the points the landmarks would hide.
 
-// Landmarks over more than a quarter of the places where points are leave too little of the colours
-// to read, be it that half of the points are landmarks or that all of them lie on a line. A surface
-// of many points with a thousand landmarks has about a tenth of its places covered.
+// If landmarks cover more than a quarter of the area with points, the colors cannot be read: for
+// example if half of the points are landmarks, or all points lie on a line. On a surface of many
+// points, a thousand landmarks cover about a tenth of the area.
 const MOST_COVERED = 0.25;
 
-// Of the places on the canvas that have points, as squares of one side, the share with landmarks.
+// Share of the canvas squares with points that also have landmarks.
 function coveredShare(view, points, landmarks, side) {
   const taken = squaresOf(view, points, side);
   const covered = squaresOf(view, landmarks, side);

@@ -1,4 +1,4 @@
-// What the page carries: facts as JSON, and arrays as bytes that the facts point into.
+// The data of the page: facts as JSON, and arrays as bytes that the facts point into.
 
 const byId = (id) => document.getElementById(id);
 
@@ -20,8 +20,8 @@ function arrayAt(place) {
   return new ARRAYS[place.type](bytes.buffer, place.start, place.length);
 }
 
-// Values of a column as numbers; missing ones are NaN. Kept, since every redraw asks for them.
-// Either end is weighed by itself, since the range may be wider than the largest number.
+// Values of a column as numbers; missing ones are NaN. Cached, because every redraw needs them.
+// The ends are weighted separately, because the range may exceed the largest number.
 function numbersOf(column) {
   if (!column.numbers) {
     const [low, high] = column.range;
@@ -56,7 +56,7 @@ function grouped(count) {
   return Math.round(count).toLocaleString("en-US");
 }
 
-// Where between two ends a value lies, as a share; halved, as the ends may be far apart.
+// Position of a value between two ends, as a share; halved, because the ends may be far apart.
 function shareOf(value, [low, high]) {
   return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0;
 }
@@ -72,9 +72,9 @@ function short(number) {
   return String(Number(number.toPrecision(4)));
 }
 
-// Milliseconds since 1970 as a date, to the unit that the column is known to.
+// Milliseconds since 1970 as a date, to the precision of the column.
 function dateText(moment, { unit, range: [low, high] }) {
-  // A moment comes back up to half a step early or late: late, it is still in the same unit.
+  // A decoded time is off by up to half a step; slightly late, it is still in the same unit.
   const [day, time] = new Date(moment + (0.51 * (high - low)) / STEPS).toISOString().split("T");
   const digits = { minute: 5, second: 8, millisecond: 12 }[unit];
   if (digits) return `${day} ${time.slice(0, digits)}`;
@@ -85,7 +85,7 @@ function numberText(column, number) {
   return column.unit && !Number.isNaN(number) ? dateText(number, column) : short(number);
 }
 
-// What a point has in a column, in words.
+// The value of a point in a column, as text.
 function valueText(column, point) {
   if (!column.labels) return numberText(column, numbersOf(column)[point]);
   const code = arrayAt(column.codes)[point];

@@ -5,7 +5,7 @@ const KEY_ZOOM = 1.4;
 const CLICK_REACH = 4;
 
 // `tool()` names what a drag does; `onSelect(points, add)`, `onHover(panel, point, x, y)` and
-// `onClear()` are told what came of it.
+// `onClear()` receive the result.
 function addGestures(panel, { tool, onSelect, onHover, onClear }) {
   const { canvas } = panel;
   const pointers = new Map();
@@ -18,7 +18,7 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
 
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
-    // Lines instead of pixels, from mice that count so.
+    // Some mice report lines instead of pixels.
     const amount = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
     panel.zoom(Math.exp(-Math.max(-200, Math.min(200, amount)) / 400), ...place(event));
   }, { passive: false });
@@ -84,7 +84,7 @@ function pressed(panel, key, onClear) {
   return true;
 }
 
-// Middle and distance of the first two fingers.
+// Midpoint and distance of the first two fingers.
 function spread(pointers) {
   const [[x1, y1], [x2, y2]] = [...pointers.values()];
   return { x: (x1 + x2) / 2, y: (y1 + y2) / 2, distance: Math.max(10, Math.hypot(x2 - x1, y2 - y1)) };
@@ -107,7 +107,7 @@ function extendOutline(panel, tool, x, y) {
   panel.redraw();
 }
 
-// Points inside an outline; a click takes the point that is hit, if any.
+// Points inside an outline; a click takes the point it hits, if any.
 function enclosed(panel, outline) {
   const xs = outline.map(([x]) => x);
   const ys = outline.map(([, y]) => y);
@@ -120,7 +120,7 @@ function enclosed(panel, outline) {
     x >= left && x <= right && y >= top && y <= bottom && isInside(outline, x, y));
 }
 
-// Whether a ray from the place crosses the outline an odd number of times.
+// Whether a ray from the position crosses the outline an odd number of times.
 function isInside(outline, x, y) {
   let inside = false;
   for (let i = 0, j = outline.length - 1; i < outline.length; j = i++) {

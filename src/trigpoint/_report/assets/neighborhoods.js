@@ -1,4 +1,4 @@
-// The landmarks embedded from other neighbourhoods, one of them large and all of them small.
+// The landmarks embedded from other neighborhoods: one large plot, and all as thumbnails.
 
 const METRIC_NAMES = { euclidean: "Euclidean", bhattacharyya: "Bhattacharyya" };
 const GLIDE_MS = 420;
@@ -16,13 +16,13 @@ class Comparison {
     this.tell();
   }
 
-  // The one that is nearest to how the model was fitted is first: Bhattacharyya, if there is any.
+  // Start with the one closest to the fitted model: Bhattacharyya, if available.
   start() {
     const like = this.all.findIndex((one) => one.metric === "bhattacharyya" && one.neighbors >= 20);
     return Math.max(0, like);
   }
 
-  // Shares of the extent of either axis, so that all embeddings fit one frame.
+  // Relative to the extent of each axis, so that all embeddings fit one frame.
   placesOf(one) {
     const [xs, ys] = one.coordinates.map((column) =>
       Float64Array.from(arrayAt(column.codes), (code) => code / STEPS));
@@ -42,7 +42,7 @@ class Comparison {
     };
   }
 
-  // Coloured along the first coordinate of the model, to show where an embedding folds or mixes.
+  // Colored along the first coordinate of the model, to show where an embedding folds or mixes.
   recolor(theme) {
     const values = landmarkNumbers(facts.coordinates[0]);
     const palette = numberRamp(theme);
@@ -54,7 +54,7 @@ class Comparison {
   }
 
   choose(place) {
-    // A combination that could not be embedded leaves things, and the switches, as they were.
+    // A combination that could not be embedded changes nothing, including the switches.
     if (place >= 0 && place !== this.chosen) {
       this.chosen = place;
       this.glide(this.places, this.placesOf(this.all[place]));
@@ -126,7 +126,7 @@ class Comparison {
     this.metricInputs.forEach((input) => { input.checked = input.value === one.metric; });
     this.numberInputs.forEach((input) => { input.checked = input.value === String(one.neighbors); });
     const title = document.createElement("strong");
-    title.textContent = `${METRIC_NAMES[one.metric]}, ${plural(one.neighbors, "neighbour")}`;
+    title.textContent = `${METRIC_NAMES[one.metric]}, ${plural(one.neighbors, "neighbor")}`;
     byId("compare-counts").replaceChildren(title, `${plural(one.graph.total, "edge")}: ${counted(one.graph)}`);
   }
 }

@@ -19,7 +19,7 @@ const pictures = new Map();
 function colorChoices() {
   const named = (group, columns) => columns.map((column) => ({ kind: "column", group, name: column.name, column }));
   return [
-    { kind: "plain", group: "Points", name: facts.images.length ? "point density" : "one colour" },
+    { kind: "plain", group: "Points", name: facts.images.length ? "point density" : "one color" },
     { kind: "cell", group: "Points", name: "landmark cell" },
     ...named("Points", facts.derived),
     ...named("Given", facts.colors),
@@ -45,7 +45,7 @@ function rotated(columns) {
   };
 }
 
-// Places of the sample or of the landmarks in the embedding, kept until something turns.
+// Positions of the sample or of the landmarks in the embedding, cached until they rotate.
 function placesIn(read) {
   if (state.three) return rotated(facts.coordinates.slice(0, 3).map(read));
   return { xs: read(facts.coordinates[state.axes[0]]), ys: read(facts.coordinates[state.axes[1]]) };
@@ -91,7 +91,7 @@ const embeddingModel = {
 
 const originalModel = {
   equal: false,
-  // Seen from the side of a sheet, landmarks would hide the points.
+  // When a sheet is seen edge-on, landmarks would hide the points.
   landmarkAlpha: 0.45,
   points: () => ({
     xs: sampleNumbers(facts.columns[state.columns[0]]),
@@ -120,7 +120,7 @@ function redrawAll() {
   panels.forEach((panel) => panel.redraw());
 }
 
-// Colours and theme.
+// Colors and theme.
 
 function readStyle() {
   const computed = getComputedStyle(document.documentElement);
@@ -135,7 +135,7 @@ function setTheme(theme) {
   // The button names what pressing it does.
   const other = theme === "dark" ? "Light" : "Dark";
   byId("theme").querySelector("span").textContent = other;
-  byId("theme").setAttribute("aria-label", `${other} colours`);
+  byId("theme").setAttribute("aria-label", `${other} colors`);
   readStyle();
   setColor(state.color);
   if (comparison) comparison.recolor(theme);
@@ -153,7 +153,7 @@ function showLegend() {
   const choice = choices[state.color];
   const parts = {
     plain: densityLegend,
-    cell: () => [`${plural(facts.landmarks, "cell")}; a colour comes again in several`],
+    cell: () => [`${plural(facts.landmarks, "cell")}; colors repeat`],
     column: () => (choice.column.labels ? labelLegend(choice.column) : numberLegend(choice.column)),
   }[choice.kind]();
   byId("legend").replaceChildren(...parts, ...missingLegend(choice));
@@ -172,14 +172,14 @@ function missingLegend({ kind }) {
 function densityLegend() {
   const image = facts.images[0];
   if (!image) return [];
-  return rampLegend(["1", `${plural(image.most, "point")} a cell`], DENSITY[state.theme]);
+  return rampLegend(["1", `${plural(image.most, "point")} per cell`], DENSITY[state.theme]);
 }
 
 function numberLegend(column) {
-  // Of a column without any number there is nothing to tell but that.
+  // A column without numbers has no scale to show.
   if (look.members[BINS].length === facts.sampled) return [];
   const [low, high] = column.colorRange;
-  // Colours end where the outermost numbers begin: see columns.py.
+  // The color scale omits outliers: see columns.py.
   const ends = [[column.range[0] < low, "≤", low], [high < column.range[1], "≥", high]];
   return rampLegend(ends.map(([cut, sign, end]) => (cut ? `${sign}\u00a0` : "") + numberText(column, end)), VIRIDIS);
 }
@@ -192,7 +192,7 @@ function rampLegend([low, high], stops) {
   return [low, bar, high];
 }
 
-// Labels are buttons: one press selects all points that have it.
+// Labels are buttons: pressing one selects all points with that label.
 function labelLegend(column) {
   return column.labels.map((label, place) => {
     const button = document.createElement("button");
@@ -234,12 +234,12 @@ function selectionText() {
 async function copyRows() {
   const rows = selectedRows(look.selectedPoints);
   const done = await copied(rows.join(", "));
-  byId("taken").textContent = done ? `${plural(rows.length, "row")} copied` : "Copying was refused: save the rows instead";
+  byId("taken").textContent = done ? `${plural(rows.length, "row")} copied` : "Copying was blocked: save the rows instead";
 }
 
 function saveRows() {
   const axes = state.three ? [0, 1, 2] : state.axes;
-  // The height that a single coordinate is spread over means nothing.
+  // The axis added to a single coordinate has no meaning.
   const shown = axes.filter((axis) => axis < facts.components).map((axis) => facts.coordinates[axis]);
   save(tableOf(look.selectedPoints, shown), "selected-rows.csv");
   byId("taken").textContent = `${plural(look.count, "row")} saved`;
@@ -325,7 +325,7 @@ function addTip(panel, plot) {
 
 function setAxis(which, place) {
   state.axes[which] = place;
-  // A plane of one coordinate would be a line.
+  // The same coordinate on both axes would be a line.
   if (state.axes[0] === state.axes[1]) state.axes[1 - which] = place === 0 ? 1 : 0;
   byId("axis-x").value = String(state.axes[0]);
   byId("axis-y").value = String(state.axes[1]);
@@ -334,7 +334,7 @@ function setAxis(which, place) {
 
 function setColumn(which, place) {
   state.columns[which] = place;
-  // A name may be longer than there is room for.
+  // A name may be too long to fit.
   byId(which ? "column-y" : "column-x").title = facts.columns[place].name;
   original.home();
 }
@@ -405,28 +405,28 @@ function connectControls() {
   byId("clear").addEventListener("click", () => select([]));
   byId("copy-rows").addEventListener("click", copyRows);
   byId("save-rows").addEventListener("click", saveRows);
-  // Landmarks that were given as points are rows of nothing.
+  // Landmarks that were given as points have no row numbers.
   for (const id of ["copy-rows", "save-rows"]) byId(id).hidden = facts.rows === null;
   byId("theme").addEventListener("click", () => setTheme(state.theme === "dark" ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
     setTheme(event.matches ? "dark" : "light"));
 }
 
-// Decided for the embedding alone, which is what people look at first.
+// Decided by the embedding alone, which people look at first.
 function landmarksHide() {
   return facts.points !== null && embedding.coveredByLandmarks() > MOST_COVERED;
 }
 
 function shownText() {
-  if (facts.points === null) return "No points were passed: the landmarks alone are shown.";
-  const hidden = choices[state.color].kind === "plain" && !facts.images.length ? "points" : "colours";
-  const off = state.showLandmarks ? "" : ` The landmarks are off at first: they would hide the ${hidden}.`;
+  if (facts.points === null) return "No points were passed: only the landmarks are shown.";
+  const hidden = choices[state.color].kind === "plain" && !facts.images.length ? "points" : "colors";
+  const off = state.showLandmarks ? "" : ` The landmarks are off by default: they would hide the ${hidden}.`;
   if (facts.points === 1) return `The one point is shown.${off}`;
   if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.${off}`;
   const { outside = 0 } = facts.images[0] || {};
-  const far = outside ? ` ${plural(outside, "point")} too far away for it ${outside === 1 ? "is" : "are"} left out.` : "";
-  const density = facts.images.length ? `All ${grouped(facts.points)} points count in the density.${far} ` : "";
-  const some = facts.sampled === 1 ? "One of them, drawn uniformly, appears" : `${grouped(facts.sampled)} of them, drawn uniformly, appear one by one`;
+  const far = outside ? ` ${plural(outside, "point")} too far away ${outside === 1 ? "is" : "are"} left out.` : "";
+  const density = facts.images.length ? `All ${grouped(facts.points)} points are included in the density.${far} ` : "";
+  const some = facts.sampled === 1 ? "One of them, drawn uniformly, appears" : `${grouped(facts.sampled)} of them, drawn uniformly, appear individually`;
   return `${density}${some} as you zoom in, and can be selected.${off}`;
 }
 
@@ -436,8 +436,8 @@ byId("shown").textContent = shownText();
 setTheme(state.theme);
 select([]);
 
-// For tests, and for the curious: the state of the page as plain values, and where a sampled point
-// is on the canvas of a panel.
+// For tests and debugging: the state of the page as plain values, and the canvas position of a
+// sampled point in a panel.
 window.trigpoint = {
   state: () => ({
     ...state,

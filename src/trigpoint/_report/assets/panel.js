@@ -1,20 +1,20 @@
-// A canvas with points, landmarks and edges that can be moved and zoomed.
+// A canvas with points, landmarks and edges that can be panned and zoomed.
 //
-// A panel is told what to draw by a model:
+// A model tells a panel what to draw:
 //   points()     {xs, ys} of the sample
 //   bounds()     {low, high} of what is shown at first
 //   picture()    density {canvas, low, high}, or null
 //   landmarks()  {xs, ys}, or null
 //   edges()      pairs of landmarks by kind, or null
 //   names()      names of the axes, or null for none
-//   landmarkPlaces() {xs, ys} of the landmarks, also where they are not shown
-//   landmarkAlpha    how opaque they are, if not the usual
-//   equal        whether both axes have one scale
-//   turn(dx, dy) optional: turns the points instead of moving them, if it returns true
-// and how, by a look:
+//   landmarkPlaces() {xs, ys} of the landmarks, even if they are not shown
+//   landmarkAlpha    their opacity, if not the default
+//   equal        whether both axes share one scale
+//   turn(dx, dy) optional: rotates the points instead of panning, if it returns true
+// and a look tells it how:
 //   colors, members   a coloring, and the points of each bin
 //   selected, count   marks of the selected points, and how many
-//   style             colours of the page
+//   style             colors of the page
 //   hovered           point under the pointer in any panel, or -1
 
 const EDGE_LOOKS = [
@@ -22,10 +22,10 @@ const EDGE_LOOKS = [
   { color: "shortcut", width: 1.5, dash: [6, 3], alpha: 0.95 },
   { color: "bridge", width: 2, dash: [2, 3], alpha: 1 },
 ];
-// So many dashed lines are as good as a surface, and dashes take long.
+// From this many lines on, dashes cannot be seen and are slow to draw.
 const MOST_DASHED = 5000;
 const MOST_DISCS = 5000;
-// While the picture moves, so many points and edges in view are enough.
+// While the view moves, this many points and edges are enough.
 const MOST_MOVING_POINTS = 15000;
 const MOST_MOVING_EDGES = 5000;
 const SETTLED_MS = 160;
@@ -118,14 +118,14 @@ class Panel {
     return this.look.count > 0;
   }
 
-  // How large the cells of the density have become: beyond a few pixels points take over.
+  // Size of the density cells on screen: beyond a few pixels, points take over.
   pointShare(picture) {
     if (!picture) return 1;
     const cell = (this.view.kx * (picture.high[0] - picture.low[0])) / picture.canvas.width;
     return Math.max(0, Math.min(1, (cell - 2) / 3));
   }
 
-  // About how many of things spread evenly over lines or over the plane are in view.
+  // Estimated number of items in view, if spread evenly along lines or over the plane.
   inView(count, dimension) {
     return count / Math.max(1, this.view.zoom) ** dimension;
   }
@@ -160,7 +160,7 @@ class Panel {
     this.context.globalAlpha = 1;
   }
 
-  // Marks at some of the points: discs for few, squares for many.
+  // Markers for some of the points: discs for few, squares for many.
   drawMarks(members, xs, ys, size, step = 1) {
     const { context, view } = this;
     const discs = size >= 3 && this.inView(xs.length, 2) <= MOST_DISCS;
@@ -220,7 +220,7 @@ class Panel {
     return Math.min(4.5, base * scale);
   }
 
-  // Share of the points that landmarks, rims included, would hide when everything is in view.
+  // Share of the points that landmarks, with their rims, would hide when everything is in view.
   coveredByLandmarks() {
     this.fit(this.canvas.clientWidth, this.canvas.clientHeight);
     const landmarks = this.model.landmarkPlaces();
@@ -241,7 +241,7 @@ class Panel {
     context.globalAlpha = 1;
   }
 
-  // Discs in view as one path, which is drawn much faster than each of them.
+  // Discs in view as one path, which is much faster than drawing each of them.
   discPath(xs, ys, radius) {
     const { view } = this;
     const path = new Path2D();
@@ -284,14 +284,14 @@ class Panel {
     context.strokeStyle = this.look.style.card;
     context.lineWidth = 3;
     context.lineJoin = "round";
-    // Letters with a rim of paper, to be read on any colour.
+    // Letters with a background-colored rim, to be readable on any color.
     const write = (text, x, y) => {
       context.strokeText(text, x, y);
       context.fillText(text, x, y);
     };
     context.fillStyle = this.look.style.soft;
     context.textAlign = "center";
-    // Between where the numbers of either axis, the names and the buttons leave room.
+    // Within the space left by the tick labels, the axis names and the buttons.
     const [left, right, top, bottom] = [40, view.width - 24, 34, view.height - 26];
     for (const tick of niceTicks(valueX(left), valueX(right), tickCount(right - left, 110))) {
       write(short(tick), view.x(tick), view.height - 8);
@@ -301,13 +301,13 @@ class Panel {
       write(short(tick), 7, view.y(tick) + 4);
     }
     context.fillStyle = this.look.style.ink;
-    // The buttons are beside the one, nothing is beside the other.
+    // The buttons are next to the first; nothing is next to the second.
     write(`↑ ${this.shortened(up, view.width - (view.width < NARROW ? 140 : 80))}`, 8, 17);
     context.textAlign = "right";
     write(`${this.shortened(across, view.width - 36)} →`, view.width - 8, view.height - 24);
   }
 
-  // The start of a name, as much of it as there is room for.
+  // As much of the start of a name as fits.
   shortened(name, room) {
     let length = name.length;
     const text = () => (length < name.length ? `${name.slice(0, length)}…` : name);
@@ -329,7 +329,7 @@ class Panel {
     context.stroke();
   }
 
-  // Points whose places on the canvas pass a test.
+  // Points whose canvas positions pass a test.
   pointsWhere(test) {
     const { xs, ys } = this.model.points();
     const found = [];

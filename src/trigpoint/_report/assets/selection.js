@@ -1,23 +1,23 @@
-// Taking a selection out of the page: to the clipboard, or to a file.
+// Export a selection to the clipboard or to a file.
 
-// Rows of the selected points, ascending as the points are.
+// Rows of the selected points, in ascending order like the points.
 function selectedRows(points) {
   const rows = arrayAt(facts.rows);
   return Array.from(points, (point) => rows[point]);
 }
 
-// Copy text; resolves to whether it went well.
+// Copy text; resolves to whether it succeeded.
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Pages from files have no clipboard in some browsers, or may not use it.
+    // In some browsers, pages opened from files have no clipboard or may not use it.
     return copiedByHand(text);
   }
 }
 
-// As people copy: what is selected in a field.
+// Fallback: copy the selected text of a field.
 function copiedByHand(text) {
   const field = document.createElement("textarea");
   const focused = document.activeElement;
@@ -27,12 +27,12 @@ function copiedByHand(text) {
   field.select();
   const done = document.execCommand("copy");
   field.remove();
-  // The field took the focus along.
+  // Restore the focus that the field took.
   if (focused) focused.focus();
   return done;
 }
 
-// Lines of a table with a column of rows and one for each of the given columns.
+// CSV table with a column of row numbers and one for each given column.
 function tableOf(points, columns) {
   const numbers = columns.map(sampleNumbers);
   const head = ["row", ...columns.map(({ name }) => quoted(name))];
@@ -41,7 +41,7 @@ function tableOf(points, columns) {
   return `${[head.join(","), ...lines].join("\n")}\n`;
 }
 
-// Names of columns may hold what separates them.
+// Column names may contain separators.
 function quoted(name) {
   return /[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
@@ -51,6 +51,6 @@ function save(text, name) {
   link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
   link.download = name;
   link.click();
-  // Some browsers read it only after this has returned.
+  // Some browsers read it only after this function has returned.
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

@@ -1,7 +1,7 @@
-// Where values come to lie on a canvas: x * kx + bx, and the same upwards for y.
+// Maps values to the canvas: x * kx + bx, and the same upward for y.
 
 const PADDING = { left: 22, right: 22, top: 22, bottom: 22 };
-// Room for the numbers along the axes, and for the buttons.
+// Margins for the tick labels and the buttons.
 const AXES_PADDING = { left: 54, right: 54, top: 34, bottom: 44 };
 const NARROW_PADDING = { left: 40, right: 26, top: 52, bottom: 42 };
 const NARROW = 420;
@@ -16,7 +16,7 @@ class View {
     this.homeScale = 1;
   }
 
-  // Show all of the bounds; with equal scales, a unit is as long across as up.
+  // Fit the bounds; with equal scales, a unit has the same length on both axes.
   fit({ low, high }, width, height, equal, padding = PADDING) {
     this.width = width;
     this.height = height;
@@ -47,7 +47,7 @@ class View {
     this.by += dy;
   }
 
-  // Zoom around a place on the canvas, which stays where it is.
+  // Zoom around a position on the canvas, which stays fixed.
   zoomAt(px, py, factor) {
     const zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, this.zoom * factor));
     const applied = zoom / this.zoom;
@@ -57,7 +57,7 @@ class View {
     this.by = py - (py - this.by) * applied;
   }
 
-  // Another size of the canvas: what was in the middle stays there.
+  // Resize the canvas; the center stays in place.
   resize(width, height) {
     this.bx += (width - this.width) / 2;
     this.by += (height - this.height) / 2;
@@ -66,18 +66,18 @@ class View {
   }
 }
 
-// About how many ticks an axis takes. Steps are rounded up, to at most two and a half times what was
-// asked for: of five, two are left, so that a scale can be read.
+// Approximate number of ticks on an axis. Steps are rounded up to at most two and a half times the
+// requested size, so of five ticks at least two are left, and the scale can be read.
 function tickCount(length, apart) {
   return Math.max(5, length / apart);
 }
 
-// Round values, a few of them, between the ends of an axis.
+// A few round values between the ends of an axis.
 function niceTicks(low, high, count) {
   const rough = (high - low) / count;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * unit).find((size) => size >= rough);
-  // Counted beforehand: of numbers beyond 2^53, adding one to a tick would never reach the end.
+  // Counted in advance: beyond 2^53, adding a small step to a tick would never reach the end.
   const first = Math.ceil(low / step);
   const steps = Math.floor(high / step) - first;
   return Array.from({ length: steps + 1 }, (_, tick) => (first + tick) * step);
