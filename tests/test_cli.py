@@ -30,7 +30,7 @@ def test_help_lists_the_commands(capsys):
     text = capsys.readouterr().out
     for command in cli.COMMANDS:
         assert f"\n    {command.__name__.rpartition('.')[-1]}" in text
-    assert "while Python is still starting" in text
+    assert "while Python is starting" in text
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_help_lists_the_commands(capsys):
     [
         (["demo", "--points", "many"], "'many' is not a whole number, 1 or more"),
         (["demo", "--seed", "-1"], "argument --seed: '-1' is not a whole number, 0 or more"),
-        (["demo", "--points", "100", "--landmarks", "100"], "are too few or too many"),
+        (["demo", "--points", "100", "--landmarks", "100"], "is too few or too many"),
         (["survey"], "invalid choice: 'survey'"),
         ([], "COMMAND"),
     ],

@@ -322,7 +322,7 @@ def test_narrow_windows_do_not_scroll_sideways(open_page, width):
 
 def test_landmarks_alone(open_page, fitted, tmp_path):
     page = open_page(fitted.report(tmp_path / "alone.html", neighborhoods=(10,)))
-    assert "landmarks alone" in page.locator("#shown").inner_text()
+    assert "only the landmarks" in page.locator("#shown").inner_text()
     page.get_by_role("button", name="Select what is in view").click()
     assert page.locator("#selected").inner_text() == "150 landmarks selected"
     page.get_by_role("checkbox", name="Graph").check()

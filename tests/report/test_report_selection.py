@@ -69,7 +69,7 @@ def test_rows_are_copied_without_a_clipboard_that_can_be_used(page, clipboard):
     assert page.locator("textarea").count() == 0
     page.evaluate("document.execCommand = () => false")
     button.press("Enter")
-    page.wait_for_function("document.getElementById('taken').textContent.includes('refused')")
+    page.wait_for_function("document.getElementById('taken').textContent.includes('blocked')")
 
 
 def test_without_a_selection_there_is_nothing_to_take(page):
