@@ -226,7 +226,7 @@ def test_disconnected_data_warns_and_every_point_is_placed(rng):
     assert len(emb.bridges_) == 1
 
 
-def test_coinciding_neighbours_warn(rng):
+def test_coinciding_neighbors_warn(rng):
     X = np.concatenate([np.repeat(rng.normal(size=(5, 2)), 40, axis=0), rng.normal(size=(100, 2))])
     rows = np.concatenate([np.arange(0, 200, 40), np.arange(200, 300, 4)])
     with pytest.warns(tp.SingularCovarianceWarning, match="5 of 30 landmarks"):
@@ -243,3 +243,12 @@ def test_dense_work_that_cannot_fit_is_refused_before_it_starts(estimator, X, mo
 def test_transform_before_fit_is_refused():
     with pytest.raises(ValueError, match="not fitted"):
         tp.LaplacianEigenmaps().transform([[1.0, 2.0]])
+
+
+def test_landmarks_that_overflow_the_points_type_are_refused(rng):
+    """A search for the neighbors of infinity would not end."""
+    X = rng.normal(size=(60, 20)).astype(np.float32)
+    landmarks = X[:5].astype(np.float64)
+    landmarks[0, 0] = 1e60
+    with pytest.raises(ValueError, match="landmarks contains infinity"):
+        tp.LaplacianEigenmaps(landmarks=landmarks).fit(X)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 import warnings
 from contextlib import contextmanager
 from importlib import import_module
@@ -230,3 +231,11 @@ def test_processes_that_start_at_once_keep_each_others_loops(start):
     for process in [start(dtype) for dtype in dtypes]:
         assert result(process) == [[20], 0]
     assert result(start(*dtypes)) == [[20, 20, 20], 3]
+
+
+def test_another_interpreter_does_not_find_our_loops(monkeypatch):
+    """Their machine code calls into the one that compiled them."""
+    ours = cache.source_digest()
+    other = types.SimpleNamespace(cache_tag="cpython-399")
+    monkeypatch.setattr(cache.sys, "implementation", other)
+    assert cache.source_digest() != ours

@@ -14,6 +14,7 @@ from trigpoint._extension.extensions import (
 )
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graph import KNNGraph, ordinary_edges
+from trigpoint._numerics.compiled.extension import shepard_shares
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint._spectrum import (
@@ -137,7 +138,7 @@ def test_nearest_landmarks_are_the_nearest(space):
     np.testing.assert_allclose(found, lengths, rtol=1e-6, atol=1e-6)
 
 
-def test_graph_neighbours_are_those_of_the_three_nearest_landmarks(space):
+def test_graph_neighbors_are_those_of_the_three_nearest_landmarks(space):
     landmarks, graph, X = space
     to_all = cdist(X[:50], landmarks)
     parts = list(GraphNeighbors.prepare(landmarks, graph).starts(X[:50]))
@@ -223,8 +224,8 @@ def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(sp
     expected = np.zeros((5, 3))
     for shares, lengths, columns in support.starts(X[:5]):
         through = (lengths[:, :, None] + paths[columns]).min(axis=1)
-        centred = -(through**2 - (paths**2).mean(axis=0)) / 2
-        expected += shares[:, None] * (centred @ (spectrum.coordinates / spectrum.eigenvalues))
+        centered = -(through**2 - (paths**2).mean(axis=0)) / 2
+        expected += shares[:, None] * (centered @ (spectrum.coordinates / spectrum.eigenvalues))
     np.testing.assert_allclose(extended(extension, X[:5]), expected, atol=1e-8)
 
 
@@ -290,8 +291,8 @@ def test_float32_in_float32_out(space):
 
 def test_products_of_float32_are_refined_within_far_clusters(rng):
     """Clusters a thousand times further apart than they are wide."""
-    centres = rng.normal(size=(4, 30)) * 1000
-    X = np.concatenate([centre + rng.normal(size=(60, 30)) for centre in centres])
+    centers = rng.normal(size=(4, 30)) * 1000
+    X = np.concatenate([center + rng.normal(size=(60, 30)) for center in centers])
     landmarks = X[::3]
     support = AllLandmarks.prepare(landmarks, np.full(len(landmarks), 2.0))
     values = rng.normal(size=(len(landmarks), 3))
@@ -332,3 +333,13 @@ def test_isomap_of_far_points_grows_with_their_distance(dtype, rng):
     extension = GeodesicExtension.prepare(support, paths, classical_scaling(paths, 2))
     near, far = (extended(extension, np.array([[s, 0, 0]], dtype=dtype)) / s for s in (1e4, 1e8))
     np.testing.assert_allclose(far, near, rtol=1e-2)
+
+
+def test_shares_of_landmarks_that_are_equally_far():
+    """Also of the fourth: nothing tells the three apart, and all of them count alike."""
+    shares = np.empty((1, 3))
+    shepard_shares(np.full((1, 4), 2.0), shares)
+    np.testing.assert_allclose(shares, 1 / 3)
+    # A landmark that the point is on has all of it.
+    shepard_shares(np.array([[0.0, 1.0, 4.0, 9.0]]), shares)
+    np.testing.assert_array_equal(shares, [[1, 0, 0]])

@@ -95,7 +95,7 @@ def test_kernel_is_the_gaussian_of_the_distances():
 
 
 @pytest.mark.parametrize("bad", [0, 30, 2.5])
-def test_bad_numbers_of_neighbours_are_refused(bad):
+def test_bad_numbers_of_neighbors_are_refused(bad):
     with pytest.raises((ValueError, TypeError), match="n_neighbors"):
         geodesic_distances(np.random.default_rng(4).normal(size=(30, 2)), n_neighbors=bad)
 

@@ -107,8 +107,8 @@ def test_covariances_are_those_of_the_sample(index, dtype, rng):
 
 def test_variances_within_far_clusters_keep_their_digits(rng):
     """Around the center of all, squares of float32 have no digits left for the spread of one."""
-    centres = 1e4 * rng.normal(size=(3, 40))
-    points = np.concatenate([centre + rng.normal(size=(50, 40)) for centre in centres])
+    centers = 1e4 * rng.normal(size=(3, 40))
+    points = np.concatenate([center + rng.normal(size=(50, 40)) for center in centers])
     points = points.astype(np.float32)
     _, diagonal = neighborhood_covariances(
         MemoryStore(ProductIndex(points)), points[[0, 50]], 50, "diag"
@@ -144,7 +144,7 @@ def test_neighborhood_covariances_of_a_plane_are_flat(rng):
     np.testing.assert_allclose(variances, np.einsum("kii->ki", covariances))
 
 
-def test_regularize_makes_fewer_neighbours_than_dimensions_invertible(rng):
+def test_regularize_makes_fewer_neighbors_than_dimensions_invertible(rng):
     flat = np.cov(rng.normal(size=(4, 10)).T)
     assert np.linalg.matrix_rank(flat) == 3
     regular = regularize(flat[None])
@@ -154,7 +154,7 @@ def test_regularize_makes_fewer_neighbours_than_dimensions_invertible(rng):
 
 
 @pytest.mark.parametrize("shape", [(2,), (2, 2)])
-def test_coinciding_neighbours_borrow_a_covariance_with_a_warning(shape):
+def test_coinciding_neighbors_borrow_a_covariance_with_a_warning(shape):
     covariances = np.zeros((3, *shape))
     covariances[0] = 4 * (np.eye(2) if len(shape) == 2 else np.ones(2))
     covariances[1] = covariances[0] / 4

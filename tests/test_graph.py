@@ -32,7 +32,7 @@ def test_every_graph_is_symmetric_connected_and_has_unit_loops(graph, landmarks)
     assert not built.lengths.diagonal().any()
 
 
-def test_euclidean_neighbours_and_weights_by_definition(landmarks):
+def test_euclidean_neighbors_and_weights_by_definition(landmarks):
     built = KNNGraph(4, metric="euclidean", bandwidth=2.0).build(landmarks)
     distances = cdist(landmarks.points, landmarks.points)
     ranks = np.argsort(np.argsort(distances, axis=1), axis=1)
@@ -172,7 +172,7 @@ def test_bhattacharyya_without_covariances_is_refused(rng):
         KNNGraph(3).build(Landmarks(rng.normal(size=(10, 2))))
 
 
-def test_a_large_ridge_makes_bhattacharyya_neighbours_euclidean_ones(landmarks):
+def test_a_large_ridge_makes_bhattacharyya_neighbors_euclidean_ones(landmarks):
     """With covariances drowned in the ridge, only distances are left, in units of the spread."""
     same = Landmarks(
         landmarks.points,

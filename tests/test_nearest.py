@@ -65,3 +65,11 @@ def test_equally_distant_points_come_by_their_rows_in_high_dimension(m):
     distances, rows = nearest(points, np.zeros((2, 20)), m)
     np.testing.assert_array_equal(rows, 2 * [[1, 3, 4][:m]])
     assert (distances == 1).all()
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_a_point_at_just_the_reach_is_within_it(d):
+    points, query = np.zeros((1, d)), np.zeros((1, d))
+    query[0, 0] = 2.0
+    assert any_within(points, query, 2.0).all()
+    assert not any_within(points, query, np.nextafter(2.0, 0)).any()

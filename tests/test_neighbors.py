@@ -161,7 +161,7 @@ def test_many_copies_of_one_point(index):
     assert not distances.any()
 
 
-def test_float32_far_from_the_origin_loses_no_neighbour(rng):
+def test_float32_far_from_the_origin_loses_no_neighbor(rng):
     points = (rng.normal(size=(2000, 40)) + 1000).astype(np.float32)
     _, rows = ProductIndex(points).query(points[:50], 30)
     np.testing.assert_array_equal(rows, by_definition(points, points[:50], 30)[1])

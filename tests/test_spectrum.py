@@ -157,7 +157,7 @@ def test_hop_dimension_is_about_that_of_the_data(d, low, high, rng):
     assert low < hop_dimension(csr_array(links.maximum(links.T))) < high
 
 
-def test_50_000_landmarks_of_a_surface_are_factorised():
+def test_50_000_landmarks_of_a_surface_are_factorized():
     """Lanczos alone would take thousands of steps here, minutes instead of seconds."""
     X, intrinsic = make_swiss_roll(50_000, random_state=0)
     graph = KNNGraph(15, metric="euclidean").build(Landmarks(X))

@@ -103,6 +103,7 @@ def clouds():
     yield "far float32", (rng.normal(size=(300, 18)) + 1e3).astype(np.float32)
     yield "many dimensions", rng.normal(size=(300, 30))
     yield "copies", np.repeat(rng.normal(size=(30, 4)), 10, axis=0)
+    yield "more copies than neighbors", np.repeat(rng.normal(size=(40, 4)), 20, axis=0)
     yield "grid", rng.integers(0, 6, size=(300, 3)).astype(np.float64)
 
 
@@ -126,11 +127,41 @@ def test_every_store_leads_to_the_same_landmarks(cloud, setting):
     assert drawn["tree"] == drawn["products"] == drawn["parts"]
 
 
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_windows_change_nothing(setting, monkeypatch):
+    """With three proposals at a time, every third is the last of its window."""
+    points = CLOUDS["plain"]
+    k, m, bandwidth = SETTINGS[setting]
+    expected = draw(STORES["tree"](points), k, m, bandwidth)
+    monkeypatch.setattr(drawing, "_FORESEEN", 3)
+    monkeypatch.setattr(drawing, "_MOST_PROPOSALS", 3)
+    for store in STORES.values():
+        assert draw(store(points), k, m, bandwidth) == expected
+
+
+def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
+    """Weights of all points are then found without lists of neighbors."""
+    points = CLOUDS["far float32"]
+    k, m, bandwidth = SETTINGS["wide"]
+    expected = draw(STORES["products"](points), k, m, bandwidth)
+    monkeypatch.setattr(drawing, "_PATIENCE", 3)
+    kept = draw(STORES["products"](points), k, m, bandwidth)
+    monkeypatch.setattr(drawing, "_NEIGHBORS_KEPT", 0)
+    assert draw(STORES["products"](points), k, m, bandwidth) == kept
+    assert len(expected[0]) == len(kept[0]) == k
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_search_of_nothing_finds_nothing(name):
+    points = CLOUDS["plain"]
+    assert len(STORES[name](points).search(points[:0], 5)) == 0
+
+
 def test_weights_of_all_points_were_asked_for():
     """The wide setting above goes beyond uniform proposals."""
     k, m, bandwidth = SETTINGS["wide"]
     for cloud, points in CLOUDS.items():
-        if cloud not in ("far float32", "many dimensions"):
+        if cloud not in ("far float32", "many dimensions", "more copies than neighbors"):
             assert draw(PartedStore(points), k, m, bandwidth)[1] > len(points), cloud
 
 
@@ -191,6 +222,12 @@ def test_efficient_dpp_takes_a_store(mode):
     there = tp.EfficientDPP(20, covariance=mode, random_state=0)
     there.select(PartedStore(points))
     here = tp.EfficientDPP(20, covariance=mode, random_state=0).fit(points)
+    store = MemoryStore(TreeIndex(points))
+    for _ in range(2):
+        again = tp.EfficientDPP(20, random_state=0)
+        again.select(store)
+        # Searches of this fit alone.
+        assert again.n_distance_rows_ == here.n_distance_rows_
     np.testing.assert_array_equal(there.indices_, here.indices_)
     np.testing.assert_array_equal(there.landmarks_, here.landmarks_)
     np.testing.assert_array_equal(there.radii_, here.radii_)
@@ -208,5 +245,5 @@ def test_efficient_dpp_takes_a_store(mode):
     ],
 )
 def test_what_needs_more_than_a_store_refuses_by_name(sampler, name):
-    with pytest.raises(TypeError, match=f"{name} needs all points in one array.*store of parts"):
+    with pytest.raises(TypeError, match=f"{name} needs all points in one array.*PartedStore"):
         sampler.select(PartedStore(CLOUDS["plain"]))

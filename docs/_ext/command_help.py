@@ -15,7 +15,7 @@ from trigpoint._command import cli
 def help_text(*arguments: str) -> str:
     """What the command prints when asked for help, as wide as a page is."""
     printed = io.StringIO()
-    # Colour is for terminals, and a width taken from one would change the page.
+    # Color is for terminals, and a width taken from one would change the page.
     surroundings = {"COLUMNS": "88", "NO_COLOR": "1"}
     with (
         mock.patch.dict(os.environ, surroundings),

@@ -1,6 +1,7 @@
 """Spectral embeddings of the landmarks."""
 
 import logging
+from contextlib import nullcontext
 
 import numpy as np
 from scipy.linalg import eigh
@@ -8,12 +9,12 @@ from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from scipy.spatial import cKDTree
-from threadpoolctl import threadpool_limits
 
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Spectrum
 from trigpoint._common.warn import warn_user
+from trigpoint._numerics.threads import one_blas_thread
 
 logger = logging.getLogger(__name__)
 
@@ -101,15 +102,15 @@ def diffusion_maps(
     R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis, 2006.
     """
     scale = density_scale(weights, alpha)
-    normalised = (diags_array(scale) @ weights @ diags_array(scale)).tocsr()
-    values, vectors = _markov_eigenvectors(normalised, n_components, eigenvectors)
+    normalized = (diags_array(scale) @ weights @ diags_array(scale)).tocsr()
+    values, vectors = _markov_eigenvectors(normalized, n_components, eigenvectors)
     if time != int(time) and (values <= 0).any():
         raise ValueError(
             f"time={time} needs positive eigenvalues, but some are not: choose a whole number or "
             "fewer components"
         )
     # This way, coordinates do not depend on the sum of the degrees.
-    vectors *= np.sqrt(normalised.sum())
+    vectors *= np.sqrt(normalized.sum())
     return Spectrum(vectors * values**time, values)
 
 
@@ -193,7 +194,7 @@ def hop_dimension(graph: csr_array) -> float:
 def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     k = len(matrix)
     # For matrices this small a second thread only gets in the way.
-    with threadpool_limits(1 if k <= _DENSE_MAX else None):
+    with one_blas_thread() if k <= _DENSE_MAX else nullcontext():
         values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
         if len(values) < count:
             # Selecting by index, LAPACK loses some of many equal eigenvalues.
@@ -323,8 +324,8 @@ def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
 
 def _principal_coordinates(similarity: np.ndarray, n_components: int) -> Spectrum:
     means = similarity.mean(axis=0)
-    centred = similarity - means - means[:, None] + means.mean()
-    values, vectors = _dense_eigenpairs(centred, n_components)
+    centered = similarity - means - means[:, None] + means.mean()
+    values, vectors = _dense_eigenpairs(centered, n_components)
     if values[-1] <= len(similarity) * np.finfo(np.float64).eps * values[0]:
         usable = int((values > len(similarity) * np.finfo(np.float64).eps * values[0]).sum())
         raise ParameterValueError(

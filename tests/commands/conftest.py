@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def colors(monkeypatch):
-    """What a report was coloured by."""
+    """What a report was colored by."""
     given = {}
 
     def report(self, path, X=None, *, color=None, **options):

@@ -70,11 +70,11 @@ REFUSED = {
         ["evaluate", "m.trig", "roll.npy", "--labels", "m.trig"],
         "give .npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN",
     ),
-    "no such colour": (
+    "no such color": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "height"],
         "--color height is not a file, and roll.npy has no other columns: give .npy",
     ),
-    "colours of others": (
+    "colors of others": (
         ["embed", "roll.npy", "-o", "Y.npy", "--report", "page.html", "--color", "few.npy"],
         "--color few.npy has 3 values for 2,000 points",
     ),

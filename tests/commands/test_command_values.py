@@ -1,4 +1,4 @@
-"""Labels and colours, from columns beside the points or other files."""
+"""Labels and colors, from columns beside the points or other files."""
 
 import json
 

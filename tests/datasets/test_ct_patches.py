@@ -83,16 +83,16 @@ def slow_patches(hu, labels, shape, margin, recorded=None):
     organ = np.argwhere((labels >= 1) & (labels <= 3))
     low, high = organ.min(axis=0) - margin, organ.max(axis=0) + margin
     rows, classes = [], []
-    for centre in itertools.product(*map(range, hu.shape)):
-        label = labels[centre] if labels[centre] <= 3 else 0
-        start = np.array(centre) - np.array(shape) // 2
+    for center in itertools.product(*map(range, hu.shape)):
+        label = labels[center] if labels[center] <= 3 else 0
+        start = np.array(center) - np.array(shape) // 2
         stop = start + shape
         cut = tuple(map(slice, start, stop))
         if (start < 0).any() or (stop > hu.shape).any():
             continue
-        if label == 0 and ((centre < low).any() or (centre > high).any()):
+        if label == 0 and ((center < low).any() or (center > high).any()):
             continue
-        if label == 0 and (hu[centre] <= -300 or centre == (5, 3, 5)):
+        if label == 0 and (hu[center] <= -300 or center == (5, 3, 5)):
             continue
         if recorded is not None and not recorded[cut].all():
             continue
@@ -186,7 +186,7 @@ def test_balanced_takes_as_many_of_each_class_as_the_rarest_has(npz):
     np.testing.assert_array_equal(np.bincount(few.y), [5] * 4)
 
 
-def centres(patches):
+def centers(patches):
     return patches.X.reshape(-1, *patches.patch_shape)[:, 3, 3, 1]
 
 
@@ -197,7 +197,7 @@ def test_draws_are_seeded_and_without_repetition(npz):
     np.testing.assert_array_equal(one.y, two.y)
     assert not np.array_equal(one.X, other.X)
     for patches in (one, load_ct_patches(npz, window=None, random_state=0)):
-        tissue = centres(patches)[centres(patches) >= 0]
+        tissue = centers(patches)[centers(patches) >= 0]
         assert len(np.unique(tissue)) == len(tissue) > 0
 
 

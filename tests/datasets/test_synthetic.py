@@ -174,7 +174,7 @@ def test_memory_beyond_the_result_is_bounded(make):
         ({"noise": -0.1}, ValueError, "noise=-0.1"),
         ({"scale": 0}, ValueError, "scale=0.0"),
         ({"dtype": np.int64}, ValueError, "dtype=int64 .* choose np.float32"),
-        ({"dtype": "colour"}, TypeError, "dtype='colour'"),
+        ({"dtype": "color"}, TypeError, "dtype='color'"),
         ({"random_state": -1}, ValueError, "random_state=-1"),
     ],
 )

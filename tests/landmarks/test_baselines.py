@@ -221,9 +221,9 @@ def test_seeding_refuses_distances_that_overflow():
 @pytest.fixture
 def blobs():
     """Five groups of 40 points around known centers."""
-    centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0], [50.0, 50.0], [100.0, 0.0]])
+    centers = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0], [50.0, 50.0], [100.0, 0.0]])
     noise = np.random.default_rng(1).normal(size=(5, 40, 2))
-    return centres, centres[:, None] + noise
+    return centers, centers[:, None] + noise
 
 
 def by_position(points):
@@ -240,11 +240,11 @@ def test_centres_are_the_means_of_the_clusters(blobs):
     assert fitted.indices_ is None
 
 
-def test_snapped_landmark_is_the_point_nearest_to_the_centre(blobs):
+def test_snapped_landmark_is_the_point_nearest_to_the_center(blobs):
     _, groups = blobs
     fitted = KMeansLandmarks(5, init="k-means++", random_state=0).fit(groups.reshape(-1, 2))
-    to_centre = np.linalg.norm(groups - groups.mean(axis=1, keepdims=True), axis=2)
-    nearest = groups[np.arange(5), to_centre.argmin(axis=1)]
+    to_center = np.linalg.norm(groups - groups.mean(axis=1, keepdims=True), axis=2)
+    nearest = groups[np.arange(5), to_center.argmin(axis=1)]
     np.testing.assert_array_equal(by_position(fitted.landmarks_), by_position(nearest))
 
 

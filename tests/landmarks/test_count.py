@@ -51,7 +51,7 @@ def test_curve_of_many_points_is_estimated_from_some(monkeypatch):
     np.testing.assert_allclose(curve.errors, exact.errors, rtol=0.25)
 
 
-def test_needed_lies_between_its_neighbours():
+def test_needed_lies_between_its_neighbors():
     curve = tp.LandmarkCurve(
         np.array([10, 100, 1000]), np.array([0.5, 0.05, 0.005]), np.zeros(3), 1.0
     )
@@ -154,7 +154,7 @@ def test_auto_and_curve_of_few_distinct_points():
     assert curve.errors[-1] < 1e-12
 
 
-def test_auto_from_a_sample_keeps_the_radius_of_neighbourhoods(monkeypatch):
+def test_auto_from_a_sample_keeps_the_radius_of_neighborhoods(monkeypatch):
     X, _ = tp.datasets.make_swiss_roll(20_000, random_state=0)
     monkeypatch.setattr(count, "_DRAWN_FROM", 2000)
     sampler = tp.EfficientDPP(

@@ -112,7 +112,7 @@ def test_the_same_test_rejects_a_wrong_sampler(wrong):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(7, 2))
     setting = {"X": X, "k": 3, "m": 4, "repulsion": "welsch", "bandwidth": 0.8}
-    draws = fast_draws(**(setting | wrong), rng=rng, runs=2 * RUNS)
+    draws = fast_draws(**(setting | wrong), rng=rng, runs=4 * RUNS)
     setting["repulsion"] = welsch
     counts_possible = {
         outcome: max(p, 1e-12) for outcome, p in exact_probabilities(**setting).items()
@@ -149,7 +149,7 @@ def test_giving_the_default_bandwidth_changes_nothing(rng):
 
 
 @pytest.mark.parametrize("mode", ["full", "diag"])
-def test_radii_and_covariances_are_those_of_the_neighbourhood(mode, rng):
+def test_radii_and_covariances_are_those_of_the_neighborhood(mode, rng):
     X = rng.normal(size=(300, 3))
     sampler = EfficientDPP(20, n_neighbors=25, covariance=mode, random_state=0).fit(X)
     for row, radius, covariance in zip(
@@ -191,7 +191,7 @@ def test_fish_bowl_bottom_is_reached_more_often_than_by_uniform_landmarks():
     assert fisher_exact(table, alternative="greater").pvalue < SIGNIFICANCE, reached
 
 
-def test_default_neighbourhood_follows_n_over_k():
+def test_default_neighborhood_follows_n_over_k():
     assert resolve_n_neighbors(None, 10_000, 100) == 400
     assert resolve_n_neighbors(None, 100, 100) == 10
     assert resolve_n_neighbors(None, 5, 3) == 5

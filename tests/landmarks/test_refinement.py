@@ -328,8 +328,8 @@ def test_singular_kernel_is_refused(X):
 def test_moved_landmarks_are_better_still(dtype):
     """In high dimension, better than points and than the centers of k-means."""
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(12, 40))
-    X = (centres[rng.integers(12, size=600)] + 0.3 * rng.normal(size=(600, 40))).astype(dtype)
+    centers = rng.normal(size=(12, 40))
+    X = (centers[rng.integers(12, size=600)] + 0.3 * rng.normal(size=(600, 40))).astype(dtype)
     sampler = tp.EfficientDPP(
         30, refine=tp.Refinement(snap=False), kernel_bandwidth=3.0, random_state=0
     ).fit(X)
@@ -338,11 +338,11 @@ def test_moved_landmarks_are_better_still(dtype):
     snapped = clone(sampler).set_params(refine=True).fit(X)
     np.testing.assert_array_equal(snapped.indices_, sampler.refinement_.indices)
     means = tp.KMeansLandmarks(30, init="k-means++", snap=False, random_state=0).fit(X).landmarks_
-    moved, points, centres = (
+    moved, points, centers = (
         nystrom_error(X, landmarks, 3.0)
         for landmarks in (sampler.landmarks_, snapped.landmarks_, means)
     )
-    assert moved < 0.98 * centres
+    assert moved < 0.98 * centers
     assert moved < 0.9 * points
     np.testing.assert_allclose(sampler.refinement_.errors[-1], moved / 600, rtol=1e-3)
 

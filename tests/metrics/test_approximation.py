@@ -42,9 +42,9 @@ def test_error_is_the_dense_formula(rng, d, dtype):
 
 
 def test_error_of_points_that_are_not_rows(rng):
-    X, centres = rng.normal(size=(200, 2)), rng.normal(size=(7, 2))
-    error = metrics.nystrom_error(X, centres, 1.5)
-    assert error == pytest.approx(dense_error(X, centres, 1.5), rel=1e-9)
+    X, centers = rng.normal(size=(200, 2)), rng.normal(size=(7, 2))
+    error = metrics.nystrom_error(X, centers, 1.5)
+    assert error == pytest.approx(dense_error(X, centers, 1.5), rel=1e-9)
 
 
 def test_repeated_and_coincident_landmarks_add_nothing(rng):
@@ -190,9 +190,9 @@ def test_optimal_error_is_a_lower_bound(rng):
         assert bound > 0
         for _ in range(10):
             rows = rng.choice(150, k, replace=False)
-            centres = X[rows] + 0.1 * rng.normal(size=(k, 3))
+            centers = X[rows] + 0.1 * rng.normal(size=(k, 3))
             assert metrics.nystrom_error(X, rows, 1.0) > bound
-            assert metrics.nystrom_error(X, centres, 1.0) > bound
+            assert metrics.nystrom_error(X, centers, 1.0) > bound
     # And nearly attained: one landmark in the middle of few close points.
     close = 0.1 * rng.normal(size=(30, 2))
     assert metrics.nystrom_error(close, [[0.0, 0.0]], 1.0) < 1.2 * metrics.optimal_error(

@@ -61,7 +61,7 @@ def test_geodesic_coverage_follows_a_circle():
 def test_coincident_points_are_one_vertex(rng):
     X = rng.normal(size=(120, 2))
     once = metrics.coverage_radius(X, [0, 1], metric="geodesic", n_neighbors=5)
-    # More copies than neighbours: linked to each other only, they would be cut off.
+    # More copies than neighbors: linked to each other only, they would be cut off.
     copies = np.vstack([np.repeat(X, 12, axis=0), X + 0.0])
     rows = [5, 120 * 12 + 1]
     copied = metrics.coverage_radius(copies, rows, metric="geodesic", n_neighbors=5)
@@ -86,5 +86,5 @@ def test_coverage_of_pieces_without_a_landmark(rng):
     # With a landmark in each piece every point is reached.
     radius = metrics.coverage_radius(X, [0, 40], metric="geodesic")
     assert radius == pytest.approx(geodesic_by_relaxation(X, [0, 40], 10).max())
-    # And with enough neighbours the pieces are one.
+    # And with enough neighbors the pieces are one.
     assert metrics.coverage_radius(X, [0], metric="geodesic", n_neighbors=60) > 100

@@ -25,7 +25,7 @@ def test_accuracy_is_scikit_learns(rng, d, n_neighbors):
         assert accuracy == expected
 
 
-def test_accuracy_of_one_neighbour_by_brute_force_far_from_the_origin(rng):
+def test_accuracy_of_one_neighbor_by_brute_force_far_from_the_origin(rng):
     X = rng.normal(size=(300, 30)) + 1e6
     labels = np.arange(300)
     copies = X[::-1] + 1e-3 * rng.normal(size=(300, 30))

@@ -1,4 +1,4 @@
-"""Shortcuts and true neighbours of a graph."""
+"""Shortcuts and true neighbors of a graph."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def graph_of(edges, k, value=1.0):
 
 
 def test_shortcuts_of_a_line_by_hand():
-    # Landmarks at 0, 1, 3, 6, 10. Distance to the 1st neighbour: 1, 1, 2, 3, 4; to the 2nd: 3, 2,
+    # Landmarks at 0, 1, 3, 6, 10. Distance to the 1st neighbor: 1, 1, 2, 3, 4; to the 2nd: 3, 2,
     # 3, 4, 7.
     u = np.array([0.0, 1.0, 3.0, 6.0, 10.0])
     edges = [(0, 1), (0, 2), (0, 3), (1, 3), (3, 4), (0, 4), (1, 4)]
@@ -60,7 +60,7 @@ def recall_by_sets(linked, u, n_neighbors):
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 5, 30])
-def test_recall_against_sets_of_neighbours(rng, n_neighbors):
+def test_recall_against_sets_of_neighbors(rng, n_neighbors):
     u = rng.random((60, 2))
     linked = np.triu(rng.random((60, 60)) < 0.3, 1)
     recall = metrics.neighbor_recall(csr_array(linked), u, n_neighbors)
@@ -76,7 +76,7 @@ def test_recall_of_the_true_and_of_a_wrong_graph(rng):
     assert metrics.neighbor_recall(farthest, u, 5) == 0
 
 
-def test_tied_neighbours_are_interchangeable_but_nearer_ones_are_not():
+def test_tied_neighbors_are_interchangeable_but_nearer_ones_are_not():
     # From the middle of a cross, four landmarks are tied in the second to fifth place.
     u = np.array([[0.0, 0.0], [0.3, 0.0], [0.0, 1.0], [0.0, -1.0], [-1.0, 0.0], [0.6, 0.8]])
     for tied in range(2, 6):

@@ -1,4 +1,4 @@
-"""Colours of classes, as people with other cones see them.
+"""Colors of classes, as people with other cones see them.
 
 The palette is made with Machado's simulation and OKLab; here it is judged with Viénot's simulation
 (1999) and CIELAB, which share nothing with those.
@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from trigpoint._common.palette import GREY, OKABE_ITO
+from trigpoint._common.palette import GRAY, OKABE_ITO
 from trigpoint.plot._colors import palette
 
 TO_LMS = np.array(
@@ -21,7 +21,7 @@ TO_XYZ = np.array(
 
 
 def as_seen(colors, vision):
-    """CIELAB coordinates of RGB colours."""
+    """CIELAB coordinates of RGB colors."""
     linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
     cones = linear @ TO_LMS.T
     if vision == "protanopia":
@@ -49,7 +49,7 @@ def test_classes_stay_apart_for_everyone(vision, n, least):
 
 
 def test_the_measure_tells_a_bad_palette():
-    """Ten colours that many use: two of them are one to a deuteranope."""
+    """Ten colors that many use: two of them are one to a deuteranope."""
     common = [color[:3] for color in mpl.colormaps["tab10"].colors]
     assert least_difference(common, "deuteranopia") < 6
     assert least_difference(palette(10), "deuteranopia") > 15
@@ -64,6 +64,6 @@ def test_fewer_classes_have_the_first_colours():
 
 
 def test_no_colour_passes_for_the_background_or_for_missing():
-    others = [mpl.colors.to_rgb("white"), mpl.colors.to_rgb(GREY)]
+    others = [mpl.colors.to_rgb("white"), mpl.colors.to_rgb(GRAY)]
     assert least_difference([*palette(20), *others], "normal") > 8
     assert len(np.unique(palette(100), axis=0)) == 100

@@ -1,4 +1,4 @@
-"""`plot.compare`: panels in the same colours, one legend or colour bar."""
+"""`plot.compare`: panels in the same colors, one legend or color bar."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +37,7 @@ def test_images_and_markers_have_one_scale(eigenmaps, rng):
 
 
 def test_classes_have_one_legend(roll, eigenmaps):
-    """Landmarks of some classes only are in the same colours as all points."""
+    """Landmarks of some classes only are in the same colors as all points."""
     classes = np.where(roll[1][:, 0] < np.median(roll[1][:, 0]), "inner", "outer")
     classes[eigenmaps.landmark_indices_] = "outer"
     Y = eigenmaps.transform(roll[0])

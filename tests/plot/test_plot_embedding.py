@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 
 import trigpoint as tp
 from trigpoint import plot
-from trigpoint._common.palette import GREY, OKABE_ITO
+from trigpoint._common.palette import GRAY, OKABE_ITO
 
 
 def legend_names(axes):
@@ -15,7 +15,7 @@ def legend_names(axes):
 
 
 def drawn_colors(axes):
-    """Colour of each marker of a scatter, as a set."""
+    """Color of each marker of a scatter, as a set."""
     points = axes.collections[0]
     return {tuple(color[:3]) for color in points.to_rgba(points.get_array())}
 
@@ -38,7 +38,7 @@ def test_many_markers_are_pixels_in_vector_files(n, rasterized, rng):
 
 
 def test_many_points_are_an_image_of_mean_colours():
-    """Two columns of points, of colours 1 and 3: the image has these two at its sides."""
+    """Two columns of points, of colors 1 and 3: the image has these two at its sides."""
     x = np.repeat([0.0, 1.0], 20_000)
     coordinates = np.column_stack([x, np.tile(np.linspace(0, 1, 20_000), 2)])
     axes = plot.embedding(coordinates, color=1 + 2 * x)
@@ -92,7 +92,7 @@ def test_strings_are_classes(rng):
     assert legend_names(axes) == ["a", "b", "c"]
     assert axes.get_legend().get_title().get_text() == "kind"
     points = axes.collections[0]
-    # Drawn in another order, each in the colour of its class.
+    # Drawn in another order, each in the color of its class.
     for where, color in zip(points.get_offsets(), points.to_rgba(points.get_array()), strict=True):
         row = np.abs(coordinates - where).sum(axis=1).argmin()
         assert tuple(color[:3]) == to_rgb(OKABE_ITO["abc".index(names[row])])
@@ -134,7 +134,7 @@ def test_few_whole_numbers_are_classes_unless_they_are_said_to_be_numbers(rng):
 def test_names_of_classes(color, names):
     axes = plot.embedding(np.eye(4), color=color, categories=True)
     assert legend_names(axes) == names
-    assert (to_rgb(GREY) in drawn_colors(axes)) == ("missing" in names)
+    assert (to_rgb(GRAY) in drawn_colors(axes)) == ("missing" in names)
 
 
 def test_categorical_columns_keep_their_order():
@@ -209,7 +209,7 @@ def test_grey_points_are_explained(n, rng):
     _, bar = axes.figure.axes
     assert legend_names(bar) == ["missing"]
     (dot,) = bar.get_legend().legend_handles
-    assert to_rgb(dot.get_color()) == to_rgb(GREY)
+    assert to_rgb(dot.get_color()) == to_rgb(GRAY)
     axes.figure.canvas.draw()
     below = bar.get_legend().get_window_extent()
     assert below.y1 <= bar.get_window_extent().y0 + 1
@@ -222,7 +222,7 @@ def test_missing_numbers_are_grey(rng):
     few = rng.normal(size=(4, 2))
     points = plot.embedding(few, color=[1.0, np.nan, 2.0, np.inf]).collections[0]
     colors = points.to_rgba(points.get_array())
-    np.testing.assert_allclose(colors[[1, 3], :3], [to_rgb(GREY)] * 2)
+    np.testing.assert_allclose(colors[[1, 3], :3], [to_rgb(GRAY)] * 2)
     assert points.get_clim() == (1, 2)
 
     # Means leave missing ones out, and pixels of nothing else are grey.
@@ -232,7 +232,7 @@ def test_missing_numbers_are_grey(rng):
     grey, means = plot.embedding(many, color=color).images
     np.testing.assert_allclose(means.get_array()[:, -1], 2)
     assert np.isnan(means.get_array().filled(np.nan)[:, 0]).all()
-    np.testing.assert_allclose(grey.to_rgba(grey.get_array())[0, 0, :3], to_rgb(GREY))
+    np.testing.assert_allclose(grey.to_rgba(grey.get_array())[0, 0, :3], to_rgb(GRAY))
 
 
 # Estimators -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ def ellipses_of(axes):
 
 
 def test_one_ellipse_of_all_points_is_their_covariance(tilted):
-    """One neighbourhood of all points: columns 1 and 2 are spread 3 and 1, at 30 degrees."""
+    """One neighborhood of all points: columns 1 and 2 are spread 3 and 1, at 30 degrees."""
     sampler = tp.EfficientDPP(1, n_neighbors=4000, covariance="full", random_state=0).fit(tilted)
     ellipses = ellipses_of(plot.landmarks(sampler, tilted, plane=(1, 2), n_std=2))
     assert ellipses.get_widths() == pytest.approx(2 * 2 * 3, rel=0.05)

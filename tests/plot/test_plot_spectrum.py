@@ -60,7 +60,7 @@ def test_every_estimator_has_a_spectrum(eigenmaps, kernel_pca, roll):
 
 
 def test_eigenvectors_that_were_passed_over_are_shown_too(roll):
-    """Between coordinates that are no neighbours there is no gap but eigenvectors not used."""
+    """Between coordinates that are no neighbors there is no gap but eigenvectors not used."""
     emb = tp.LaplacianEigenmaps(
         2, landmarks=200, eigenvectors="independent", n_neighbors=10, random_state=0
     ).fit(roll[0])

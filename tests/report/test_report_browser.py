@@ -8,7 +8,7 @@ from browsing import settle
 
 @pytest.fixture
 def page(open_page):
-    """The page in a wide window, in light colours."""
+    """The page in a wide window, in light colors."""
     return open_page(color_scheme="light")
 
 
@@ -228,7 +228,7 @@ def test_three_coordinates_turn(page):
     assert page.locator("#axis-x").is_disabled()
 
 
-def test_neighbourhoods_are_switched(page):
+def test_neighborhoods_are_switched(page):
     page.locator("#compared").scroll_into_view_if_needed()
     start = pixels(page, "compared")
     page.get_by_role("radio", name="Euclidean").check()

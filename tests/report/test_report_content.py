@@ -178,8 +178,8 @@ def test_covariances_that_no_file_keeps_are_estimated_from_points(rng, tmp_path)
 
 def test_the_gap_of_clusters_is_found(rng):
     """Four far clusters: three eigenvalues are tiny, the fourth is not."""
-    centres = 50 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
-    X = np.concatenate([rng.normal(size=(200, 2)) + centre for centre in centres])
+    centers = 50 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    X = np.concatenate([rng.normal(size=(200, 2)) + center for center in centers])
     with pytest.warns(tp.DisconnectedGraphWarning):
         emb = tp.LaplacianEigenmaps(landmarks=80, n_neighbors=8, random_state=0).fit(X)
     content = quick(emb, X)

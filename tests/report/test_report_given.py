@@ -1,4 +1,4 @@
-"""What users pass to colour by: what is read, and what is refused."""
+"""What users pass to color by: what is read, and what is refused."""
 
 from datetime import UTC, date, datetime
 
@@ -11,7 +11,7 @@ from trigpoint._report.given import MOST_COLORS, Given, color_column, named_colo
 
 
 def column_of(color):
-    """The one column that a colour becomes."""
+    """The one column that a color becomes."""
     ((name, given),) = named_colors(color, len(color)).items()
     return color_column(name, given)
 

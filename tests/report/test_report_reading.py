@@ -1,4 +1,4 @@
-"""The page in a browser: names, values and colours can be read."""
+"""The page in a browser: names, values and colors can be read."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ def flowers(roll):
 
 @pytest.fixture
 def show(flowers, open_page, tmp_path):
-    """Open a page of the flowers, in the given colours."""
+    """Open a page of the flowers, in the given colors."""
     X, emb = flowers
 
     def shown(color=None, **options):

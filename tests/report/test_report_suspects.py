@@ -79,8 +79,8 @@ def graph_of(points, pairs, bridges=()):
     return LandmarkGraph(matrix, matrix, bridges, np.ones(len(points)))
 
 
-def test_without_covariances_ends_that_share_no_neighbour_are_suspected():
-    """Two cliques of six, joined by one edge between members that share no neighbour."""
+def test_without_covariances_ends_that_share_no_neighbor_are_suspected():
+    """Two cliques of six, joined by one edge between members that share no neighbor."""
     points = np.random.default_rng(0).normal(size=(12, 2))
     inside = [(i, j) for part in (range(6), range(6, 12)) for i in part for j in part if i < j]
     edges = judge_edges(graph_of(points, [*inside, (0, 6)]), Landmarks(points))
@@ -90,7 +90,7 @@ def test_without_covariances_ends_that_share_no_neighbour_are_suspected():
     assert bridged.count(SHORTCUT) == 0
 
 
-def test_a_chain_where_nobody_shares_a_neighbour_is_not_suspected():
+def test_a_chain_where_nobody_shares_a_neighbor_is_not_suspected():
     points = np.arange(10.0)[:, None]
     edges = judge_edges(graph_of(points, [(i, i + 1) for i in range(9)]), Landmarks(points))
     assert (edges.kinds == ORDINARY).all()

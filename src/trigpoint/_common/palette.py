@@ -13,7 +13,7 @@ ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 OKABE_ITO = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 
 # For missing values and background points.
-GREY = "#BBBBBB"
+GRAY = "#BBBBBB"
 
 # For reports, whose theme may be dark: no black, and a yellow that is visible on white.
 PAGE_LABELS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, "#E3D51F")

@@ -181,7 +181,7 @@ class GeodesicExtension(_Prepared):
     geodesics: np.ndarray
     rounded: np.ndarray
     components: np.ndarray
-    centring: np.ndarray
+    centering: np.ndarray
 
     @classmethod
     def prepare(
@@ -218,7 +218,7 @@ class GeodesicExtension(_Prepared):
             # product of sum and difference they keep their digits for distant points.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
-            squares -= squares.mean(axis=1, keepdims=True) + self.centring
+            squares -= squares.mean(axis=1, keepdims=True) + self.centering
             result -= shares[:, None] * (squares @ self.components) / 2
         return result, 0
 

@@ -57,10 +57,10 @@ class TreeSearch:
         return np.zeros(len(X), dtype=bool)
 
 
-class Centred(NamedTuple):
+class Centered(NamedTuple):
     """Landmarks (k, d) moved to their center (d,), and their squared norms (k,)."""
 
-    centre: np.ndarray
+    center: np.ndarray
     landmarks: np.ndarray
     norms: np.ndarray
 
@@ -71,14 +71,14 @@ class ProductSearch:
 
     Attributes
     ----------
-    single, double : Centred
+    single, double : Centered
         The landmarks in float32 and float64.
     tolerance : float
         By how much a squared distance may be off.
     """
 
-    single: Centred
-    double: Centred
+    single: Centered
+    double: Centered
     tolerance: float
 
     @property
@@ -90,11 +90,11 @@ class ProductSearch:
         """Squared distances (b, k) from each point to all landmarks."""
         from trigpoint._numerics.compiled.extension import squares_from_products
 
-        centred = self.single if X.dtype == np.float32 else self.double
-        around = X - centred.centre
+        centered = self.single if X.dtype == np.float32 else self.double
+        around = X - centered.center
         norms = np.einsum("ij,ij->i", around, around)
-        squares = around @ centred.landmarks.T
-        squares_from_products(squares, norms, centred.norms)
+        squares = around @ centered.landmarks.T
+        squares_from_products(squares, norms, centered.norms)
         return squares
 
     def coarse(self, X: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class ProductSearch:
         """
         if X.dtype != np.float32:
             return np.zeros(len(X), dtype=bool)
-        around = X - self.single.centre
+        around = X - self.single.center
         norms = np.einsum("ij,ij->i", around, around)
         rounding = 8 * np.finfo(np.float32).eps * (norms + self.single.norms.max())
         return np.asarray(rounding > self.tolerance)
@@ -134,18 +134,18 @@ def product_search(landmarks: np.ndarray, bandwidths: np.ndarray) -> ProductSear
     """Prepare the search by products; `bandwidths` (k,) determine how precise it must be."""
     # One fixed memory order: products round differently in another.
     landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
-    single, double = (_centred(landmarks, dtype) for dtype in (np.float32, np.float64))
+    single, double = (_centered(landmarks, dtype) for dtype in (np.float32, np.float64))
     return ProductSearch(single, double, _TOLERANCE * float(bandwidths.min()) ** 2)
 
 
-def _centred(landmarks: np.ndarray, dtype: type) -> Centred:
+def _centered(landmarks: np.ndarray, dtype: type) -> Centered:
     # Rounded first, so that points and landmarks are moved by the same vector.
     # Where float32 overflows there are no float32 points either.
     with np.errstate(over="ignore", invalid="ignore"):
-        centre = landmarks.mean(axis=0).astype(dtype)
-        around = landmarks - centre
+        center = landmarks.mean(axis=0).astype(dtype)
+        around = landmarks - center
         norms = np.einsum("ij,ij->i", around, around)
-        return Centred(centre, around.astype(dtype), norms.astype(dtype))
+        return Centered(center, around.astype(dtype), norms.astype(dtype))
 
 
 def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.memory import check_dense
@@ -18,6 +17,7 @@ from trigpoint._landmarks.chain import (
 )
 from trigpoint._landmarks.ensemble import check_rank, decompose, kernel_matrix
 from trigpoint._numerics.kernels import resolve_bandwidth
+from trigpoint._numerics.threads import one_blas_thread
 
 _DEFAULT_SWEEPS = 100
 
@@ -138,7 +138,7 @@ class AnnealedDPP(Sampler):
             indices = rng.choice(len(X), k, replace=False).astype(np.int64)
         else:
             # One thread: the steps are too small to share, and rounding must not depend on n_jobs.
-            with threadpool_limits(limits=1, user_api="blas"):
+            with one_blas_thread():
                 indices = self._run_chain(self._point_kernel(X, rng), k, exponent, n_sweeps, rng)
         return Landmarks(points=X[indices], indices=indices)
 

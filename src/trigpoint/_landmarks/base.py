@@ -101,10 +101,10 @@ def too_much_of_a_store(what: str, store: Store) -> ParameterTypeError:
     return ParameterTypeError(
         "landmarks",
         what,
-        "{what} needs all points in one array, and these live in a store of {name}",
+        "{what} needs all points in one array, and these live in a {name}",
         ("use EfficientDPP with a number of landmarks", "load the points into memory"),
         what=what,
-        name=store.name,
+        name=type(store).__name__,
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from trigpoint._common.checks import check_count, check_magnitude
+from trigpoint._common.checks import check_count, check_magnitude, refuse_non_finite
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.progress import ProgressMixin, Report
 from trigpoint._common.records import Landmarks
@@ -173,8 +173,11 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
                 f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass landmark "
                 "points in the space of X"
             )
+        with np.errstate(over="ignore"):
+            points = points.astype(X.dtype)
+        refuse_non_finite(points, "landmarks")
         check_magnitude(points, "landmarks", may_be_tiny=True)
-        chosen = Landmarks(points.astype(X.dtype))
+        chosen = Landmarks(points)
     else:
         raise TypeError(
             f"landmarks={landmarks!r} is not understood: pass a number, 'auto', a sampler, a 1-D "

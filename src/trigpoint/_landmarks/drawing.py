@@ -175,7 +175,10 @@ class _Chosen:
         self._squared_radii = np.empty(k)
         self._last_rows = np.empty(k, dtype=np.int64)
         self._count = 0
+        # Those since weights were last asked for, with their neighbors as long as these are few.
         self._new: list[Neighborhoods] = []
+        self._n_new = 0
+        self._keeps_neighbors = True
         self.log_repulsion = log_repulsion
         self._n_threads = n_threads
         # A tree over the first landmarks, and how far those in its nodes repel.
@@ -190,13 +193,17 @@ class _Chosen:
         self._last_rows[part] = found.last_rows
         self._count = part.stop
         self._new.append(found)
-        if sum(map(len, self._new)) * found.size > _NEIGHBORS_KEPT:
+        self._n_new += len(found)
+        if self._keeps_neighbors and self._n_new * found.size > _NEIGHBORS_KEPT:
+            self._keeps_neighbors = False
             self._new = [replace(some, members=None) for some in self._new]
+        elif not self._keeps_neighbors:
+            self._new[-1] = replace(found, members=None)
 
     def since_last_asked(self) -> Neighborhoods:
         """Those taken in since this was last called, with their neighbors unless there are many."""
         found = Neighborhoods.joined(self._new)
-        self._new = []
+        self._new, self._n_new = [], 0
         return found
 
     def log_weights(
@@ -211,14 +218,16 @@ class _Chosen:
         in_low_dimension = points.shape[1] <= TREE_MAX_DIMENSION
         if in_low_dimension:
             self._grow_tree()
-        compare = self._compare_in_tree if in_low_dimension else self._compare
         blocks = row_blocks(len(points), _COMPARED if in_low_dimension else _FORESEEN)
-        compared = thread_map(
-            lambda part: compare(points[part], rows[part], thresholds[part]),
-            blocks,
-            self._n_threads,
-        )
-        return np.concatenate(list(compared))
+
+        def compare(part: slice) -> np.ndarray:
+            if in_low_dimension:
+                return self._compare_in_tree(points[part], rows[part])
+            return self._compare(points[part], rows[part], thresholds[part])
+
+        # Products keep to the thread that asks for them.
+        with one_blas_thread():
+            return np.concatenate(list(thread_map(compare, blocks, self._n_threads)))
 
     def _log_factors(self, squares: np.ndarray) -> np.ndarray:
         logs = self.log_repulsion(squares)
@@ -235,14 +244,11 @@ class _Chosen:
             self._tree = tree, largest_radii(tree, self._squared_radii)
             self._in_tree = self._count
 
-    def _compare_in_tree(
-        self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray
-    ) -> np.ndarray:
+    def _compare_in_tree(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Weights from the landmarks around each point."""
         from trigpoint._numerics.compiled.repulsion import add_in_order, repelling_in_tree
 
         assert self._tree is not None
-        del thresholds
         squares, starts = repelling_in_tree(points, rows, *self._tree, *self._part(0, self._count))
         sums = np.zeros(len(points))
         add_in_order(sums, np.arange(len(points)), self._log_factors(squares), starts)
@@ -257,8 +263,7 @@ class _Chosen:
         start, stop = 0, _FIRST_COMPARED
         while len(waiting) and start < self._count:
             part = self._part(start, stop)
-            with one_blas_thread():
-                bounds = _lower_bounds(points[waiting], part[0])
+            bounds = _lower_bounds(points[waiting], part[0])
             squares, starts = repelling(points[waiting], rows[waiting], *part, bounds)
             add_in_order(sums, waiting, self._log_factors(squares), starts)
             waiting = waiting[sums[waiting] >= thresholds[waiting]]

@@ -147,6 +147,9 @@ class EfficientDPP(Sampler):
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
+        super().__init__(
+            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+        )
         self.n_landmarks = n_landmarks
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
@@ -155,10 +158,6 @@ class EfficientDPP(Sampler):
         self.refine = refine
         self.kernel_bandwidth = kernel_bandwidth
         self.tolerance = tolerance
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
 
     takes_stores = True
 
@@ -179,6 +178,7 @@ class EfficientDPP(Sampler):
 
         n_threads = thread_count(self.n_jobs)
         store = MemoryStore.of(X, m, k, n_threads) if isinstance(X, np.ndarray) else X
+        searched_before = store.n_searches
         logger.info("neighbors of %d points by %s", n, store.name)
         self.bandwidth_ = self._repulsion_bandwidth(store, k, m, np.random.default_rng(pilot_seed))
         draw = LandmarkDraw(
@@ -209,7 +209,7 @@ class EfficientDPP(Sampler):
             chosen = _measured(store, self.refinement_.points, rows, m, self.covariance)
         self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
         self.search_ = store.name
-        self.n_distance_rows_ = store.n_searches
+        self.n_distance_rows_ = store.n_searches - searched_before
         self.radii_ = chosen.radii
         self.covariances_ = chosen.covariances
         return chosen

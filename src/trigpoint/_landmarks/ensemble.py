@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
-from threadpoolctl import threadpool_limits
 
 from trigpoint._common.checks import check_choice
 from trigpoint._common.memory import check_dense
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.geodesic import geodesic_kernel
 from trigpoint._numerics.kernels import gaussian_kernel, resolve_bandwidth
+from trigpoint._numerics.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def make_ensemble(
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
     # Eigenvectors of equal eigenvalues are arbitrary: rounding picks them, and it differs with the
     # number of threads. One thread gives the same draw everywhere.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if kernel == "linear":
             X = np.asarray(X, dtype=np.float64)
             check_dense(min(X.shape), "points or columns", "a smaller sample of them")

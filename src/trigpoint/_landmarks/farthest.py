@@ -172,14 +172,14 @@ def _project(X: np.ndarray) -> tuple[np.ndarray, float]:
     """
     n, d = X.shape
     some = X[:: -(-n // _IMAGE_SAMPLE)].astype(np.float64)
-    centre = some.mean(axis=0)
+    center = some.mean(axis=0)
     with one_blas_thread():
-        directions = np.linalg.svd(some - centre, full_matrices=False)[2][:_IMAGE_DIMENSION]
+        directions = np.linalg.svd(some - center, full_matrices=False)[2][:_IMAGE_DIMENSION]
         images, largest = np.empty((n, len(directions))), 0.0
         for part in row_blocks(n, block_rows(8 * d)):
-            centred = X[part] - centre
-            images[part] = centred @ directions.T
-            largest = max(largest, float(np.einsum("ij,ij->i", centred, centred).max()))
+            centered = X[part] - center
+            images[part] = centered @ directions.T
+            largest = max(largest, float(np.einsum("ij,ij->i", centered, centered).max()))
     # Worst case of rounded dot products of d terms, for both ends.
     rounding = 2 * np.sqrt(len(directions)) * (d + 8) * np.finfo(np.float64).eps
     return images, float(rounding * np.sqrt(largest))

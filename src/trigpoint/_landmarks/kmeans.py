@@ -180,10 +180,10 @@ class KMeansLandmarks(Sampler):
             labels, self.n_iter_ = _cluster(X, X[start], max_iter)
         report("k-means", 1, 1)
         _fill_empty(X, labels, k)
-        centres = _cluster_means(X, labels, k)
-        rows = _nearest_members(X, labels, centres)
+        centers = _cluster_means(X, labels, k)
+        rows = _nearest_members(X, labels, centers)
         _check_separate(np.unique(X[rows], axis=0), k)
-        return Landmarks(X[rows], rows) if self.snap else Landmarks(centres.astype(X.dtype))
+        return Landmarks(X[rows], rows) if self.snap else Landmarks(centers.astype(X.dtype))
 
 
 def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
@@ -293,7 +293,7 @@ def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
     empty = np.flatnonzero(counts == 0)
     if not len(empty):
         return
-    squares = _squares_to_centres(X, labels, _cluster_means(X, labels, k))
+    squares = _squares_to_centers(X, labels, _cluster_means(X, labels, k))
     for cluster in empty:
         # The last member of a cluster stays.
         worst = int(np.argmax(np.where(counts[labels] > 1, squares, -1.0)))
@@ -325,22 +325,22 @@ def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
     return sums / np.maximum(np.bincount(labels, minlength=k), 1)[:, None] + origin
 
 
-def _squares_to_centres(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _squares_to_centers(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
     """Squared distance of each point to the center of its cluster."""
     squares = np.empty(len(X))
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
-        difference = X[block] - centres[labels[block]]
+        difference = X[block] - centers[labels[block]]
         squares[block] = np.einsum("ij,ij->i", difference, difference)
     return squares
 
 
-def _nearest_members(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _nearest_members(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
     """The row in each cluster nearest to its center.
 
     The nearest of all points could be nearest to two centers, or coincide with another landmark;
     members of different clusters never do.
     """
-    squares = _squares_to_centres(X, labels, centres)
+    squares = _squares_to_centers(X, labels, centers)
     order = np.lexsort((squares, labels))
-    first = np.searchsorted(labels[order], np.arange(len(centres)))
+    first = np.searchsorted(labels[order], np.arange(len(centers)))
     return order[first].astype(np.int64, copy=False)

@@ -60,7 +60,7 @@ def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:
     # Adding zero makes a negative zero positive: the two differ in bits but not in value.
     vertices, vertex_of = np.unique(X + 0.0, axis=0, return_inverse=True)
     vertex_of = vertex_of.reshape(-1)
-    graph = _neighbourhood_graph(vertices, n_neighbors)
+    graph = _neighborhood_graph(vertices, n_neighbors)
     distances = dijkstra(graph, directed=True)
     # Summed from either end, a path may differ in the last digit.
     distances = np.minimum(distances, distances.T)
@@ -102,7 +102,7 @@ def geodesic_kernel(X: np.ndarray, bandwidth: float, n_neighbors: Any = 10) -> n
     return gaussian(np.square(distances, out=distances), bandwidth)
 
 
-def _neighbourhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
+def _neighborhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
     """Symmetric, connected graph of the nearest neighbors, weighted by Euclidean length."""
     # Among its nearest, each vertex finds itself; `_edges_to_graph` leaves such loops out.
     n_found = min(n_neighbors + 1, len(vertices))

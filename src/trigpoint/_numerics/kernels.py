@@ -37,9 +37,9 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     Both are centered on the mean of `B` first: far from the origin the product alone would cancel
     all significant digits.
     """
-    centre = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
-    A = A - centre
-    B = B - centre
+    center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
+    A = A - center
+    B = B - center
     squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B) - 2 * (A @ B.T)
     return np.maximum(squares, 0, out=squares)
 
@@ -65,10 +65,10 @@ def gaussian_of(X: np.ndarray, bandwidth: float) -> Kernel:
 
 def _radius(X: np.ndarray) -> float:
     """Largest distance of a point from the mean."""
-    centre = X.mean(axis=0, dtype=np.float64)
+    center = X.mean(axis=0, dtype=np.float64)
     largest = 0.0
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
-        difference = X[block] - centre
+        difference = X[block] - center
         largest = max(largest, float(np.einsum("ij,ij->i", difference, difference).max()))
     return float(np.sqrt(largest))
 

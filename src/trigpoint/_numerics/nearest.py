@@ -52,8 +52,10 @@ def nearest(
 def any_within(points: np.ndarray, queries: np.ndarray, reach: float) -> np.ndarray:
     """Whether some point lies within `reach` of each query."""
     if points.shape[1] <= TREE_MAX_DIMENSION:
-        found = cKDTree(points).query(queries, distance_upper_bound=reach)[0]
-        return np.isfinite(found)
+        # The bound of SciPy's search is not within it.
+        bound = np.nextafter(reach, np.inf)
+        found = cKDTree(points).query(queries, distance_upper_bound=bound)[0]
+        return np.asarray(found <= reach)
     return _nearest_one(points, queries, 1)[0][:, 0] <= reach
 
 

@@ -270,9 +270,10 @@ class TreeIndex(NeighborIndex):
             squares, places = np.empty(found.size), np.empty(found.size, dtype=np.int64)
             stack = np.empty(len(self.tree.starts) + 1, dtype=np.int64)
             query = found.points[q].astype(np.float64)
-            ball(
+            count = ball(
                 self.tree, query, found.squared_radii[q], found.last_rows[q], squares, places, stack
             )
+            assert count == found.size, "radii of other points"
             return self.tree.rows[places].astype(np.int64, copy=False), squares
 
         _, n_threads = self._blocks(len(found), found.size)

@@ -56,7 +56,7 @@ class ProductIndex(NeighborIndex):
         return points if self._center is None else points - self._center
 
     def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
-        parts = []
+        parts = [Neighborhoods.none(queries, m)]
         for part in row_blocks(len(queries), self.together):
             # Blocks of points run in parallel, so each product uses one thread.
             with one_blas_thread():

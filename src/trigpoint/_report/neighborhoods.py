@@ -63,8 +63,8 @@ def with_covariances(
     m = resolve_n_neighbors(None, len(points), len(landmarks.points))
     store = MemoryStore.of(points, m, len(landmarks.points), n_threads)
     mode = covariance_mode("auto", points.shape[1])
-    centres = landmarks.points.astype(points.dtype)
-    radii, covariances = neighborhood_covariances(store, centres, m, mode)
+    centers = landmarks.points.astype(points.dtype)
+    radii, covariances = neighborhood_covariances(store, centers, m, mode)
     found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
     return found, f"estimated from {len(points):,} points of the sample"
 

@@ -187,7 +187,7 @@ def _region(volume: Volume, shape: tuple[int, int, int], margin: float) -> _Regi
         raise ValueError(
             f"{volume.name} has no voxel of {', '.join(CLASS_NAMES[1:])}: leave it out of source"
         )
-    centres, reach = [], []
+    centers, reach = [], []
     for axis, span in enumerate(box[0]):
         half, grow = shape[axis] // 2, int(margin / volume.voxel_mm[axis])
         low = max(span.start - grow, half)
@@ -197,15 +197,15 @@ def _region(volume: Volume, shape: tuple[int, int, int], margin: float) -> _Regi
                 f"patch_shape={shape} does not fit around any organ of {volume.name}, of "
                 f"{volume.hu.shape} voxels: choose a smaller patch_shape or leave the volume out"
             )
-        centres.append(slice(low, high))
+        centers.append(slice(low, high))
         reach.append(slice(low - half, high + half))
     hu = volume.hu[tuple(reach)]
     if not np.isfinite(hu).all():
         raise ValueError(
             f"{volume.name} has intensities that are NaN or infinite: repair or drop it"
         )
-    classes = volume.classes[tuple(centres)].copy()
-    tissue = _largest_component(volume.hu[tuple(centres)] > _TISSUE_HU)
+    classes = volume.classes[tuple(centers)].copy()
+    tissue = _largest_component(volume.hu[tuple(centers)] > _TISSUE_HU)
     classes[(classes == 0) & ~tissue] = NO_CLASS
     if volume.recorded is not None:
         whole = ndimage.minimum_filter(volume.recorded[tuple(reach)].astype(np.uint8), size=shape)

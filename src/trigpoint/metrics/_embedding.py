@@ -178,7 +178,7 @@ def coordinate_recovery(
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=half, why=f"half of the {len(chosen)} points compared"
     )
-    Y = _standardised(Y[chosen].astype(np.float64, copy=False))
+    Y = _standardized(Y[chosen].astype(np.float64, copy=False))
     u = u[chosen].astype(np.float64, copy=False)
     deviations = np.square(u - u.mean(axis=0)).sum(axis=0)
     for column in np.flatnonzero(np.ptp(u, axis=0) == 0):
@@ -231,7 +231,7 @@ def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
     return min(1.0, float(abs(np.corrcoef(ranks)[0, 1])))
 
 
-def _standardised(Y: np.ndarray) -> np.ndarray:
+def _standardized(Y: np.ndarray) -> np.ndarray:
     spread = Y.std(axis=0)
     # The rounding noise of a constant axis must not be scaled up to unit variance.
     constant = spread <= 4 * np.finfo(np.float64).eps * np.abs(Y).max(axis=0)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.palette import BLUE, GREY
+from trigpoint._common.palette import BLUE, GRAY
 from trigpoint.plot._colors import Coloring
 
 # Up to this many points are drawn one by one; more, as an image of the mean color per pixel.
@@ -38,7 +38,7 @@ def draw_cloud(
     known = np.isfinite(coloring.values)
     if not known.all():
         everywhere = np.where(np.isfinite(pixels.counts()), 0.0, np.nan)
-        pixels.show(ax, everywhere, cmap=_flat(GREY))
+        pixels.show(ax, everywhere, cmap=_flat(GRAY))
     return pixels.show(ax, pixels.means(coloring.values, known), cmap=coloring.cmap)
 
 
@@ -60,7 +60,7 @@ def _markers(ax: Any, points: np.ndarray, coloring: Coloring | None, plain: str)
         # Points are often sorted by class, and the last class would hide the others.
         order = np.random.default_rng(0).permutation(len(points))
         points, values = points[order], values[order]
-    cmap = coloring.cmap.with_extremes(bad=GREY)
+    cmap = coloring.cmap.with_extremes(bad=GRAY)
     return ax.scatter(
         *points.T, c=values, cmap=cmap, plotnonfinite=True, **coloring.limits(), **style
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import are_classes, is_missing, natural_order
-from trigpoint._common.palette import GREY, OKABE_ITO
+from trigpoint._common.palette import GRAY, OKABE_ITO
 
 # With more classes than this, colors are meaningless.
 _MAX_CLASSES = 100
@@ -128,7 +128,7 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
                 most=_MAX_CLASSES,
                 categories=False,
             )
-        colors = [*palette(n_known), mpl.colors.to_rgb(GREY)][: len(names)]
+        colors = [*palette(n_known), mpl.colors.to_rgb(GRAY)][: len(names)]
         return Coloring(codes, mpl.colors.ListedColormap(colors), names)
     if values.dtype.kind not in "iufbO":
         raise _no_numbers(color, f"dtype {values.dtype}")
@@ -219,7 +219,7 @@ def palette(n: int) -> np.ndarray:
     low, high = _LIGHTNESS
     candidates = candidates[(lightness > low) & (lightness < high)]
     seen = _as_seen(candidates)
-    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(GREY)]])
+    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(GRAY)]])
     nearest = np.full(len(candidates), np.inf)
     for color in taken:
         nearest = np.minimum(nearest, _least_difference(seen, color))
@@ -273,7 +273,7 @@ def draw_key(
 def _explain_missing(bar: Any) -> None:
     """Explain the gray of missing values below a color bar."""
     bar.legend(
-        handles=[_dot(GREY, "missing")],
+        handles=[_dot(GRAY, "missing")],
         frameon=False,
         handletextpad=0.2,
         # To the right, where the bar's numbers have made room.

@@ -6,7 +6,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.palette import BLUE, GREY, VERMILLION
+from trigpoint._common.palette import BLUE, GRAY, VERMILLION
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
@@ -17,7 +17,7 @@ from trigpoint.plot._axes import (
 from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, marker_area
 
 # Range of grays for the points, light enough that landmarks stand out.
-GREYS = (0.12, 0.6)
+GRAYS = (0.12, 0.6)
 
 # Fill and outline opacity of ellipses that do not overlap.
 _FILLED, _OUTLINED = 0.15, 0.8
@@ -76,7 +76,7 @@ def landmarks(
     local = _plane_covariances(source, plane) if covariances else None
     ax = make_axes(ax)
     if behind is not None:
-        draw_cloud(ax, behind, None, _light_greys(), plain=GREY)
+        draw_cloud(ax, behind, None, _light_greys(), plain=GRAY)
     if local is not None:
         _draw_ellipses(ax, marks, local, n_std)
     ax.scatter(
@@ -108,7 +108,7 @@ def _light_greys() -> Any:
     import matplotlib as mpl
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(mpl.colormaps["Greys"](np.linspace(*GREYS, 256)))
+    return ListedColormap(mpl.colormaps["Greys"](np.linspace(*GRAYS, 256)))
 
 
 def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
@@ -135,7 +135,7 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
     return variances[:, :, None] * np.eye(2)
 
 
-def _draw_ellipses(ax: Any, centres: np.ndarray, covariances: np.ndarray, n_std: float) -> None:
+def _draw_ellipses(ax: Any, centers: np.ndarray, covariances: np.ndarray, n_std: float) -> None:
     from matplotlib.collections import EllipseCollection
 
     variances, directions = np.linalg.eigh(covariances)
@@ -143,7 +143,7 @@ def _draw_ellipses(ax: Any, centres: np.ndarray, covariances: np.ndarray, n_std:
     half_axes = n_std * np.sqrt(np.maximum(variances, 0))
     x, y = directions[:, 0, 1], directions[:, 1, 1]
     reach = n_std * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-    ends = np.concatenate([centres - reach, centres + reach])
+    ends = np.concatenate([centers - reach, centers + reach])
     # The more the ellipses overlap, the more transparent each must be.
     layers = max(1.0, np.pi * half_axes.prod(axis=1).sum() / np.ptp(ends, axis=0).prod())
     filled = _FILLED / layers
@@ -152,12 +152,12 @@ def _draw_ellipses(ax: Any, centres: np.ndarray, covariances: np.ndarray, n_std:
         2 * half_axes[:, 0],
         np.degrees(np.arctan2(y, x)),
         units="xy",
-        offsets=centres,
+        offsets=centers,
         offset_transform=ax.transData,
         facecolors=(BLUE, filled) if filled > _LEAST_FILLED else "none",
         edgecolors=(BLUE, _OUTLINED / np.sqrt(layers)),
         linewidths=0.7,
-        rasterized=len(centres) >= RASTERIZED_FROM,
+        rasterized=len(centers) >= RASTERIZED_FROM,
         zorder=2,
     )
     ax.add_collection(ellipses, autolim=False)

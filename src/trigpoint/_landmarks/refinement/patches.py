@@ -69,9 +69,9 @@ def draw_patches(
         return [Patch(np.arange(k), candidates, np.arange(len(points)))]
     n_patches = -(-k // _TOGETHER)
     candidates = draw_rows(len(X), _CANDIDATES * k, excluded, rng)
-    centres = X[rng.choice(len(X), n_patches, replace=False)]
+    centers = X[rng.choice(len(X), n_patches, replace=False)]
     members = [
-        _grouped(nearest(centres, places, 1, n_threads)[1][:, 0], n_patches)
+        _grouped(nearest(centers, places, 1, n_threads)[1][:, 0], n_patches)
         for places in (landmarks, X[candidates], points)
     ]
     return [
@@ -87,10 +87,12 @@ def draw_patches(
 def draw_rows(n: int, size: int, excluded: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw `size` distinct rows out of `n`, or as many as there are, that are not `excluded`."""
     if n <= 4 * (size + len(excluded)):
-        rows = np.arange(n)
+        rows = np.setdiff1d(np.arange(n), excluded, assume_unique=True)
     else:
-        rows = np.unique(rng.integers(n, size=2 * size))
-    rows = np.setdiff1d(rows, excluded, assume_unique=True)
+        rows = np.empty(0, dtype=np.int64)
+        # At least three quarters of the rows are open, so this seldom takes a second turn.
+        while len(rows) < size:
+            rows = np.union1d(rows, np.setdiff1d(rng.integers(n, size=2 * size), excluded))
     return rng.permutation(rows)[:size]
 
 

@@ -210,6 +210,8 @@ class ExchangeSearch:
             kernel = self._kernel(self._landmarks, self._landmarks)
             _, order, rank, _ = dpstrf(kernel, tol=_REDUNDANT)
             redundant = order[rank:] - 1
+            if not len(redundant):
+                return
             excluded = np.union1d(self.rows, self._reserved)
             rows = draw_rows(len(self._X), len(redundant), excluded, self._rng)
             if not len(rows):
@@ -275,13 +277,13 @@ class ExchangeSearch:
         if not len(members) or not len(places):
             return np.empty(0, dtype=np.int64)
         reach *= self._bandwidth
-        centre = members.mean(axis=0)
-        ball = reach + float(np.sqrt(squared_distances(members, centre[None]).max()))
+        center = members.mean(axis=0)
+        ball = reach + float(np.sqrt(squared_distances(members, center[None]).max()))
         # One distance, or the tree, rules out most places; the rest are about as many as the patch.
         if tree is not None:
-            rows = np.sort(np.array(tree.query_ball_point(centre, ball), dtype=np.int64))
+            rows = np.sort(np.array(tree.query_ball_point(center, ball), dtype=np.int64))
         else:
-            rows = np.flatnonzero(squared_distances(places, centre[None])[:, 0] <= ball**2)
+            rows = np.flatnonzero(squared_distances(places, center[None])[:, 0] <= ball**2)
         return rows[any_within(members, places[rows], reach)]
 
     def _patches(self) -> list[Patch]:

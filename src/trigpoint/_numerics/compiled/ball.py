@@ -20,6 +20,8 @@ def ball(
 ) -> int:
     """Fill `squares` and `places` with the points within a radius; return their number.
 
+    It is one more than there is room for if the radius is not that of as many neighbors.
+
     Points at exactly that distance are taken up to `last_row`. `stack` has room for the nodes.
     """
     stack[0] = 0
@@ -38,6 +40,8 @@ def ball(
             square = squared_distance(tree.points, i, query)
             if square > squared_radius or (square == squared_radius and tree.rows[i] > last_row):
                 continue
+            if count == len(squares):
+                return count + 1
             squares[count], places[count] = square, i
             count += 1
     return count

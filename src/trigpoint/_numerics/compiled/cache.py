@@ -14,6 +14,7 @@ import os
 import pickle
 import re
 import shutil
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
@@ -37,11 +39,15 @@ _OTHERS_KEPT = 3
 
 
 def source_digest() -> str | None:
-    """Digest of numba's version and of all sources here; None where only byte code is installed."""
+    """Digest of the sources here and of what compiles them; None where only byte code is installed.
+
+    Machine code calls into the interpreter, so another Python must not find it either.
+    """
     files = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")]
     if not files:
         return None
-    digest = hashlib.sha256(numba.__version__.encode())
+    interpreter = f"{sys.implementation.cache_tag} {getattr(sys, 'abiflags', '')}"
+    digest = hashlib.sha256(f"{interpreter} {numba.__version__} {np.__version__}".encode())
     for file in sorted(files, key=lambda file: file.name):
         source = file.read_bytes()
         digest.update(f"{file.name} {len(source)} ".encode() + source)

@@ -11,7 +11,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile at the first call, keep the result on disk, and leave the interpreter lock alone.
+    """Compile at the first call, keep the result on disk, and release the interpreter lock.
 
     Sums may be reordered into vector lanes, in the same way at every call; infinities and NaN
     keep their meaning. With ``NUMBA_DISABLE_JIT=1`` the loop stays Python, for a debugger.

@@ -190,9 +190,9 @@ def trace_error(
     pulled, pulls = np.zeros(landmarks.shape), np.zeros(len(landmarks))
     products = np.zeros_like(K)
     parts = _by_rows(part_of, len(points), len(landmarks), n_threads)
-    for share, towards, strength, inner in parts:
+    for share, toward, strength, inner in parts:
         explained += share
-        pulled += towards
+        pulled += toward
         pulls += strength
         products += inner
     push = products * K
