@@ -67,6 +67,9 @@ class PartedStore:
     def racer(self, log_repulsion):
         return None
 
+    def screen(self, log_repulsion):
+        return None
+
 
 class PartedWeights:
     def __init__(self, store, log_repulsion):

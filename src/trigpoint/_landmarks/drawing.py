@@ -91,6 +91,7 @@ class LandmarkDraw:
         self._rng = rng
         self._chosen = _Chosen(store, k, log_repulsion, n_threads)
         self._racer = store.racer(log_repulsion)
+        self._screen = store.screen(log_repulsion)
         self._weights: Weights | None = self._racer
         self._queries_at_once = queries_at_once or max(1, min(store.together, k // 8))
         self.n_drawn = self.n_proposals = 0
@@ -100,7 +101,10 @@ class LandmarkDraw:
         patience = min(n, _PATIENCE)
         foreseen = min(_FORESEEN, 8 * self._queries_at_once)
         size = foreseen if self._racer is None else _FORESEEN
-        most = min(_MOST_PROPOSALS, n, block_rows(8 * self._store.n_features))
+        most = min(_MOST_PROPOSALS, n)
+        if self._screen is None:
+            # Without a screen, the points of all proposals are asked for.
+            most = min(most, block_rows(8 * self._store.n_features))
         proposals: Proposals = UniformProposals(n)
         rejected = 0
         numbers = np.empty((0, 2))
@@ -119,10 +123,18 @@ class LandmarkDraw:
                 decided = self._racer.race(rows, thresholds, wanted, rejections, self._m)
                 few = len(decided[1]) < decided[0] / 8
             else:
-                window = _Window(self._store, self._chosen, self._m, rows, thresholds)
+                passed = np.arange(len(rows))
+                if self._screen is not None:
+                    passed = np.flatnonzero(self._screen.passes(rows, thresholds))
+                    # As many as can be foreseen: the others' numbers serve the next window.
+                    rows = rows[: passed[_FORESEEN]] if len(passed) > _FORESEEN else rows
+                    passed = passed[:_FORESEEN]
+                window = _Window(self._store, self._chosen, self._m, rows, thresholds, passed)
                 few = window.n_waiting < foreseen
                 decided = window.run(wanted, rejections, self._queries_at_once, foreseen)
                 self._chosen.add(decided[2])
+                if self._screen is not None:
+                    self._screen.repel(decided[2])
             if few:
                 size = max(size, min(4 * size, most))
             used, accepted, found = decided
@@ -196,9 +208,9 @@ class _Chosen:
         self._n_new += len(found)
         if self._keeps_neighbors and self._n_new * found.size > _NEIGHBORS_KEPT:
             self._keeps_neighbors = False
-            self._new = [replace(some, members=None) for some in self._new]
+            self._new = [replace(some, members=None, bounds=None) for some in self._new]
         elif not self._keeps_neighbors:
-            self._new[-1] = replace(found, members=None)
+            self._new[-1] = replace(found, members=None, bounds=None)
 
     def since_last_asked(self) -> Neighborhoods:
         """Those taken in since this was last called, with their neighbors unless there are many."""
@@ -299,16 +311,17 @@ class _Window:
         m: int,
         rows: np.ndarray,
         thresholds: np.ndarray,
+        passed: np.ndarray,
     ) -> None:
         self._store, self._m = store, m
         self._log_repulsion = chosen.log_repulsion
         self._size = len(rows)
         # Proposals that may still be accepted, in order: their places in the window, and their
         # data.
-        self._places = np.arange(len(rows))
-        self._rows, self._thresholds = rows, thresholds
-        self._points = store.take(rows)
-        self._log_weights = chosen.log_weights(self._points, rows, thresholds)
+        self._places = passed
+        self._rows, self._thresholds = rows[passed], thresholds[passed]
+        self._points = store.take(self._rows)
+        self._log_weights = chosen.log_weights(self._points, self._rows, self._thresholds)
         self._keep_waiting()
         self._guesses: dict[int, float] = {}
         self._known: dict[int, tuple[Neighborhoods, int]] = {}

@@ -44,6 +44,8 @@ class Neighborhoods:
         The last row among the neighbors at that distance.
     members : sequence of q int ndarrays of shape (m,), or None
         The neighbors' rows, in no particular order, where finding them again would take long.
+    bounds : sequence of q float64 ndarrays of shape (m,), or None
+        Upper bounds of the members' squared distances, where they are known.
     """
 
     points: np.ndarray
@@ -51,6 +53,7 @@ class Neighborhoods:
     squared_radii: np.ndarray
     last_rows: np.ndarray
     members: Sequence[np.ndarray] | None = None
+    bounds: Sequence[np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -69,26 +72,35 @@ class Neighborhoods:
             self.squared_radii[chosen],
             self.last_rows[chosen],
             None if self.members is None else [self.members[q] for q in chosen],
+            None if self.bounds is None else [self.bounds[q] for q in chosen],
         )
 
     @classmethod
     def none(cls, points: np.ndarray, size: int) -> Self:
         """No neighborhoods, for points like these."""
-        return cls(points[:0], size, np.empty(0), np.empty(0, dtype=np.int64), [])
+        return cls(points[:0], size, np.empty(0), np.empty(0, dtype=np.int64), [], [])
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Concatenate several."""
-        members: list[np.ndarray] | None = []
-        for part in parts:
-            members = None if members is None or part.members is None else [*members, *part.members]
         return cls(
             np.concatenate([part.points for part in parts]),
             parts[0].size,
             np.concatenate([part.squared_radii for part in parts]),
             np.concatenate([part.last_rows for part in parts]),
-            members,
+            _chained([part.members for part in parts]),
+            _chained([part.bounds for part in parts]),
         )
+
+
+def _chained(parts: Sequence[Sequence[np.ndarray] | None]) -> list[np.ndarray] | None:
+    """All arrays of several sequences; None if one of these is missing."""
+    chained: list[np.ndarray] = []
+    for part in parts:
+        if part is None:
+            return None
+        chained += part
+    return chained
 
 
 class NeighborIndex(ABC):

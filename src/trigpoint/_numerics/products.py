@@ -67,6 +67,7 @@ class ProductIndex(NeighborIndex):
         """Neighborhoods of at most `together` queries."""
         padded, norms = self._padded(queries)
         members: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * len(queries)
+        bounds: list[np.ndarray] = [np.empty(0)] * len(queries)
         squared_radii = np.empty(len(queries))
         last_rows = np.empty(len(queries), dtype=np.int64)
         # A guess of how far the neighbors reach; one that is too low is noticed and raised.
@@ -81,10 +82,12 @@ class ProductIndex(NeighborIndex):
             reached = list(thread_map(settle, waiting.tolist(), self._n_threads))
             squared_radii[waiting], last_rows[waiting] = zip(*reached, strict=True)
             for q in waiting[last_rows[waiting] >= 0]:
-                members[q] = candidates[q][1][:m].copy()
+                squares, rows = (values[:m] for values in candidates[q])
+                members[q] = rows.copy()
+                bounds[q] = squares + self._rounding * (norms[q] + self._norms[rows])
             waiting = waiting[last_rows[waiting] < 0]
             share *= 2
-        return Neighborhoods(queries, m, squared_radii, last_rows, members)
+        return Neighborhoods(queries, m, squared_radii, last_rows, members, bounds)
 
     def _settle(
         self,

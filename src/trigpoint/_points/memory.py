@@ -12,6 +12,9 @@ from trigpoint._points.store import LogRepulsion
 # Up to this many points, one loop in one thread is faster than searches in several.
 RACE_UP_TO = 200_000
 
+# Far more than rounding can change a sum of logarithms.
+_SUM_ROUNDING = 1e-9
+
 
 class MemoryStore:
     """An array of points, searched through a k-d tree or, in high dimension, by products.
@@ -57,6 +60,14 @@ class MemoryStore:
         """Weights of all points, 1 until landmarks repel them."""
         return MemoryWeights(self, log_repulsion)
 
+    def screen(self, log_repulsion: LogRepulsion) -> "MemoryScreen | None":
+        """Bounds by products, in high dimension, of repulsions that grow with the distance."""
+        if isinstance(self.index, TreeIndex):
+            return None
+        if not isinstance(log_repulsion, Repulsion) or not log_repulsion.is_compiled:
+            return None
+        return MemoryScreen(self.n_points, log_repulsion)
+
     def racer(self, log_repulsion: LogRepulsion) -> "MemoryRacer | None":
         """One compiled loop, for few points: threads would take longer to start."""
         if not isinstance(self.index, TreeIndex) or self.n_points > RACE_UP_TO:
@@ -64,6 +75,26 @@ class MemoryStore:
         if not isinstance(log_repulsion, Repulsion) or not log_repulsion.is_compiled:
             return None
         return MemoryRacer(self, log_repulsion)
+
+
+class MemoryScreen:
+    """Upper bounds of the weights of all points, from distances as products round them."""
+
+    def __init__(self, n_points: int, log_repulsion: LogRepulsion) -> None:
+        self._log_bounds = np.zeros(n_points)
+        self._log_repulsion = log_repulsion
+
+    def repel(self, landmarks: Neighborhoods) -> None:
+        """Lower the bounds of landmarks' neighbors."""
+        assert landmarks.members is not None
+        assert landmarks.bounds is not None
+        for rows, bounds in zip(landmarks.members, landmarks.bounds, strict=True):
+            # Repulsion grows with the distance, so a bound of one is a bound of the other.
+            self._log_bounds[rows] += self._log_repulsion(bounds)
+
+    def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+        """Whether the logarithm of each row's weight may reach its threshold."""
+        return thresholds <= self._log_bounds[rows] + _SUM_ROUNDING
 
 
 class MemoryWeights:

@@ -49,6 +49,16 @@ class Racer(Weights, Protocol):
         """
 
 
+class Screen(Protocol):
+    """Upper bounds of the weights of all points, which spare the loop most proposals."""
+
+    def repel(self, landmarks: Neighborhoods) -> None:
+        """Lower the bounds of landmarks' neighbors."""
+
+    def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+        """Whether the logarithm of each row's weight may reach its threshold."""
+
+
 class Store(Protocol):
     """Points that stay where they are.
 
@@ -89,3 +99,6 @@ class Store(Protocol):
 
     def racer(self, log_repulsion: LogRepulsion) -> Racer | None:
         """A faster way to decide, if the store has one."""
+
+    def screen(self, log_repulsion: LogRepulsion) -> Screen | None:
+        """Bounds that cost next to nothing, where the store has them."""
