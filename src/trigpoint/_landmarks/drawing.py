@@ -225,7 +225,7 @@ class _Chosen:
 
         Sums that fall below their threshold may be incomplete: weights only shrink.
         """
-        if not self._count:
+        if not self._count or not len(points):
             return np.zeros(len(points))
         in_low_dimension = points.shape[1] <= TREE_MAX_DIMENSION
         if in_low_dimension:
