@@ -5,6 +5,7 @@ import pytest
 import sklearn.decomposition
 from scipy.spatial.distance import cdist
 
+import trigpoint as tp
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import (
     GeodesicExtension,
@@ -343,3 +344,13 @@ def test_shares_of_landmarks_that_are_equally_far():
     # A landmark that the point is on has all of it.
     shepard_shares(np.array([[0.0, 1.0, 4.0, 9.0]]), shares)
     np.testing.assert_array_equal(shares, [[1, 0, 0]])
+
+
+def test_far_points_are_counted_where_float32_is_too_coarse(rng):
+    """Those that are far are extended in float64, apart from the others of their block."""
+    X = rng.normal(size=(200, 20)).astype(np.float32)
+    emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(X)
+    mixed = X[:7].copy()
+    mixed[:3] += 1e4
+    with pytest.warns(tp.FarPointsWarning, match="3 of 7"):
+        emb.transform(mixed)

@@ -158,7 +158,12 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
     before = sorted(os.listdir())
     command = [sys.executable, "-m", "trigpoint", "embed", "big.npy", "-o", "Y.csv", "-k", "300"]
     controller, terminal = os.openpty()
-    process = subprocess.Popen(command, stderr=terminal)
+    process = subprocess.Popen(
+        command,
+        stderr=terminal,
+        # Under some launchers the signal is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     os.close(terminal)
     with ThreadPoolExecutor() as reader:
         # All the time, since a terminal that nobody reads makes who writes to it wait.
