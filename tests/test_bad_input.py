@@ -89,7 +89,7 @@ def test_one_point_repeated(estimator):
 def test_more_landmarks_than_points_or_distinct_points(estimator, X):
     with pytest.raises(ValueError, match=r"landmarks=61 is too large.*60 points"):
         estimator(landmarks=61).fit(X)
-    with pytest.raises(ValueError, match=r"n_landmarks=40 is too large: after 30 landmarks"):
+    with pytest.raises(ValueError, match=r"^landmarks=40 is too large: after 30 landmarks"):
         estimator(landmarks=40, random_state=0).fit(np.repeat(X[:30], 2, axis=0))
 
 

@@ -9,6 +9,7 @@ _OPTIONS = {
     "columns": "--columns",
     "eigenvectors": "--eigenvectors",
     "graph": "--graph",
+    "landmarks": "--landmarks",
     "n_components": "--components",
     "n_jobs": "--jobs",
     "n_landmarks": "--landmarks",

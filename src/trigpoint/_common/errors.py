@@ -171,6 +171,10 @@ class ParameterError(Worded):
         parts = self.parameter, self.value, self._problem, self._remedies
         return partial(type(self), **self._values), parts
 
+    def about(self, parameter: str) -> "ParameterError":
+        """The same error under the name that a caller has for the parameter."""
+        return type(self)(parameter, self.value, self._problem, self._remedies, **self._values)
+
     def _setting(self, parameter: str) -> Any:
         if parameter == self.parameter and parameter not in self._values:
             return self.value

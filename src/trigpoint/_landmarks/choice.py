@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from trigpoint._common.checks import check_count, check_magnitude, refuse_non_finite
-from trigpoint._common.errors import ParameterWarning
+from trigpoint._common.errors import ParameterError, ParameterWarning
 from trigpoint._common.progress import ProgressMixin, Report
 from trigpoint._common.records import Landmarks
 from trigpoint._common.warn import warn_user
@@ -66,7 +66,11 @@ def choose_landmarks(
         sampler = EfficientDPP(
             count, covariance=mode, random_state=rng, n_jobs=n_threads, callback=report
         )
-        chosen = _fitted(sampler, X)
+        try:
+            chosen = _fitted(sampler, X)
+        except ParameterError as error:
+            # Users of an estimator have not heard of the sampler's parameter.
+            raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
     elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
         chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, report), X))
     else:
