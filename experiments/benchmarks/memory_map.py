@@ -28,7 +28,7 @@ def run(case: Row, settings: Settings) -> Row:
     """Make the file in a temporary folder (TMPDIR), which is removed at the end, and embed it."""
     with tempfile.TemporaryDirectory() as folder:
         few, path = Path(folder, "few.npy"), Path(folder, "points.npy")
-        write_roll(few, WARM_UP_ROWS)
+        write_roll(few, max(WARM_UP_ROWS))
         warm_up(estimator(200), np.load(few))
         estimator(200).fit(few).transform(few, out=few.with_name("few_embedded.npy"))
         write_roll(path, case["n"])
