@@ -149,7 +149,7 @@ def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
     expected = draw(STORES["products"](points), k, m, bandwidth)
     monkeypatch.setattr(drawing, "_PATIENCE", 3)
     kept = draw(STORES["products"](points), k, m, bandwidth)
-    monkeypatch.setattr(drawing, "_NEIGHBORS_KEPT", 0)
+    monkeypatch.setattr(drawing, "NEIGHBORS_KEPT", 0)
     assert draw(STORES["products"](points), k, m, bandwidth) == kept
     assert len(expected[0]) == len(kept[0]) == k
 

@@ -13,6 +13,7 @@ from trigpoint._estimators import LaplacianEigenmaps
 from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD, covariance_mode
 from trigpoint._graph import MATRIX_MAX
 from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks.drawing import NEIGHBORS_KEPT
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._numerics.neighbors import (
     TREE_MAX_DIMENSION,
@@ -137,10 +138,12 @@ def forecast_bytes(
         selection = (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
         selection += n_threads * 64 * m
     else:
-        # Norms of the points, a few blocks for each thread, and neighbors waiting to be measured.
-        selection = 8 * n + n_threads * SCAN_BYTES
+        # Norms of the points and bounds of their weights, a few blocks for each thread, neighbors
+        # that wait to be measured, and those kept for weights of all points.
+        selection = 16 * n + n_threads * SCAN_BYTES
         selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
-    if n <= RACE_UP_TO:
+        selection += 8 * min(NEIGHBORS_KEPT, k * m)
+    if d <= TREE_MAX_DIMENSION and n <= RACE_UP_TO:
         selection += 8 * n
     covariance = d * d if covariance_mode("auto", d) == "full" else d
     graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2

@@ -28,7 +28,7 @@ _FORESEEN = 512
 _PATIENCE = 2**18
 
 # Neighbors of landmarks that are kept for such a pass, where a search has listed them.
-_NEIGHBORS_KEPT = 2**23
+NEIGHBORS_KEPT = 2**23
 
 # Proposals that are compared with the landmarks by one call; landmarks that they are compared with
 # first, where only those that still may be accepted are compared with more; landmarks in a bucket
@@ -123,13 +123,7 @@ class LandmarkDraw:
                 decided = self._racer.race(rows, thresholds, wanted, rejections, self._m)
                 few = len(decided[1]) < decided[0] / 8
             else:
-                passed = np.arange(len(rows))
-                if self._screen is not None:
-                    passed = np.flatnonzero(self._screen.passes(rows, thresholds))
-                    # As many as can be foreseen: the others' numbers serve the next window.
-                    rows = rows[: passed[_FORESEEN]] if len(passed) > _FORESEEN else rows
-                    passed = passed[:_FORESEEN]
-                window = _Window(self._store, self._chosen, self._m, rows, thresholds, passed)
+                window = self._window(rows, thresholds)
                 few = window.n_waiting < foreseen
                 decided = window.run(wanted, rejections, self._queries_at_once, foreseen)
                 self._chosen.add(decided[2])
@@ -143,6 +137,16 @@ class LandmarkDraw:
             self.n_drawn += len(accepted)
             rejected += used - len(accepted)
             yield Accepted(rows[accepted], found)
+
+    def _window(self, rows: np.ndarray, thresholds: np.ndarray) -> "_Window":
+        """Proposals to decide: all of them, or those that a screen does not reject."""
+        passed = np.arange(len(rows))
+        if self._screen is not None:
+            passed = np.flatnonzero(self._screen.passes(rows, thresholds))
+            # As many as can be foreseen: the others' numbers serve the next window.
+            rows = rows[: passed[_FORESEEN]] if len(passed) > _FORESEEN else rows
+            passed = passed[:_FORESEEN]
+        return _Window(self._store, self._chosen, self._m, rows, thresholds, passed)
 
     def _weighted_proposals(self) -> Proposals:
         """Proposals in proportion to the current weights."""
@@ -204,13 +208,12 @@ class _Chosen:
         self._squared_radii[part] = found.squared_radii
         self._last_rows[part] = found.last_rows
         self._count = part.stop
-        self._new.append(found)
         self._n_new += len(found)
-        if self._keeps_neighbors and self._n_new * found.size > _NEIGHBORS_KEPT:
+        if self._keeps_neighbors and self._n_new * found.size > NEIGHBORS_KEPT:
             self._keeps_neighbors = False
-            self._new = [replace(some, members=None, bounds=None) for some in self._new]
-        elif not self._keeps_neighbors:
-            self._new[-1] = replace(found, members=None, bounds=None)
+            self._new = [replace(some, members=None) for some in self._new]
+        members = found.members if self._keeps_neighbors else None
+        self._new.append(replace(found, members=members, bounds=None))
 
     def since_last_asked(self) -> Neighborhoods:
         """Those taken in since this was last called, with their neighbors unless there are many."""
@@ -379,8 +382,7 @@ class _Window:
         from trigpoint._numerics.compiled.distance import squares_to
 
         squares = squares_to(self._points, np.arange(len(self._points)), self._points[i])
-        radius, last = found.squared_radii[q], found.last_rows[q]
-        inside = (squares < radius) | ((squares == radius) & (self._rows <= last))
+        inside = found.holds(q, squares, self._rows)
         self._log_weights[inside] += self._log_repulsion(squares[inside])
         self._log_weights[squares == 0] = -np.inf
 

@@ -63,6 +63,11 @@ class Neighborhoods:
         """Distance to the farthest neighbor."""
         return np.sqrt(self.squared_radii)
 
+    def holds(self, q: int, squares: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Which of some points, at these squared distances, are neighbors of query `q`."""
+        radius, last = self.squared_radii[q], self.last_rows[q]
+        return (squares < radius) | ((squares == radius) & (rows <= last))
+
     def take(self, which: Sequence[int]) -> Self:
         """Some of them, in the order given."""
         chosen = np.asarray(which, dtype=np.int64)

@@ -146,8 +146,7 @@ class ProductIndex(NeighborIndex):
             candidates = self._candidates(padded, norms, found.squared_radii)
         for q, (_, near) in enumerate(candidates):
             rows, squares = self._measured(near, found.points[q])
-            radius, last = found.squared_radii[q], found.last_rows[q]
-            inside = (squares < radius) | ((squares == radius) & (rows <= last))
+            inside = found.holds(q, squares, rows)
             yield rows[inside], squares[inside]
 
     def _nearest_rows(self, queries: np.ndarray, m: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -84,6 +84,7 @@ class LoopCache(NullCache):
             result = CompileResult._rebuild(target_context, *pickle.loads(payload))
         except FileNotFoundError:
             return None
+        # Whatever is wrong with the file, numba's reader included, compiling again is the answer.
         except Exception as error:
             _warn_once(folder, error)
             return None
@@ -100,6 +101,7 @@ class LoopCache(NullCache):
             payload = dumps(data._reduce())
             path = self._path(folder, sig, data.codegen)
             _write(path, hashlib.sha256(payload).digest() + payload)
+        # The loop has been compiled and runs: a result must not be lost for want of a copy.
         except Exception as error:
             _warn_once(folder, error)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from trigpoint._numerics.compiled.distance import squared_distance, squares_to
 from trigpoint._numerics.compiled.jit import compiled_strictly
+from trigpoint._numerics.compiled.scan import longer
 from trigpoint._numerics.compiled.tree import Tree, box_square
 
 
@@ -41,13 +42,6 @@ def _repels(square: float, squared_radius: float, row: int, last_row: int) -> bo
     if square == squared_radius:
         return row <= last_row or square == 0
     return square < squared_radius
-
-
-@compiled_strictly
-def _longer(squares: np.ndarray) -> np.ndarray:
-    longer = np.empty(2 * len(squares))
-    longer[: len(squares)] = squares
-    return longer
 
 
 @compiled_strictly
@@ -90,7 +84,7 @@ def repelling(
                 count += 1
         near_squares = squares_to(landmarks, near[:count], points[p])
         while found + count > len(squares):
-            squares = _longer(squares)
+            squares = longer(squares, 2 * len(squares))
         for i in range(count):
             k = near[i]
             if _repels(near_squares[i], squared_radii[k], rows[p], last_rows[k]):
@@ -161,7 +155,7 @@ def repelling_in_tree(
                 near_squares[count] = square
                 count += 1
         while found + count > len(squares):
-            squares = _longer(squares)
+            squares = longer(squares, 2 * len(squares))
         for i in range(count):
             squares[found] = near_squares[order[i] if i < len(order) else i]
             found += 1

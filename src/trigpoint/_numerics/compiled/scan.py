@@ -43,7 +43,7 @@ def sift(
     for q in range(len(cuts)):
         if found + len(norms) > room:
             room *= 2
-            squares, places = _longer(squares, room), _longer(places, room)
+            squares, places = longer(squares, room), longer(places, room)
         for i in range(len(norms)):
             both = query_norms[q] + norms[i]
             square = both - 2.0 * products[q, i]
@@ -56,7 +56,8 @@ def sift(
 
 
 @compiled
-def _longer(values: np.ndarray, room: int) -> np.ndarray:
+def longer(values: np.ndarray, room: int) -> np.ndarray:
+    """Copy of an array with room for more values."""
     longer = np.empty(room, dtype=values.dtype)
     longer[: len(values)] = values
     return longer
