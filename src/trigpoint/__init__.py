@@ -7,7 +7,7 @@ from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._forecast import Forecast, forecast
 from trigpoint._geometry import SingularCovarianceWarning
-from trigpoint._graph import KNNGraph, RadiusGraph
+from trigpoint._graph import AnchorGraph, CompleteGraph, KNNGraph, RadiusGraph
 from trigpoint._landmarks import (
     KDPP,
     AnnealedDPP,
@@ -32,8 +32,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "KDPP",
+    "AnchorGraph",
     "AnnealedDPP",
     "CoincidingLandmarksWarning",
+    "CompleteGraph",
     "DamagedFileError",
     "DiffusionMaps",
     "DisconnectedGraphWarning",

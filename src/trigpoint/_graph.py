@@ -1,31 +1,37 @@
 """The neighborhood graph of the landmarks."""
 
 import logging
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
-from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint._common.checks import check_choice, check_count, check_positive, check_share
+from trigpoint._common.memory import check_dense
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._common.warn import warn_user
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
-from trigpoint._numerics.kernels import gaussian, squared_distances
+from trigpoint._numerics.kernels import distances_between, gaussian, squared_distances
 from trigpoint._numerics.neighbors import neighbor_index
 
 logger = logging.getLogger(__name__)
 
 METRICS = ("bhattacharyya", "euclidean")
 
-DEFAULT_NEIGHBORS = 20
+DEFAULT_NEIGHBORS = 10
 
-# Mean weight of an edge under the automatic bandwidths.
+# Mean weight of an edge under the automatic bandwidths, of nearest neighbors and of all pairs.
 _MEAN_WEIGHT = 0.2
+_MEAN_WEIGHT_OF_ALL = 0.4
 _NEGLIGIBLE = 1e-12
+
+# Pairs of landmarks that the automatic bandwidths are computed from, at most.
+_PAIRS = 2**20
 
 # Budget for Bhattacharyya distances, in covariance entries read: several seconds on one core;
 # diagonal entries are ten times cheaper. If all pairs would exceed it, or take too much memory,
@@ -82,7 +88,7 @@ class KNNGraph(_Graph):
     Parameters
     ----------
     n_neighbors : int or None, default=None
-        Number of neighbors of each landmark; ``None`` takes 20, or all others if there are fewer.
+        Number of neighbors of each landmark; ``None`` takes 10, or all others if there are fewer.
     metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
         What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
         (section 3.3 of the paper), so that landmarks across a gap are far apart even when they are
@@ -192,6 +198,115 @@ class RadiusGraph(_Graph):
         return left, right
 
 
+class CompleteGraph(BaseEstimator):
+    """Link every landmark to every other one, by a wide kernel.
+
+    For many coordinates, which are to replace the columns of the data, this keeps more of the data
+    than any graph of nearest neighbors. For the few coordinates of a picture it keeps less.
+
+    Parameters
+    ----------
+    bandwidth : float or None, default=None
+        Gaussian bandwidth of the weights. ``None`` gives each landmark its own bandwidth,
+        proportional to the median of its distances.
+    mean_weight : float, default=0.4
+        Mean weight of an edge if `bandwidth` is ``None``, between 0 and 1: the larger, the wider
+        the kernel, and the faster the eigenvalues decay.
+
+    Notes
+    -----
+    Memory grows with the square of the number of landmarks: 200 MB for 4,000.
+    """
+
+    needs_covariances = False
+
+    def __init__(
+        self, *, bandwidth: float | None = None, mean_weight: float = _MEAN_WEIGHT_OF_ALL
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.mean_weight = mean_weight
+
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        """Build the graph of `landmarks`."""
+        check_share("mean_weight", self.mean_weight)
+        k = len(landmarks.points)
+        check_dense(k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
+        if self.bandwidth is not None:
+            bandwidths = np.full(k, check_positive("bandwidth", self.bandwidth))
+            return complete_graph(landmarks.points, bandwidths)
+        lengths = distances_between(landmarks.points)
+        reach = np.median(lengths, axis=1)
+        # Every so many pairs are enough for one number.
+        step = -(-lengths.size // _PAIRS)
+        relative = (lengths / np.maximum(reach[:, None], reach)).ravel()[::step]
+        bandwidths = reach * _common_factor(relative[relative > 0], float(self.mean_weight))
+        return _complete(lengths, bandwidths)
+
+
+def complete_graph(points: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:
+    """All pairs of landmarks, weighted by the larger bandwidth of the two."""
+    return _complete(distances_between(points), bandwidths)
+
+
+def _complete(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:
+    weights = gaussian((lengths / np.maximum(bandwidths[:, None], bandwidths)) ** 2, 1.0)
+    # Landmarks are distinct, however close, and stay linked, however far.
+    weights = np.maximum(weights, np.finfo(np.float64).tiny)
+    lengths = np.maximum(lengths, np.finfo(np.float64).tiny)
+    np.fill_diagonal(lengths, 0.0)
+    np.fill_diagonal(weights, 1.0)
+    no_bridges = np.empty((0, 2), dtype=np.int64)
+    return LandmarkGraph(csr_array(weights), csr_array(lengths), no_bridges, bandwidths)
+
+
+class AnchorGraph(BaseEstimator):
+    """Link landmarks that share points: a graph that has seen all of them.
+
+    Each point divides itself among the `n_anchors` landmarks nearest to it; two landmarks are
+    linked by the products of their shares, summed over all points. Coordinates of a point are the
+    mean of its landmarks' by the same shares, which is exact: with them, the points' own walk, from
+    a point to its landmarks and on to their points, has the same eigenvectors. It takes one pass
+    over the points.
+
+    Parameters
+    ----------
+    n_anchors : int, default=3
+        Landmarks that a point divides itself among; all of them if there are fewer.
+
+    References
+    ----------
+    W. Liu, J. He and S.-F. Chang, "Large graph construction for scalable semi-supervised learning",
+    ICML, 2010. X. Chen and D. Cai, "Large scale spectral clustering with landmark-based
+    representation", AAAI, 2011.
+    """
+
+    needs_covariances = False
+
+    def __init__(self, n_anchors: int = 3) -> None:
+        self.n_anchors = n_anchors
+
+    def build(
+        self, landmarks: Landmarks, shares: Iterable[tuple[np.ndarray, np.ndarray]]
+    ) -> LandmarkGraph:
+        """Build the graph from the landmarks and shares, each (b, r), of blocks of points."""
+        k = len(landmarks.points)
+        weights = csr_array((k, k))
+        for nearest, parts in shares:
+            starts = np.arange(0, nearest.size + 1, nearest.shape[1])
+            rows = csr_array((parts.ravel(), nearest.ravel(), starts), shape=(len(nearest), k))
+            weights = weights + csr_array(rows.T @ rows)
+        loops = weights.diagonal()
+        # A landmark that no point is near, as when it is not one of them, still has itself.
+        loops[loops == 0] = loops[loops > 0].mean()
+        edges = csr_array(weights - diags_array(weights.diagonal()))
+        edges.data[edges.data <= _NEGLIGIBLE * loops.max()] = 0
+        edges.eliminate_zeros()
+        edges, bridges = _joined(edges, landmarks.points)
+        lengths = _edge_lengths(edges, landmarks.points)
+        bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
+        return LandmarkGraph(csr_array(edges + diags_array(loops)), lengths, bridges, bandwidths)
+
+
 def _regular_covariances(landmarks: Landmarks, ridge: float) -> np.ndarray:
     if landmarks.covariances is None:
         raise ValueError(
@@ -261,14 +376,19 @@ def local_bandwidths(
     """
     reach = _median_length(k, left, right, lengths)
     relative = lengths / np.maximum(reach[left], reach[right])
+    return reach * _common_factor(relative, _MEAN_WEIGHT)
+
+
+def _common_factor(relative: np.ndarray, mean_weight: float) -> float:
+    """Bandwidth that gives edges of these relative lengths a mean weight."""
     low, high = -8.0, 8.0
     while high - low > 1e-9:
         middle = (low + high) / 2
-        if gaussian(relative**2, np.exp(middle)).mean() < _MEAN_WEIGHT:
+        if gaussian(relative**2, np.exp(middle)).mean() < mean_weight:
             low = middle
         else:
             high = middle
-    return reach * np.exp(high)
+    return float(np.exp(high))
 
 
 def _median_length(k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -40,7 +40,7 @@ _REGRESSION_NEIGHBORS = 6
 
 
 class RedundantEigenvectorsWarning(ParameterWarning):
-    """Fewer independent eigenvectors were found than asked for."""
+    """A coordinate is a function of earlier ones."""
 
 
 def laplacian_eigenmaps(
@@ -233,8 +233,7 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
     nonlinear dynamical systems through manifold learning", Applied and Computational Harmonic
     Analysis, 2018.
     """
-    step = -(-len(vectors) // _REGRESSION_POINTS)
-    sample = vectors[::step] / vectors.std(axis=0)
+    sample = _regression_sample(vectors)
     chosen, passed_over = [0], {}
     for column in range(1, vectors.shape[1]):
         if len(chosen) == n_components:
@@ -261,6 +260,22 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
         )
         chosen += sorted(passed_over, key=lambda column: -passed_over[column])[:missing]
     return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def redundant_columns(vectors: np.ndarray) -> list[int]:
+    """Columns that are smooth functions of the columns before them; see `independent_columns`."""
+    sample = _regression_sample(vectors)
+    return [
+        column
+        for column in range(1, vectors.shape[1])
+        if _regression_residual(sample[:, :column], sample[:, column]) < _INDEPENDENT
+    ]
+
+
+def _regression_sample(vectors: np.ndarray) -> np.ndarray:
+    """Some of the rows, standardized."""
+    step = -(-len(vectors) // _REGRESSION_POINTS)
+    return vectors[::step] / vectors.std(axis=0)
 
 
 def _regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:

@@ -62,6 +62,17 @@ def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
     return number
 
 
+def check_share(name: str, value: Any) -> float:
+    """Return `value` as a float strictly between 0 and 1."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise _wrong_type(name, value, "a number")
+    if not 0 < value < 1:
+        raise ParameterValueError(
+            name, value, "{parameter=} is out of range", "choose {parameter} between 0 and 1"
+        )
+    return float(value)
+
+
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     """Return `value` if it is one of `choices`."""
     # Arrays compare element by element, so they are ruled out before the membership test.

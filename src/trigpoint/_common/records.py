@@ -99,6 +99,10 @@ class EmbeddedLandmarks:
         Path lengths over the graph, for Isomap.
     kernel_means : ndarray of shape (k,) or None
         Means of the kernel's columns, for kernel PCA.
+    anchor_values : ndarray of shape (k, l) or None
+        For a graph of shared points, what their shares are multiplied by.
+    dimension : float or None
+        Local dimension of the points.
     """
 
     method: str
@@ -108,6 +112,8 @@ class EmbeddedLandmarks:
     bandwidth: float | None = None
     geodesics: np.ndarray | None = None
     kernel_means: np.ndarray | None = None
+    anchor_values: np.ndarray | None = None
+    dimension: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
-from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
 from trigpoint._common.records import (
@@ -31,12 +30,24 @@ from trigpoint._common.records import (
     LandmarkGraph,
     Landmarks,
 )
-from trigpoint._extension.extensions import MarkovExtension, extended_blocks
-from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
+from trigpoint._extension.extensions import extended_blocks
+from trigpoint._extension.support import (
+    AllLandmarks,
+    AnchorShares,
+    GraphNeighbors,
+    NearestLandmarks,
+)
 from trigpoint._files import open_writer, read_points, refuse_same_file
-from trigpoint._graph import METRICS, KNNGraph, precomputed_graph
+from trigpoint._graph import (
+    METRICS,
+    AnchorGraph,
+    CompleteGraph,
+    KNNGraph,
+    precomputed_graph,
+)
 from trigpoint._landmarks import choose_landmarks
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
 
@@ -48,8 +59,7 @@ logger = logging.getLogger(__name__)
 # Parameters that affect how a fit runs, not its result.
 HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
 
-# Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
-_MIN_EIGENVALUE = 1e-6
+_METRIC_NAMES = " or ".join(map(repr, METRICS))
 
 
 class Run:
@@ -60,6 +70,8 @@ class Run:
         self.n_threads = thread_count(n_jobs)
         self.report = report
         self.seconds: dict[str, float] = {}
+        # Local dimension of the points, once the landmarks are known.
+        self.dimension = 0.0
         self._last = time.perf_counter()
         self._begun = ""
 
@@ -102,12 +114,14 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             )
 
     @abstractmethod
-    def _needs_covariances(self) -> bool:
-        """Whether the landmarks' local covariances will be used; checks the graph."""
+    def _needs_covariances(self, n_columns: int) -> bool:
+        """Whether the local covariances of landmarks with so many columns will be used."""
 
     @abstractmethod
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
-        """Embed the landmarks; the stage "spectrum" has begun when this returns."""
+    def _embed(
+        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+    ) -> EmbeddedLandmarks:
+        """Embed the landmarks of `X`; the stage "spectrum" has begun when this returns."""
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
         """Recompute what a model file leaves out."""
@@ -140,7 +154,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         chosen = choose_landmarks(
             self.landmarks,
             X,
-            covariances=self._needs_covariances(),
+            covariances=self._needs_covariances(X.shape[1]),
             rng=run.rng,
             n_threads=run.n_threads,
             report=run.report,
@@ -149,8 +163,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         n_components = check_count(
             "n_components", self.n_components, high=k - 1, why=f"there are {k} landmarks"
         )
+        run.dimension = local_dimension(X, k)
         run.done("landmarks")
-        self._set_fitted(self._embed(chosen, n_components, run), X.dtype)
+        embedded = self._embed(X, chosen, n_components, run)
+        self._set_fitted(replace(embedded, dimension=run.dimension), X.dtype)
         run.done("spectrum")
         self.stage_seconds_ = run.seconds
         return self
@@ -175,6 +191,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.covariances_ = fitted.landmarks.covariances
         self.landmark_embedding_ = fitted.spectrum.coordinates.astype(dtype)
         self.eigenvalues_ = fitted.spectrum.eigenvalues
+        self.dimension_ = fitted.dimension
 
     def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
         """Return the coordinates of the rows of `X`, which need not be the fitted points.
@@ -317,51 +334,81 @@ class GraphEmbedding(LandmarkEmbedding):
     n_neighbors: int | None
     bandwidth: float | None
 
+    # Whether every landmark may be linked to every other.
+    _may_be_complete = True
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
+        self._check_graph()
         drawn = self.landmarks is not None and (
             isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         )
-        if self._graph_builder() is None and drawn:
+        if self._graph_is_matrix() and drawn:
             raise ValueError(
                 "graph is a matrix, which belongs to specific landmarks, but the landmarks would "
                 f"be drawn (landmarks={self.landmarks!r}): pass their rows or points as landmarks"
             )
 
-    def _graph_builder(self) -> Any:
-        """Return the graph object that the parameters describe, or None for a matrix."""
+    def _check_graph(self) -> None:
         if isinstance(self.graph, str):
-            return KNNGraph(
-                self.n_neighbors,
-                metric=check_choice("graph", self.graph, METRICS),
-                bandwidth=self.bandwidth,
-            )
-        if self.n_neighbors is not None:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} has no effect when a graph is passed: "
-                "set it on the graph object, or leave it None"
-            )
-        if self.graph is None or isinstance(self.graph, type):
+            check_choice("graph", self.graph, ("auto", *METRICS, "complete", "anchors"))
+            named = self.graph in ("complete", "anchors")
+        elif self.graph is None or isinstance(self.graph, type):
             raise TypeError(
-                f"graph={self.graph!r} is not understood: pass {', '.join(map(repr, METRICS))}, a "
-                "graph such as KNNGraph(), or a matrix of weights"
+                f"graph={self.graph!r} is not understood: pass 'auto', {_METRIC_NAMES}, a graph "
+                "such as KNNGraph(), or a matrix of weights"
             )
-        if not hasattr(self.graph, "build"):
-            return None
-        if self.bandwidth is not None:
+        else:
+            named = True
+        if named and self.n_neighbors is not None:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} has no effect with graph={self.graph!r}: leave "
+                f"it None, or choose {_METRIC_NAMES} as graph"
+            )
+        if hasattr(self.graph, "build") and self.bandwidth is not None:
             raise ValueError(
                 f"bandwidth={self.bandwidth} has no effect when a graph is passed: set "
                 "it on the graph object, or leave it None"
             )
-        return self.graph
 
-    def _needs_covariances(self) -> bool:
-        builder = self._graph_builder()
-        return builder is not None and bool(builder.needs_covariances)
+    def _graph_is_matrix(self) -> bool:
+        return not isinstance(self.graph, str) and not hasattr(self.graph, "build")
+
+    def _many_coordinates(self, n_columns: int) -> bool:
+        return self._may_be_complete and many_coordinates(self.n_components, n_columns)
+
+    def _builder(self, n_columns: int, k: int, dimension: float) -> Any:
+        """Return the graph object that the parameters describe."""
+        if not isinstance(self.graph, str):
+            return self.graph
+        if self.graph == "anchors":
+            return AnchorGraph()
+        metric, n_neighbors = self.graph, self.n_neighbors
+        if metric == "auto":
+            metric = self._metric(n_columns)
+        if metric == "complete" and (k <= COMPLETE_MAX or self.graph == "complete"):
+            return CompleteGraph(bandwidth=self.bandwidth)
+        if n_neighbors is None:
+            many = self._many_coordinates(n_columns)
+            n_neighbors = default_neighbors(many, dimension, k)
+        metric = "euclidean" if metric == "complete" else metric
+        return KNNGraph(n_neighbors, metric=metric, bandwidth=self.bandwidth)
+
+    def _metric(self, n_columns: int) -> str:
+        """What ``graph="auto"`` stands for."""
+        if self.n_neighbors is None and self._many_coordinates(n_columns):
+            return "complete"
+        return "bhattacharyya"
+
+    def _needs_covariances(self, n_columns: int) -> bool:
+        if isinstance(self.graph, str):
+            metric = self._metric(n_columns) if self.graph == "auto" else self.graph
+            return metric == "bhattacharyya"
+        return bool(getattr(self.graph, "needs_covariances", False))
 
     @abstractmethod
     def _embed_graph(
@@ -369,18 +416,26 @@ class GraphEmbedding(LandmarkEmbedding):
     ) -> EmbeddedLandmarks:
         """Embed the landmarks from their graph."""
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
+    def _embed(
+        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+    ) -> EmbeddedLandmarks:
         run.begin("graph")
-        graph = self._build_graph(chosen, run.n_threads)
+        if self._graph_is_matrix():
+            graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
+        else:
+            builder = self._builder(*chosen.points.shape[::-1], run.dimension)
+            graph = self._built(builder, X, chosen, run)
         run.done("graph")
         run.begin("spectrum")
         return self._embed_graph(chosen, graph, n_components)
 
-    def _build_graph(self, chosen: Landmarks, n_threads: int) -> LandmarkGraph:
-        builder = self._graph_builder()
-        if builder is None:
-            return precomputed_graph(self.graph, chosen.points, self.bandwidth)
-        built: LandmarkGraph = builder.build(chosen, n_threads)
+    def _built(self, builder: Any, X: np.ndarray, chosen: Landmarks, run: Run) -> LandmarkGraph:
+        built: LandmarkGraph
+        if isinstance(builder, AnchorGraph):
+            support = AnchorShares.prepare(chosen.points, builder.n_anchors)
+            built = builder.build(chosen, support.over(X, run.n_threads))
+        else:
+            built = builder.build(chosen, run.n_threads)
         return built
 
     def _subject(self) -> "Subject":
@@ -400,28 +455,10 @@ class GraphEmbedding(LandmarkEmbedding):
     ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
         extension = self.extension
         if isinstance(extension, str) and extension == "auto":
-            extension = "graph" if points.shape[1] <= TREE_MAX_DIMENSION else "all"
+            extension = "all" if self._many_coordinates(points.shape[1]) else "graph"
         if isinstance(extension, str) and extension == "graph":
             return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)
-
-    def _markov(
-        self, embedded: EmbeddedLandmarks, mu: np.ndarray, scale: np.ndarray | None = None
-    ) -> MarkovExtension:
-        usable = int((mu > _MIN_EIGENVALUE).sum())
-        if usable < len(mu):
-            raise ParameterValueError(
-                "n_components",
-                len(mu),
-                "{parameter=} is too large: only {usable} eigenvalues of the landmark graph are "
-                "above {least:g}, and the extension divides by them",
-                ("choose {parameter} <= {usable}", "more landmarks"),
-                usable=usable,
-                least=_MIN_EIGENVALUE,
-            )
-        assert embedded.graph is not None
-        support = self._support(embedded.landmarks.points, embedded.graph)
-        return MarkovExtension.prepare(support, embedded.spectrum.coordinates, mu, scale)
 
 
 def check_pairs(landmarks: np.ndarray) -> None:

@@ -58,7 +58,7 @@ class Isomap(GraphEmbedding):
         n_components: int = 2,
         *,
         landmarks: Any = None,
-        graph: Any = "bhattacharyya",
+        graph: Any = "auto",
         n_neighbors: int | None = None,
         extension: Any = "graph",
         random_state: Any = None,
@@ -78,10 +78,13 @@ class Isomap(GraphEmbedding):
 
     # With straight lines to every landmark, there would be no geodesics.
     _extensions = ("graph",)
+    _may_be_complete = False
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
+    def _embed(
+        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+    ) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
-        return super()._embed(chosen, n_components, run)
+        return super()._embed(X, chosen, n_components, run)
 
     def _embed_graph(
         self, chosen: Landmarks, graph: LandmarkGraph, n_components: int

@@ -80,10 +80,12 @@ class KernelPCA(LandmarkEmbedding):
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
 
-    def _needs_covariances(self) -> bool:
+    def _needs_covariances(self, n_columns: int) -> bool:
         return False
 
-    def _embed(self, chosen: Landmarks, n_components: int, run: Run) -> EmbeddedLandmarks:
+    def _embed(
+        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+    ) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
         run.begin("kernel")
         points = chosen.points.astype(np.float64)

@@ -1,14 +1,139 @@
 """Laplacian eigenmaps and diffusion maps: eigenvectors of a Markov matrix."""
 
+from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
-from trigpoint._estimators.base import GraphEmbedding
-from trigpoint._spectrum import density_scale, diffusion_maps, laplacian_eigenmaps
+from trigpoint._common.warn import warn_user
+from trigpoint._estimators.base import GraphEmbedding, Run
+from trigpoint._estimators.defaults import SHOWN, default_eigenvectors
+from trigpoint._extension.extensions import MarkovExtension
+from trigpoint._extension.support import AnchorShares
+from trigpoint._graph import AnchorGraph, CompleteGraph
+from trigpoint._spectrum import (
+    RedundantEigenvectorsWarning,
+    density_scale,
+    diffusion_maps,
+    laplacian_eigenmaps,
+    redundant_columns,
+)
+
+# Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
+_MIN_EIGENVALUE = 1e-6
+
+# The automatic kernel of a complete graph is narrowed until all eigenvalues are above this, or its
+# edges weigh less than this on average.
+_GOOD_EIGENVALUE = 1e-3
+_LEAST_MEAN_WEIGHT = 0.01
 
 
-class LaplacianEigenmaps(GraphEmbedding):
+class MarkovEmbedding(GraphEmbedding):
+    """The estimators whose coordinates are eigenvectors of a walk over the landmark graph."""
+
+    eigenvectors: str
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("eigenvectors", self.eigenvectors, ("auto", "leading", "independent"))
+
+    def _which(self, n_components: int) -> str:
+        if self.eigenvectors == "auto":
+            return default_eigenvectors(n_components)
+        return self.eigenvectors
+
+    @abstractmethod
+    def _markov_values(self, embedded: EmbeddedLandmarks) -> np.ndarray:
+        """Eigenvalues mu of the Markov matrix."""
+
+    def _scale(self, embedded: EmbeddedLandmarks) -> np.ndarray | None:
+        """Factor of each landmark in the kernel, if not 1."""
+        return None
+
+    def _embed(
+        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+    ) -> EmbeddedLandmarks:
+        embedded = super()._embed(X, chosen, n_components, run)
+        builder = self._builder(*chosen.points.shape[::-1], run.dimension)
+        if isinstance(builder, CompleteGraph) and builder is not self.graph:
+            embedded = self._narrowed(embedded, builder, n_components)
+        if self._which(n_components) == "leading" and 1 < n_components <= SHOWN:
+            _warn_of_redundant(redundant_columns(embedded.spectrum.coordinates))
+        if self._is_anchored():
+            embedded = self._anchored(embedded)
+        return embedded
+
+    def _narrowed(
+        self, embedded: EmbeddedLandmarks, builder: CompleteGraph, n_components: int
+    ) -> EmbeddedLandmarks:
+        """Replace a kernel that is too wide to have so many eigenvalues of any size."""
+        mean_weight = float(builder.mean_weight)
+        while (
+            builder.bandwidth is None
+            and mean_weight > _LEAST_MEAN_WEIGHT
+            and self._markov_values(embedded).min() < _GOOD_EIGENVALUE
+        ):
+            mean_weight /= 2
+            graph = CompleteGraph(mean_weight=mean_weight).build(embedded.landmarks)
+            embedded = self._embed_graph(embedded.landmarks, graph, n_components)
+        return embedded
+
+    def _is_anchored(self) -> bool:
+        """Whether points are placed by their shares in the landmarks."""
+        anchors = isinstance(self.graph, AnchorGraph) or (
+            isinstance(self.graph, str) and self.graph == "anchors"
+        )
+        return anchors and isinstance(self.extension, str) and self.extension == "auto"
+
+    def _anchored(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
+        """Give landmarks the coordinates of the points that they are."""
+        values = embedded.spectrum.coordinates
+        embedded = replace(embedded, anchor_values=values)
+        coordinates, _ = self._prepare(embedded)(embedded.landmarks.points.astype(np.float64))
+        return replace(embedded, spectrum=replace(embedded.spectrum, coordinates=coordinates))
+
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        assert embedded.graph is not None
+        points, scale = embedded.landmarks.points, self._scale(embedded)
+        if embedded.anchor_values is not None:
+            graph = self.graph if isinstance(self.graph, AnchorGraph) else AnchorGraph()
+            shares = AnchorShares.prepare(points, graph.n_anchors)
+            ones = np.ones(embedded.anchor_values.shape[1])
+            return MarkovExtension.prepare(shares, embedded.anchor_values, ones, scale)
+        mu = self._markov_values(embedded)
+        usable = int((mu > _MIN_EIGENVALUE).sum())
+        if usable < len(mu):
+            raise ParameterValueError(
+                "n_components",
+                len(mu),
+                "{parameter=} is too large: only {usable} eigenvalues of the landmark graph are "
+                "above {least:g}, and the extension divides by them",
+                ("choose {parameter} <= {usable}", "more landmarks"),
+                usable=usable,
+                least=_MIN_EIGENVALUE,
+            )
+        support = self._support(points, embedded.graph)
+        return MarkovExtension.prepare(support, embedded.spectrum.coordinates, mu, scale)
+
+
+def _warn_of_redundant(redundant: list[int]) -> None:
+    if redundant:
+        warn_user(
+            RedundantEigenvectorsWarning(
+                "coordinate {which} of the landmarks is a function of the earlier ones: it shows "
+                "no new direction",
+                "choose {eigenvectors=}",
+                which=" and ".join(str(column + 1) for column in redundant),
+                eigenvectors="independent",
+            )
+        )
+
+
+class LaplacianEigenmaps(MarkovEmbedding):
     """Laplacian eigenmaps of any number of points, from landmarks.
 
     Parameters
@@ -20,24 +145,28 @@ class LaplacianEigenmaps(GraphEmbedding):
         trace error within one percent; a sampler to draw them with; row indices; or the landmark
         points themselves. ``None`` draws 1,000, or takes every distinct point if there are no
         more than that.
-    graph : {"bhattacharyya", "euclidean"}, graph object or matrix, default="bhattacharyya"
-        Neighborhood graph of the landmarks: nearest neighbors in the named metric; a `KNNGraph`
-        or `RadiusGraph`; or a symmetric (k, k) matrix of weights.
+    graph : {"auto", "bhattacharyya", "euclidean", "complete", "anchors"}, graph or matrix, \
+default="auto"
+        Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
+        share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
+        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, if the data
+        has more columns than that, and nearest neighbors by Bhattacharyya distance otherwise.
     n_neighbors : int or None, default=None
-        Neighbors of each landmark when `graph` is a name; ``None`` means 20.
+        Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
+        dimension of the points is up to 3, and 7 above; where ``graph="auto"`` would link all
+        pairs, 200.
     bandwidth : float or None, default=None
         Gaussian bandwidth of the graph's weights and of the extension, shared by all landmarks as
         in the paper; ``None`` gives each landmark its own, proportional to its edge lengths.
-    eigenvectors : {"leading", "independent"}, default="leading"
+    eigenvectors : {"auto", "leading", "independent"}, default="auto"
         The first eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip, the leading two are both functions of the position along it.
+        ``"auto"`` takes independent ones for up to three coordinates.
     extension : {"auto", "graph", "all"} or int, default="auto"
-        Which landmarks support a point: the graph neighbors of its three nearest landmarks, all
-        landmarks, or this many nearest ones. ``"auto"`` uses the graph up to 15 dimensions, which
-        reintroduces no shortcuts and maps each landmark exactly to its own coordinates. Above
-        that, a point and its nearest landmark seldom share neighbors, so it uses all landmarks.
-        This smooths: extended coordinates, even those of landmarks, are then closer together
-        than `landmark_embedding_`.
+        Which landmarks support a point: the graph neighbors of its three nearest landmarks, which
+        reintroduces no shortcuts and maps each landmark exactly to its own coordinates; all
+        landmarks; or this many nearest ones. ``"auto"`` uses all landmarks where ``graph="auto"``
+        would link all pairs, shares with ``graph="anchors"``, and the graph otherwise.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
     n_jobs : int or None, default=None
@@ -72,6 +201,9 @@ class LaplacianEigenmaps(GraphEmbedding):
         Edges added to join separate components.
     bandwidths_ : ndarray of shape (k,)
         Gaussian bandwidth of each landmark.
+    dimension_ : float
+        Local dimension of the points: in how many directions they spread at the spacing of the
+        landmarks.
     stage_seconds_ : dict
         Seconds spent in each stage of `fit`.
 
@@ -96,10 +228,10 @@ class LaplacianEigenmaps(GraphEmbedding):
         n_components: int = 2,
         *,
         landmarks: Any = None,
-        graph: Any = "bhattacharyya",
+        graph: Any = "auto",
         n_neighbors: int | None = None,
         bandwidth: float | None = None,
-        eigenvectors: str = "leading",
+        eigenvectors: str = "auto",
         extension: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -118,21 +250,17 @@ class LaplacianEigenmaps(GraphEmbedding):
         self.verbose = verbose
         self.callback = callback
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
-
     def _embed_graph(
         self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
     ) -> EmbeddedLandmarks:
-        spectrum = laplacian_eigenmaps(graph.weights, n_components, self.eigenvectors)
+        spectrum = laplacian_eigenmaps(graph.weights, n_components, self._which(n_components))
         return EmbeddedLandmarks("LaplacianEigenmaps", chosen, spectrum, graph)
 
-    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
-        return self._markov(embedded, 1 - embedded.spectrum.eigenvalues)
+    def _markov_values(self, embedded: EmbeddedLandmarks) -> np.ndarray:
+        return 1 - embedded.spectrum.eigenvalues
 
 
-class DiffusionMaps(GraphEmbedding):
+class DiffusionMaps(MarkovEmbedding):
     """Diffusion maps of any number of points, from landmarks.
 
     Parameters
@@ -172,12 +300,12 @@ class DiffusionMaps(GraphEmbedding):
         n_components: int = 2,
         *,
         landmarks: Any = None,
-        graph: Any = "bhattacharyya",
+        graph: Any = "auto",
         n_neighbors: int | None = None,
         bandwidth: float | None = None,
         alpha: float = 1.0,
         time: float = 1.0,
-        eigenvectors: str = "leading",
+        eigenvectors: str = "auto",
         extension: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -200,7 +328,6 @@ class DiffusionMaps(GraphEmbedding):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
         check_positive("alpha", self.alpha, zero=True)
         check_positive("time", self.time, zero=True)
 
@@ -210,13 +337,15 @@ class DiffusionMaps(GraphEmbedding):
         spectrum = diffusion_maps(
             graph.weights,
             n_components,
-            self.eigenvectors,
+            self._which(n_components),
             alpha=float(self.alpha),
             time=float(self.time),
         )
         return EmbeddedLandmarks("DiffusionMaps", chosen, spectrum, graph)
 
-    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+    def _markov_values(self, embedded: EmbeddedLandmarks) -> np.ndarray:
+        return embedded.spectrum.eigenvalues
+
+    def _scale(self, embedded: EmbeddedLandmarks) -> np.ndarray:
         assert embedded.graph is not None
-        scale = density_scale(embedded.graph.weights, float(self.alpha))
-        return self._markov(embedded, embedded.spectrum.eigenvalues, scale)
+        return density_scale(embedded.graph.weights, float(self.alpha))

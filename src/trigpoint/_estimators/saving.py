@@ -7,6 +7,7 @@ other programs can read.
 
 import json
 import os
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from sklearn.base import BaseEstimator
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
 from trigpoint._common.errors import DamagedFileError
+from trigpoint._common.memory import check_dense
 from trigpoint._common.records import (
     EmbeddedLandmarks,
     FittedEmbedding,
@@ -40,7 +42,10 @@ _PARTS: dict[str, Any] = {
     for name in samplers.__all__
     if isinstance(getattr(samplers, name), type)
     if issubclass(getattr(samplers, name), BaseEstimator)
-} | {"KNNGraph": graphs.KNNGraph, "RadiusGraph": graphs.RadiusGraph}
+} | {
+    graph.__name__: graph
+    for graph in (graphs.KNNGraph, graphs.RadiusGraph, graphs.CompleteGraph, graphs.AnchorGraph)
+}
 
 # Exceptions that an inconsistent or malicious file may raise while it is loaded.
 _NONSENSE = (
@@ -67,9 +72,12 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
     covariances = fitted.landmarks.covariances
     if covariances is not None and covariances.size <= _COVARIANCES * fitted.landmarks.points.size:
         arrays["landmarks.covariances"] = covariances
+    if fitted.anchor_values is not None:
+        arrays["anchor_values"] = fitted.anchor_values
     if fitted.graph is not None:
-        arrays |= _matrix("graph.weights", fitted.graph.weights)
-        arrays |= _matrix("graph.lengths", fitted.graph.lengths)
+        if not _is_complete(fitted.graph, fitted.landmarks.points):
+            arrays |= _matrix("graph.weights", fitted.graph.weights)
+            arrays |= _matrix("graph.lengths", fitted.graph.lengths)
         arrays["graph.bridges"] = fitted.graph.bridges
         arrays["graph.bandwidths"] = fitted.graph.bandwidths
     names = getattr(estimator, "feature_names_in_", None)
@@ -77,6 +85,7 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
         "estimator": type(estimator).__name__,
         "parameters": _described(fitted),
         "bandwidth": fitted.bandwidth,
+        "dimension": fitted.dimension,
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "dtype": estimator.landmark_embedding_.dtype.name,
@@ -132,6 +141,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
         _require(dtype in (np.float32, np.float64), "types")
         embedded = _embedded(kind.__name__, arrays, n_features, model["bandwidth"])
+        embedded = replace(embedded, dimension=_dimension(model["dimension"]))
         estimator = kind(**_parameters(model["parameters"], arrays))
         estimator.n_features_in_ = n_features
         if model["feature_names"] is not None:
@@ -180,13 +190,21 @@ def _embedded(
         shapes = (k, n_features), (k, n_features, n_features)
         _require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
     graph = None
-    if "graph.weights.data" in arrays:
+    if "graph.bandwidths" in arrays:
         bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
         _require(bandwidths.shape == (k,) and bool((bandwidths > 0).all()), "bandwidths")
         _require(bridges.ndim == 2 and bridges.shape[1] == 2, "bridges")
         _require(not bridges.size or (bridges.min() >= 0 and bridges.max() < k), "bridges")
-        weights, lengths = (_csr(arrays, f"graph.{name}", k) for name in ("weights", "lengths"))
-        graph = LandmarkGraph(weights, lengths, bridges, bandwidths)
+        if "graph.weights.data" in arrays:
+            weights, lengths = (_csr(arrays, f"graph.{name}", k) for name in ("weights", "lengths"))
+            graph = LandmarkGraph(weights, lengths, bridges, bandwidths)
+        else:
+            check_dense(k, "landmarks in a complete graph", "a machine with more memory")
+            graph = graphs.complete_graph(points, bandwidths)
+    anchor_values = arrays.get("anchor_values")
+    if anchor_values is not None:
+        _require(anchor_values.shape == coordinates.shape, "shares")
+        _require(anchor_values.dtype.kind == "f", "types")
     for name, array in arrays.items():
         _require(bool(np.isfinite(array).all()), name)
     if bandwidth is not None:
@@ -194,7 +212,23 @@ def _embedded(
         _require(0 < bandwidth < float("inf"), "bandwidth")
     landmarks = Landmarks(points, indices, covariances=covariances)
     spectrum = Spectrum(coordinates, eigenvalues)
-    return EmbeddedLandmarks(method, landmarks, spectrum, graph, bandwidth)
+    return EmbeddedLandmarks(
+        method, landmarks, spectrum, graph, bandwidth, anchor_values=anchor_values
+    )
+
+
+def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
+    """Whether the landmarks and bandwidths alone give the same graph again."""
+    k = len(points)
+    if graph.lengths.nnz < k * (k - 1):
+        return False
+    again = graphs.complete_graph(points, graph.bandwidths)
+    return np.array_equal(again.weights.data, graph.weights.data)
+
+
+def _dimension(value: Any) -> float | None:
+    _require(value is None or 0 <= float(value) < float("inf"), "dimension")
+    return None if value is None else float(value)
 
 
 def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:

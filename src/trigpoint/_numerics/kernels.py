@@ -44,6 +44,17 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.maximum(squares, 0, out=squares)
 
 
+def distances_between(points: np.ndarray) -> np.ndarray:
+    """Distances (k, k) between all points, exactly symmetric."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.shape[1] <= _FEW_COLUMNS:
+        return cdist(points, points)
+    squares = squared_distances(points, points)
+    distances = np.sqrt((squares + squares.T) / 2)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
 def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
     """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
     return np.exp(squares / (-2.0 * bandwidth**2))
@@ -108,7 +119,7 @@ def landmark_spacing(
     blocks = list(row_blocks(len(queries), block_rows(8 * n, _SPACING_BYTES)))
     share = min(max(1, n // k), n - 1)
     while True:
-        radii = np.concatenate([_nth_distance(queries[part], X, share) for part in blocks])
+        radii = np.concatenate([nth_distances(queries[part], X, (share,)) for part in blocks])
         if np.median(radii) > 0:
             return float(np.median(radii))
         if share == n - 1:
@@ -119,14 +130,17 @@ def landmark_spacing(
         share = min(2 * share, n - 1)
 
 
-def _nth_distance(queries: np.ndarray, X: np.ndarray, n: int) -> np.ndarray:
-    """Distance from each query, itself one of the points, to its `n`-th neighbor."""
+def nth_distances(queries: np.ndarray, X: np.ndarray, ranks: tuple[int, ...]) -> np.ndarray:
+    """Distances (q, r) from queries, themselves among the points, to their n-th neighbors.
+
+    There is a column for each n in `ranks`.
+    """
     few = X.shape[1] <= _FEW_COLUMNS
     squares = cdist(queries, X, "sqeuclidean") if few else squared_distances(queries, X)
-    nth = np.argpartition(squares, n, axis=1)[:, n]
+    nth = np.argpartition(squares, ranks, axis=1)[:, list(ranks)]
     # From differences: in products, copies of a point would seem to lie at some distance.
-    difference = queries.astype(np.float64) - X[nth]
-    return np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    difference = queries[:, None].astype(np.float64) - X[nth]
+    return np.sqrt(np.einsum("ijc,ijc->ij", difference, difference))
 
 
 def resolve_kernel_bandwidth(

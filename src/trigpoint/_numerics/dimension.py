@@ -1,0 +1,55 @@
+"""In how many directions points spread around each of them."""
+
+import numpy as np
+
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.kernels import nth_distances
+
+# Points that neighborhoods are measured among, points that have one measured, and the distances
+# held at once.
+_POINTS = 20_000
+_QUERIES = 256
+_BYTES = 2**23
+
+# Neighbors in the smaller ball, at least, and how many times as many are in the larger one.
+_FEWEST = 10
+_GROWTH = 4
+
+
+def local_dimension(X: np.ndarray, k: int) -> float:
+    """Dimension of the points at the spacing of `k` landmarks.
+
+    A ball around a point holds ``c r^D`` points, so D follows from the radii that hold m and 4 m
+    points: ``log 4 / mean(log(r_4m / r_m))``, with m the points per landmark, at least 10. What is
+    smaller than the distance between landmarks, such as noise on a surface, should not count, and
+    hardly does.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    k : int
+        Number of landmarks.
+
+    Returns
+    -------
+    float
+        At most d; 0 if nearly all points coincide. It depends on the points alone, not on a seed.
+
+    References
+    ----------
+    E. Levina and P. J. Bickel, "Maximum likelihood estimation of intrinsic dimension", NIPS, 2004.
+    """
+    rng = np.random.default_rng(0)
+    points = sample_points(X, _POINTS, rng)
+    n = len(points)
+    queries = points[rng.choice(n, min(n, _QUERIES), replace=False)]
+    inner = max(_FEWEST, n // k)
+    outer = min(_GROWTH * inner, n - 1)
+    inner = min(inner, max(1, outer // _GROWTH))
+    blocks = row_blocks(len(queries), block_rows(8 * n, _BYTES))
+    radii = np.concatenate([nth_distances(queries[part], points, (inner, outer)) for part in blocks])
+    radii = radii[radii[:, 0] > 0]
+    growth = np.log(radii[:, 1] / radii[:, 0])
+    if growth.sum() == 0:
+        return 0.0
+    return float(min(X.shape[1], np.log(outer / inner) / growth.mean()))
