@@ -163,15 +163,15 @@ def exact_k_dpp(X: np.ndarray, k: int, seed: int, *, bandwidth: float) -> np.nda
 
 
 @embedder("trigpoint, leading", "#08306b", **COMPILED)
-def eigenmaps(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
-    """`LaplacianEigenmaps(landmarks=1000)`."""
-    return tp.LaplacianEigenmaps(landmarks=1000, random_state=seed, **options).fit_transform(X)
+def eigenmaps_leading(X: np.ndarray, seed: int) -> np.ndarray:
+    """`LaplacianEigenmaps(landmarks=1000, eigenvectors="leading")`, as in the paper."""
+    return eigenmaps(X, seed, eigenvectors="leading")
 
 
 @embedder("trigpoint, independent", "#17becf", **COMPILED)
-def eigenmaps_independent(X: np.ndarray, seed: int) -> np.ndarray:
-    """`LaplacianEigenmaps(landmarks=1000, eigenvectors="independent")`."""
-    return eigenmaps(X, seed, eigenvectors="independent")
+def eigenmaps(X: np.ndarray, seed: int, **options: Any) -> np.ndarray:
+    """`LaplacianEigenmaps(landmarks=1000)`: its defaults, with independent eigenvectors."""
+    return tp.LaplacianEigenmaps(landmarks=1000, random_state=seed, **options).fit_transform(X)
 
 
 @embedder("scikit-learn SpectralEmbedding", "#7b4173")

@@ -17,12 +17,7 @@ def run(n_points: int, n_landmarks: int, seed: int, out: Path) -> None:
     """Run the demonstration, print a one-screen summary and save a picture in the folder."""
     X, intrinsic = make_swiss_roll(n_points, random_state=seed)
     print(f"A Swiss roll of {n_points:,} points, embedded in 2-D from {n_landmarks:,} landmarks")
-    emb = LaplacianEigenmaps(
-        n_components=2,
-        landmarks=n_landmarks,
-        eigenvectors="independent",
-        random_state=seed,
-    )
+    emb = LaplacianEigenmaps(n_components=2, landmarks=n_landmarks, random_state=seed)
     # Fewer landmarks first, so that one-time compilation does not count as a slow stage. Of all
     # points: a small set is drawn by a loop of its own.
     start = time.perf_counter()

@@ -17,7 +17,6 @@ from trigpoint._files import PointSource, open_writer
 from trigpoint._files.selection import split_place
 from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
-from trigpoint._graph import DEFAULT_NEIGHBORS
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks
 
@@ -30,6 +29,9 @@ METHODS: dict[str, Any] = {
 
 # Options that do not apply to a method.
 _NOT_FOR = {"kernel-pca": ("graph", "neighbors", "eigenvectors"), "isomap": ("eigenvectors",)}
+
+# Numbers that options leave to the library are not known before the landmarks are.
+_LIBRARY_CHOOSES = "default: from the data and the number of coordinates"
 
 
 def add(commands: common.Commands) -> None:
@@ -64,19 +66,28 @@ def add(commands: common.Commands) -> None:
     )
     parser.add_argument(
         "--graph",
-        choices=["bhattacharyya", "euclidean"],
-        help="distance that defines landmark neighbors (default: bhattacharyya)",
+        choices=["bhattacharyya", "euclidean", "complete", "anchors"],
+        help="landmarks that are linked: nearest by one of two distances, all, or those that share "
+        "points (default: bhattacharyya for a picture, complete for more than five coordinates)",
     )
     parser.add_argument(
         "--neighbors",
         type=common.count_argument,
         metavar="N",
-        help=f"neighbors of each landmark (default: {DEFAULT_NEIGHBORS})",
+        help=f"neighbors of each landmark ({_LIBRARY_CHOOSES})",
     )
     parser.add_argument(
         "--eigenvectors",
         choices=["leading", "independent"],
-        help="independent skips eigenvectors that are functions of earlier ones (default: leading)",
+        help="independent skips eigenvectors that are functions of earlier ones (default: "
+        "independent for up to three coordinates, else leading)",
+    )
+    parser.add_argument(
+        "--extension",
+        type=_extension_argument,
+        metavar="graph|all|N",
+        help="landmarks that place a point: those linked to its nearest ones, all, or the N "
+        "nearest (default: graph for a picture, all for more than five coordinates)",
     )
     parser.add_argument(
         "--report", type=Path, metavar="HTML", help="also write an interactive page"
@@ -89,6 +100,10 @@ def add(commands: common.Commands) -> None:
         f"{FORMATS}",
     )
     parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
+
+
+def _extension_argument(text: str) -> str | int:
+    return text if text in ("graph", "all") else common.count_argument(text)
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -131,6 +146,7 @@ def run(options: argparse.Namespace) -> Result:
         "components": int(estimator.landmark_embedding_.shape[1]),
         "eigenvalues": [float(value) for value in estimator.eigenvalues_],
         "bridges": len(getattr(estimator, "bridges_", ())),
+        "dimension": round(estimator.dimension_, 2),
         "seed": options.seed,
         "seconds": round(seconds, 3),
         "seconds_in_all": round(in_all, 3),
@@ -160,6 +176,7 @@ def make_estimator(options: argparse.Namespace, n_points: int) -> Any:
         "graph": options.graph,
         "eigenvectors": options.eigenvectors,
         "n_neighbors": options.neighbors,
+        "extension": options.extension,
     }
     return METHODS[options.method](
         options.components,

@@ -16,7 +16,6 @@ from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint._files.tensors import is_tensor_file
 from trigpoint._forecast import forecast
-from trigpoint._graph import DEFAULT_NEIGHBORS
 from trigpoint._landmarks.choice import default_n_landmarks
 
 _NAMES_SHOWN = 12
@@ -174,8 +173,7 @@ def _forecast(
     n, d = points.shape
     expected = forecast(n, d, k, dtype=points.dtype)
     free = available_memory()
-    n_neighbors = min(DEFAULT_NEIGHBORS, k - 1)
-    suggested = ({} if every else {"landmarks": k}) | {"neighbors": n_neighbors}
+    suggested = {} if every else {"landmarks": k}
     values["suggested"] = suggested
     values["forecast"] = {
         "seconds": round(expected.seconds, 2),

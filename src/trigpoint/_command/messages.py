@@ -8,6 +8,7 @@ from trigpoint._common.errors import Vocabulary, Worded
 _OPTIONS = {
     "columns": "--columns",
     "eigenvectors": "--eigenvectors",
+    "extension": "--extension",
     "graph": "--graph",
     "landmarks": "--landmarks",
     "n_components": "--components",

@@ -47,7 +47,9 @@ def local_dimension(X: np.ndarray, k: int) -> float:
     outer = min(_GROWTH * inner, n - 1)
     inner = min(inner, max(1, outer // _GROWTH))
     blocks = row_blocks(len(queries), block_rows(8 * n, _BYTES))
-    radii = np.concatenate([nth_distances(queries[part], points, (inner, outer)) for part in blocks])
+    radii = np.concatenate(
+        [nth_distances(queries[part], points, (inner, outer)) for part in blocks]
+    )
     radii = radii[radii[:, 0] > 0]
     growth = np.log(radii[:, 1] / radii[:, 0])
     if growth.sum() == 0:
