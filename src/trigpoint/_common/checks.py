@@ -66,11 +66,12 @@ def check_share(name: str, value: Any) -> float:
     """Return `value` as a float strictly between 0 and 1."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise _wrong_type(name, value, "a number")
-    if not 0 < value < 1:
+    number = float(value)
+    if not 0 < number < 1:
         raise ParameterValueError(
-            name, value, "{parameter=} is out of range", "choose {parameter} between 0 and 1"
+            name, number, "{parameter=} is out of range", "choose {parameter} between 0 and 1"
         )
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:

@@ -381,8 +381,9 @@ class GraphEmbedding(LandmarkEmbedding):
     def _many_coordinates(self, n_columns: int) -> bool:
         return self._may_be_complete and many_coordinates(self.n_components, n_columns)
 
-    def _builder(self, n_columns: int, k: int, dimension: float) -> Any:
+    def _builder(self, landmarks: np.ndarray, dimension: float) -> Any:
         """Return the graph object that the parameters describe."""
+        k, n_columns = landmarks.shape
         if not isinstance(self.graph, str):
             return self.graph
         if self.graph == "anchors":
@@ -393,10 +394,12 @@ class GraphEmbedding(LandmarkEmbedding):
         if metric == "complete" and (k <= COMPLETE_MAX or self.graph == "complete"):
             return CompleteGraph(bandwidth=self.bandwidth)
         if n_neighbors is None:
-            many = self._many_coordinates(n_columns)
-            n_neighbors = default_neighbors(many, dimension, k)
+            n_neighbors = min(self._default_neighbors(n_columns, dimension), k - 1)
         metric = "euclidean" if metric == "complete" else metric
         return KNNGraph(n_neighbors, metric=metric, bandwidth=self.bandwidth)
+
+    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
+        return default_neighbors(self._many_coordinates(n_columns), dimension)
 
     def _metric(self, n_columns: int) -> str:
         """What ``graph="auto"`` stands for."""
@@ -423,8 +426,7 @@ class GraphEmbedding(LandmarkEmbedding):
         if self._graph_is_matrix():
             graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
         else:
-            builder = self._builder(*chosen.points.shape[::-1], run.dimension)
-            graph = self._built(builder, X, chosen, run)
+            graph = self._built(self._builder(chosen.points, run.dimension), X, chosen, run)
         run.done("graph")
         run.begin("spectrum")
         return self._embed_graph(chosen, graph, n_components)

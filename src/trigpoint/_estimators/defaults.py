@@ -28,16 +28,14 @@ def many_coordinates(n_components: int, n_columns: int) -> bool:
     return _PICTURE < n_components < n_columns
 
 
-def default_neighbors(many: bool, dimension: float, k: int) -> int:
-    """Neighbors of each of `k` landmarks, from the local dimension of the points.
+def default_neighbors(many: bool, dimension: float) -> int:
+    """Neighbors of each landmark, from the local dimension of the points.
 
     `many` says that there are `many_coordinates`.
     """
     if many:
-        count = _DENSE_NEIGHBORS
-    else:
-        count = _SURFACE_NEIGHBORS if dimension <= _SURFACE_DIMENSION else _SPARSE_NEIGHBORS
-    return min(count, k - 1)
+        return _DENSE_NEIGHBORS
+    return _SURFACE_NEIGHBORS if dimension <= _SURFACE_DIMENSION else _SPARSE_NEIGHBORS
 
 
 def default_eigenvectors(n_components: int) -> str:

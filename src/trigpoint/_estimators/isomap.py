@@ -18,8 +18,13 @@ class Isomap(GraphEmbedding):
 
     Parameters
     ----------
-    n_components, landmarks, graph, n_neighbors
+    n_components, landmarks
         As for `LaplacianEigenmaps`.
+    graph : {"auto", "bhattacharyya", "euclidean", "complete", "anchors"}, graph or matrix, \
+default="auto"
+        As for `LaplacianEigenmaps`; ``"auto"`` is ``"bhattacharyya"``.
+    n_neighbors : int or None, default=None
+        Neighbors of each landmark when `graph` is a metric; ``None`` means 20.
     extension : "graph" or int, default="graph"
         Landmarks that a point's geodesics start through: the graph neighbors of its three nearest
         landmarks, or this many nearest landmarks.
@@ -79,6 +84,10 @@ class Isomap(GraphEmbedding):
     # With straight lines to every landmark, there would be no geodesics.
     _extensions = ("graph",)
     _may_be_complete = False
+
+    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
+        # Over fewer, paths turn left and right, and are longer than they should be.
+        return 20
 
     def _embed(
         self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run

@@ -58,7 +58,7 @@ class MarkovEmbedding(GraphEmbedding):
         self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         embedded = super()._embed(X, chosen, n_components, run)
-        builder = self._builder(*chosen.points.shape[::-1], run.dimension)
+        builder = self._builder(chosen.points, run.dimension)
         if isinstance(builder, CompleteGraph) and builder is not self.graph:
             embedded = self._narrowed(embedded, builder, n_components)
         if self._which(n_components) == "leading" and 1 < n_components <= SHOWN:

@@ -29,6 +29,7 @@ from trigpoint._common.records import (
 )
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._files.tensors import read_tensors, write_tensors
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
 
@@ -141,8 +142,11 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
         _require(dtype in (np.float32, np.float64), "types")
         embedded = _embedded(kind.__name__, arrays, n_features, model["bandwidth"])
-        embedded = replace(embedded, dimension=_dimension(model["dimension"]))
+        embedded = replace(embedded, dimension=_dimension(model.get("dimension")))
         estimator = kind(**_parameters(model["parameters"], arrays))
+        if "dimension" not in model and estimator.extension == "auto":
+            # Files of the first release: which one was automatic depended on the columns alone.
+            estimator.extension = "graph" if n_features <= TREE_MAX_DIMENSION else "all"
         estimator.n_features_in_ = n_features
         if model["feature_names"] is not None:
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)

@@ -8,7 +8,7 @@ from trigpoint._numerics.kernels import nth_distances
 # Points that neighborhoods are measured among, points that have one measured, and the distances
 # held at once.
 _POINTS = 20_000
-_QUERIES = 256
+_QUERIES = 128
 _BYTES = 2**23
 
 # Neighbors in the smaller ball, at least, and how many times as many are in the larger one.
