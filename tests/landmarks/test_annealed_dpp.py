@@ -45,7 +45,8 @@ def chain_draws(exponent, n_draws=4000, thinning=18):
     draws = []
     for _ in range(n_draws):
         proposed = rng.integers(3, size=thinning), rng.integers(6, size=thinning)
-        walk(A, chosen, *proposed, acceptance_thresholds(exponent, thinning, rng))
+        thresholds = acceptance_thresholds(exponent, thinning, rng)
+        walk(A, chosen, *proposed, thresholds, K.diagonal()[points])
         draws.append(points[chosen])
     return draws
 

@@ -201,7 +201,7 @@ class DiffusionMaps(GraphEmbedding):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("eigenvectors", self.eigenvectors, ("leading", "independent"))
-        check_positive("alpha", self.alpha, zero=True)
+        check_positive("alpha", self.alpha, zero=True, high=1.0)
         check_positive("time", self.time, zero=True)
 
     def _embed_graph(

@@ -141,7 +141,7 @@ class RPCholesky(Sampler):
         if self.block_size is not None:
             block_size = min(len(X), check_count("block_size", self.block_size))
         n_threads = thread_count(self.n_jobs)
-        check_dense(k, "landmarks", "EfficientDPP, which forms no kernel matrix")
+        check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         # Parts of the points run in parallel, so each product uses one thread.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
@@ -193,10 +194,17 @@ def _resolve_pool_size(pool_size: Any, k: int, n_points: int) -> int:
 def _check_memory(k: int, size: int, n_candidates: int) -> None:
     needed, available = 8 * size * (k + n_candidates), physical_memory()
     if needed > available:
-        raise ValueError(
-            f"{k} landmarks from a pool of {size} points, {n_candidates} of them candidates, need "
-            f"about {needed / 1e9:.0f} GB, and this machine has {available / 1e9:.0f} GB: choose a "
-            "smaller n_landmarks, pool_size or n_candidates"
+        raise ParameterValueError(
+            "n_landmarks",
+            k,
+            "{k} landmarks from a pool of {size} points, {candidates} of them candidates, need "
+            "about {needed:.0f} GB, and this machine has {available:.0f} GB",
+            ("choose a smaller {parameter}", "{pool_size}", "{n_candidates}"),
+            k=k,
+            size=size,
+            candidates=n_candidates,
+            needed=needed / 1e9,
+            available=available / 1e9,
         )
 
 
