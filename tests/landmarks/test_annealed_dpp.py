@@ -132,6 +132,35 @@ def test_every_decision_is_that_of_the_determinants(k, together, sweeps, monkeyp
     assert chain.n_refused == 0
 
 
+@pytest.mark.parametrize("scale", [2.0**-60, 2.0**60])
+def test_the_scale_of_the_kernel_does_not_matter(scale):
+    """Powers of two, with which every number of the chain is multiplied exactly."""
+    X = np.random.default_rng(6).normal(size=(60, 2))
+    matrix = gaussian_kernel(X, 0.7)
+    chains = [
+        DeterminantChain(PointKernel.precomputed(K), np.arange(15), 1.0)
+        for K in (matrix, scale * matrix)
+    ]
+    for seed in range(20):
+        accepted = [chain.sweep(np.random.default_rng(seed)) for chain in chains]
+        assert accepted[0] == accepted[1]
+        np.testing.assert_array_equal(chains[0].indices, chains[1].indices)
+    assert chains[0].n_refused == chains[1].n_refused == 0
+    assert set(chains[0].indices) != set(range(15))
+
+
+def test_parts_too_small_to_rely_on_are_those_of_a_points_own_variance():
+    """Given one, 2e-12 of the other's variance is left: little, though more than 1e-11."""
+    K = np.diag([1.0, 1e6, 1e6])
+    K[1, 2] = K[2, 1] = 1e6 * (1 - 1e-12)
+    chain = DeterminantChain(PointKernel.precomputed(K), np.array([0, 1]), 0.05)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        chain.sweep(rng)
+    assert chain.n_refused > 0
+    assert 0 in chain.indices
+
+
 def log_determinant(matrix, J):
     return np.linalg.slogdet(matrix[np.ix_(J, J)])[1]
 

@@ -176,12 +176,17 @@ class GreedyNystrom(Sampler):
         rows = self.pool_[residual.chosen]
         return Landmarks(X[rows], rows)
 
-    def _too_many_landmarks(self, k: int, n_chosen: int, n_points: int) -> ValueError:
-        pool = f", a larger pool_size than {len(self.pool_)}" if len(self.pool_) < n_points else ""
-        return ValueError(
-            f"n_landmarks={k} is too large for bandwidth={self.bandwidth_:.4g}: {n_chosen} "
-            "landmarks explain all other points, or coincide with them, up to rounding. Choose "
-            f"n_landmarks <= {n_chosen}{pool} or a smaller bandwidth"
+    def _too_many_landmarks(self, k: int, n_chosen: int, n_points: int) -> ParameterValueError:
+        larger_pool = ("a larger {pool_size} than {pool}",) if len(self.pool_) < n_points else ()
+        return ParameterValueError(
+            "n_landmarks",
+            k,
+            "{parameter=} is too large for a bandwidth of {width:.4g}: {n_chosen} landmarks "
+            "explain all other points, or coincide with them, up to rounding",
+            ("choose {parameter} <= {n_chosen}", *larger_pool, "a smaller {bandwidth}"),
+            width=self.bandwidth_,
+            n_chosen=n_chosen,
+            pool=len(self.pool_),
         )
 
 
