@@ -140,7 +140,7 @@ class DiffusionMaps(GraphEmbedding):
     n_components, landmarks, graph, n_neighbors, bandwidth, eigenvectors, extension
         As for `LaplacianEigenmaps`.
     alpha : float, default=1.0
-        How much of the landmarks' density is divided out: 0 none, 1 all.
+        How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
     random_state, n_jobs, verbose, callback
