@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 import trigpoint as tp
 import trigpoint._common.memory
+from trigpoint._common.errors import ParameterWarning
 
 ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -81,7 +82,7 @@ def test_too_few_points(estimator):
 
 @each_estimator
 def test_one_point_repeated(estimator):
-    with pytest.raises(ValueError, match=r"1 distinct landmark\(s\).*at least 2"):
+    with pytest.raises(ValueError, match=r"gives 1 distinct landmark among 50 points.* at least 2"):
         estimator().fit(np.ones((50, 3)))
 
 
@@ -101,6 +102,8 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         ({"n_components": 60}, ValueError, "n_components=60 is too large.*60 landmarks"),
         ({"n_components": "two"}, TypeError, "n_components must be a whole number"),
         ({"landmarks": 0}, ValueError, "landmarks=0 is too small"),
+        ({"landmarks": 1}, ValueError, "landmarks=1 gives 1 distinct landmark .* at least 2"),
+        ({"landmarks": [["a", "b"]]}, ValueError, "landmarks has 'a' .* in row 0, column 0"),
         ({"landmarks": True}, TypeError, "landmarks=True is not understood"),
         ({"landmarks": []}, ValueError, "landmarks is empty"),
         ({"landmarks": tp.Uniform}, TypeError, "landmarks=.*Uniform.*is not understood"),
@@ -126,7 +129,11 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
     [
         (tp.LaplacianEigenmaps, {"graph": "cosine"}, "graph='cosine' is not known"),
         (tp.LaplacianEigenmaps, {"n_neighbors": 60}, "n_neighbors=60 is too large"),
-        (tp.LaplacianEigenmaps, {"bandwidth": 0}, "bandwidth=0.0 is out of range"),
+        (
+            tp.LaplacianEigenmaps,
+            {"bandwidth": 0},
+            "bandwidth=0.0 is out of range: choose bandwidth > 0$",
+        ),
         (tp.LaplacianEigenmaps, {"bandwidth": 1e-9}, "bandwidth=1e-09 is too small"),
         (tp.LaplacianEigenmaps, {"eigenvectors": "best"}, "eigenvectors='best' is not known"),
         (
@@ -140,12 +147,19 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
             "bandwidth=5 has no effect",
         ),
         (tp.LaplacianEigenmaps, {"graph": np.ones((3, 3))}, r"graph has shape \(3, 3\)"),
-        (tp.DiffusionMaps, {"alpha": -1}, "alpha=-1.0 is out of range"),
-        (tp.DiffusionMaps, {"time": -1}, "time=-1.0 is out of range"),
+        (tp.DiffusionMaps, {"alpha": -1}, "alpha=-1.0 is out of range: choose alpha from 0 to 1$"),
+        (tp.DiffusionMaps, {"alpha": 1.5}, "alpha=1.5 is out of range: choose alpha from 0 to 1$"),
+        (tp.DiffusionMaps, {"time": -1}, "time=-1.0 is out of range: choose time >= 0$"),
+        (tp.DiffusionMaps, {"time": 1e-200}, "choose time >= 1e-150, or 0$"),
+        (tp.DiffusionMaps, {"time": np.inf}, r"time=inf is out of range: choose time <= 1e\+150$"),
         (tp.Isomap, {"extension": "all"}, "extension='all' is not known: choose one of 'graph'"),
         (tp.KernelPCA, {"bandwidth": 1e-3}, "bandwidth=0.001 is too small.*choose one near"),
-        (tp.KernelPCA, {"bandwidth": 1e8}, r"bandwidth=1e\+08 is too large.*choose one near"),
-        (tp.LaplacianEigenmaps, {"bandwidth": 0.01}, "bandwidth=0.01 is too small.*landmarks have"),
+        (tp.KernelPCA, {"bandwidth": 1e8}, "bandwidth=100000000.0 is too large.*choose one near"),
+        (
+            tp.LaplacianEigenmaps,
+            {"bandwidth": 0.01},
+            "bandwidth=0.01 is too small.*landmarks without",
+        ),
         (
             tp.LaplacianEigenmaps,
             {"graph": np.ones((10, 10)), "landmarks": 10},
@@ -160,10 +174,76 @@ def test_bad_parameters_of_one_estimator(estimator, parameters, message, X):
         estimator(**parameters).fit(X)
 
 
-@pytest.mark.parametrize("graph", [None, tp.KNNGraph])
+@pytest.mark.parametrize("graph", [None, tp.KNNGraph, 0.5, [1.0, 2.0]])
 def test_graphs_that_are_none(graph, X):
     with pytest.raises(TypeError, match=r"graph=.* is not understood: pass 'bhattacharyya'"):
         tp.LaplacianEigenmaps(graph=graph).fit(X)
+
+
+def test_a_number_of_neighbors_is_no_graph(X):
+    with pytest.raises(TypeError, match=r"graph=5 .*a number of neighbors goes to n_neighbors"):
+        tp.LaplacianEigenmaps(graph=5, n_neighbors=5).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("made", "error", "message"),
+    [
+        (lambda X: [*X.astype(str).tolist()[:-1], ["1", "up"]], ValueError, "'up' .* in row 59"),
+        (lambda X: [[*X[0], "x"]], ValueError, r"'x' where a number should be, in row 0, column 2"),
+        (lambda X: np.full((5, 2), {}, dtype=object), TypeError, r"X has {} .* in row 0, column 0"),
+        (lambda X: X.astype("datetime64[D]"), ValueError, r"holds dates \(datetime64\[D\]\)"),
+        (lambda X: X.astype("timedelta64[s]"), ValueError, r"durations .*'timedelta64\[s\]'"),
+    ],
+)
+def test_arrays_without_numbers(made, error, message, X):
+    emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0)
+    for use in (emb.fit, tp.EfficientDPP(5).fit, emb.fit(X).transform):
+        with pytest.raises(error, match=message) as caught:
+            use(made(X))
+        assert isinstance(caught.value, tp.ParameterError)
+        assert caught.value.parameter == "X"
+
+
+def test_the_remedy_for_dates_works():
+    dates = np.arange(60).astype("datetime64[D]").reshape(30, 2)
+    seconds = dates.astype("datetime64[s]").astype(float)
+    assert seconds[1, 0] == 2 * 86400
+    assert tp.Uniform(5).fit(seconds).landmarks_.shape == (5, 2)
+
+
+def test_numbers_written_as_text_are_read(X):
+    emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0)
+    np.testing.assert_array_equal(emb.fit_transform(X.astype(str)), emb.fit_transform(X))
+
+
+@pytest.mark.parametrize("sampler", [tp.ExactDPP, tp.KDPP, tp.AnnealedDPP])
+@pytest.mark.parametrize("kernel", ["gaussian", "geodesic"])
+def test_neighbors_are_checked_whatever_the_kernel(sampler, kernel, X):
+    with pytest.raises(ValueError, match=r"n_neighbors=0 is too small: choose n_neighbors >= 1"):
+        sampler(kernel=kernel, n_neighbors=0).fit(X[:, :2].repeat(2, axis=0))
+
+
+def test_a_diffusion_time_after_which_nothing_is_left(X):
+    maps = tp.DiffusionMaps(landmarks=40, random_state=0)
+    with pytest.raises(ValueError, match=r"time=1000000.0 leaves nothing") as caught:
+        maps.set_params(time=1e6).fit(X)
+    longest = float(caught.value.remedy.split()[-1])
+    with pytest.warns(ParameterWarning, match=r"nothing of 1 of the 2 coordinates") as warned:
+        found = maps.set_params(time=longest).fit_transform(X.astype(np.float32))
+    assert found[:, 0].any()
+    longest = float(warned[0].message.remedy.split()[3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = maps.set_params(time=longest).fit_transform(X.astype(np.float32))
+    assert found.any(axis=0).all()
+
+
+@each_estimator
+def test_points_and_file_exchanged(estimator, X, tmp_path):
+    emb, path = estimator().fit(X), str(tmp_path / "out.npy")
+    for call in (emb.transform, estimator().fit_transform):
+        with pytest.raises(TypeError, match=r"got ndarray of shape \(60, 2\).*X, out='.*out.npy'"):
+            call(path, out=X)
 
 
 def test_parameters_are_checked_before_any_work(X):

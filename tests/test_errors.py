@@ -1,7 +1,9 @@
 """Errors and warnings: fields, sentences, and the same in the words of the command."""
 
+import ast
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,3 +97,28 @@ def test_other_errors_are_said_as_they_are():
     assert explain(EOFError()) == "EOFError"
     assert explain(FileNotFoundError(2, "No such file", "a.npy")) == "a.npy: No such file"
     assert explain(MemoryError()).startswith("out of memory: choose fewer columns")
+
+
+# Files whose own errors are about what a file holds, or about a damaged file.
+ABOUT_FILES = {
+    "_files",
+    "datasets/_ct.py",
+    "datasets/_ct_volumes.py",
+    "datasets/_mnist.py",
+    "_estimators/saving.py",
+    "_numerics/compiled/cache.py",
+}
+
+
+def test_errors_about_parameters_have_fields():
+    source = Path(tp.__file__).parent
+    plain = {
+        path.relative_to(source)
+        for path in source.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("ValueError", "TypeError")
+    }
+    others = {str(path) for path in plain if path.parts[0] not in ABOUT_FILES} - ABOUT_FILES
+    assert others == set()

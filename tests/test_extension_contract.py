@@ -218,14 +218,13 @@ def test_the_order_of_arrays_in_memory_changes_nothing(space, dtype, support):
 
 
 def test_small(case):
-    """A few copies of landmarks, graph and values; of geodesics, both precisions."""
+    """A few copies of landmarks, graph and values; geodesics once."""
     extension, _, landmarks, *_ = case
     graph = 13 * K
     size = 8 * (landmarks.size + graph + K * (L + 1))
-    if isinstance(extension, GeodesicExtension):
-        size += 2 * 8 * K**2
+    geodesics = 8 * K**2 if isinstance(extension, GeodesicExtension) else 0
     # Among them lists of the nearest of each landmark, for points to start from.
-    assert len(pickle.dumps(extension)) < 6 * size + 4096
+    assert len(pickle.dumps(extension)) < 6 * size + geodesics + 4096
 
 
 def test_landmarks_keep_their_coordinates(case):

@@ -49,5 +49,5 @@ def test_bad_arguments():
         tp.forecast(10, 3, 20)
     with pytest.raises(ValueError, match="n_components=5 is too large"):
         tp.forecast(100, 3, 5, n_components=5)
-    with pytest.raises(ValueError, match="int64 is not one of"):
+    with pytest.raises(ValueError, match="dtype='int64' is not a type of points: choose float32"):
         tp.forecast(100, 3, 5, dtype=int)

@@ -119,7 +119,7 @@ def test_writing_over_what_is_read_is_refused(tmp_path, points):
     folder = write(tmp_path / "points.zarr", points)
     with pytest.raises(ValueError, match="is being read"):
         emb.transform(zarr.open(folder), out=folder)
-    with pytest.raises(TypeError, match="out=5 is not a path"):
+    with pytest.raises(TypeError, match="out must be a path, got 5: name a"):
         emb.transform(points, out=5)
 
 

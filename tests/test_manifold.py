@@ -248,7 +248,9 @@ def test_float32_of_separated_clusters_in_high_dimension(rng):
     X = rng.normal(size=(600, 20))
     X[300:] += 3000
     with pytest.warns(tp.DisconnectedGraphWarning):
-        emb = tp.LaplacianEigenmaps(landmarks=100, extension=20, random_state=0).fit(X)
+        emb = tp.LaplacianEigenmaps(
+            landmarks=100, n_neighbors=20, extension=20, random_state=0
+        ).fit(X)
     difference = emb.transform(X.astype(np.float32)) - emb.transform(X)
     assert np.abs(difference).max() < 1e-2 * emb.landmark_embedding_.std()
 

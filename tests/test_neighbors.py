@@ -193,3 +193,17 @@ def test_index_follows_the_dimension(rng):
 def test_coincident_rows():
     points = np.array([[0.0, 1], [0, 2], [0, 1], [1, 1]])
     np.testing.assert_array_equal(coincident_rows(points, points[0]), [0, 2])
+
+
+def test_marks_of_a_block():
+    """By definition: 1 where a point of the block is among a query's neighbors."""
+    from trigpoint._numerics.compiled.scan import mark
+
+    rng = np.random.default_rng(0)
+    neighbors = np.sort([rng.choice(100, 30, replace=False) for _ in range(7)], axis=1)
+    for first, last in ((0, 40), (40, 41), (41, 100)):
+        marks = np.full((7, last - first), np.nan, dtype=np.float32)
+        mark(neighbors, first, marks)
+        np.testing.assert_array_equal(
+            marks, [np.isin(np.arange(first, last), of) for of in neighbors]
+        )

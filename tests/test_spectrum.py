@@ -128,8 +128,15 @@ def test_kernel_pca_is_scikit_learns(roll):
 
 def test_too_many_principal_components_are_refused():
     points = np.arange(6.0)[:, None]
-    with pytest.raises(ValueError, match=r"n_components=3.*only 1 eigenvalues.*n_components <= 1"):
+    with pytest.raises(
+        ValueError, match=r"n_components=3.*only 1 eigenvalue is .*n_components <= 1"
+    ):
         classical_scaling(cdist(points, points), 3)
+
+
+def test_no_principal_component_at_all():
+    with pytest.raises(ValueError, match=r"only 0 eigenvalues are .*; choose more landmarks$"):
+        classical_scaling(np.zeros((4, 4)), 1)
 
 
 def test_independent_columns_skip_functions_of_earlier_ones(rng):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._estimators import LaplacianEigenmaps
 from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD, covariance_mode
 from trigpoint._graph import MATRIX_MAX
@@ -159,7 +160,9 @@ def _checked(
     n_components = check_count("n_components", n_components, high=k - 1, why=f"of {k} landmarks")
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
-        raise ValueError(f"dtype={dtype} is not one of float32 and float64")
+        raise ParameterValueError(
+            "dtype", dtype.name, "{parameter=} is not a type of points", "choose float32 or float64"
+        )
     return n, d, k, n_components, dtype
 
 

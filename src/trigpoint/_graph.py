@@ -10,9 +10,11 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from trigpoint._common.checks import check_choice, check_count, check_positive, check_share
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._common.warn import warn_user
+from trigpoint._common.words import counted
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
@@ -191,9 +193,12 @@ class RadiusGraph(_Graph):
             rights.append(right)
         left, right = np.concatenate(lefts), np.concatenate(rights)
         if len(left) == 0:
-            raise ValueError(
-                f"radius={radius} links no two landmarks in the {self.metric} metric: choose a "
-                "larger radius, or KNNGraph"
+            raise ParameterValueError(
+                "radius",
+                radius,
+                "{parameter=} links no two landmarks in the {metric} metric",
+                ("choose a larger {parameter}", "use KNNGraph"),
+                metric=self.metric,
             )
         return left, right
 
@@ -230,7 +235,7 @@ class CompleteGraph(BaseEstimator):
         """Build the graph of `landmarks`."""
         check_share("mean_weight", self.mean_weight)
         k = len(landmarks.points)
-        check_dense(k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
+        check_dense("landmarks", k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
         if self.bandwidth is not None:
             bandwidths = np.full(k, check_positive("bandwidth", self.bandwidth))
             return complete_graph(landmarks.points, bandwidths)
@@ -309,9 +314,12 @@ class AnchorGraph(BaseEstimator):
 
 def _regular_covariances(landmarks: Landmarks, ridge: float) -> np.ndarray:
     if landmarks.covariances is None:
-        raise ValueError(
-            'metric="bhattacharyya" compares local covariances, but the landmarks have none: '
-            'choose a sampler with covariance="full" or metric="euclidean"'
+        raise ParameterValueError(
+            "metric",
+            "bhattacharyya",
+            "{parameter=} compares local covariances, but the landmarks have none",
+            ("choose a sampler with {covariance=}", "{parameter}='euclidean'"),
+            covariance="full",
         )
     return regularize(landmarks.covariances, float(ridge))
 
@@ -427,10 +435,14 @@ def weighted_graph(
     alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
     if bandwidth is not None and alone:
         typical = np.median(local_bandwidths(k, left, right, lengths))
-        raise ValueError(
-            f"bandwidth={bandwidth:g} is too small for this graph: {alone} landmarks have no edge "
-            f"of any weight; choose one near {typical:.3g}, or None to give each landmark its "
-            "own"
+        raise ParameterValueError(
+            "bandwidth",
+            bandwidth,
+            "{parameter=} is too small for this graph: it leaves {alone} without an edge "
+            "of any weight",
+            ("choose one near {typical:.3g}", "None to give each landmark its own"),
+            alone=counted(alone, "landmark"),
+            typical=typical,
         )
     matrix, bridges = _joined(_symmetric(k, left[heavy], right[heavy], weights[heavy]), points)
     return LandmarkGraph(
@@ -488,19 +500,39 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
     k = len(points)
     weights = csr_array(matrix, dtype=np.float64)
     if weights.shape != (k, k):
-        raise ValueError(
-            f"graph has shape {weights.shape} for {k} landmarks: pass a ({k}, {k}) matrix"
+        raise ParameterValueError(
+            "graph",
+            matrix,
+            "{parameter} has shape {shape} for {k} landmarks",
+            "pass a ({k}, {k}) matrix",
+            shape=weights.shape,
+            k=k,
         )
     if not np.isfinite(weights.data).all() or (weights.data < 0).any():
-        raise ValueError("graph has negative, infinite or missing weights: pass weights >= 0")
+        raise ParameterValueError(
+            "graph",
+            matrix,
+            "{parameter} has negative, infinite or missing weights",
+            "pass weights >= 0",
+        )
     if abs(weights - weights.T).max() > 1e-8 * max(abs(weights).max(), 1e-300):
-        raise ValueError("graph is not symmetric: pass (W + W.T) / 2, or np.maximum(W, W.T)")
+        raise ParameterValueError(
+            "graph",
+            matrix,
+            "{parameter} is not symmetric",
+            ("pass (W + W.T) / 2", "np.maximum(W, W.T)"),
+        )
     weights = ((weights + weights.T) / 2).tocsr()
     weights.data[weights.data <= _NEGLIGIBLE * weights.data.max(initial=0.0)] = 0
     weights.eliminate_zeros()
     lengths = _edge_lengths(weights, points)
     if lengths.nnz == 0:
-        raise ValueError("graph has no edges: pass weights > 0 between neighboring landmarks")
+        raise ParameterValueError(
+            "graph",
+            matrix,
+            "{parameter} has no edges",
+            "pass weights > 0 between neighboring landmarks",
+        )
     weights, bridges = _joined(weights, points)
     if bandwidth is None:
         bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)

@@ -14,6 +14,7 @@ from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Spectrum
 from trigpoint._common.warn import warn_user
+from trigpoint._common.words import counted
 from trigpoint._numerics.threads import one_blas_thread
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,10 @@ _INDEPENDENT = 0.5
 _REGRESSION_POINTS = 1500
 # Neighbors in the regression for each of its coefficients.
 _REGRESSION_NEIGHBORS = 6
+
+
+# A coordinate scaled by less than this is gone, or nearly so, in float32.
+_VANISHED = 1e-30
 
 
 class RedundantEigenvectorsWarning(ParameterWarning):
@@ -105,13 +110,52 @@ def diffusion_maps(
     normalized = (diags_array(scale) @ weights @ diags_array(scale)).tocsr()
     values, vectors = _markov_eigenvectors(normalized, n_components, eigenvectors)
     if time != int(time) and (values <= 0).any():
-        raise ValueError(
-            f"time={time} needs positive eigenvalues, but some are not: choose a whole number or "
-            "fewer components"
+        raise ParameterValueError(
+            "time",
+            time,
+            "{parameter=} needs positive eigenvalues, but some are not",
+            ("choose a whole number", "fewer components"),
         )
+    _check_time(time, values)
     # This way, coordinates do not depend on the sum of the degrees.
     vectors *= np.sqrt(normalized.sum())
     return Spectrum(vectors * values**time, values)
+
+
+def _check_time(time: float, values: np.ndarray) -> None:
+    """Refuse a diffusion time at which nothing is left, and warn if some coordinates vanish."""
+    sizes = abs(values)
+    vanished = sizes**time < _VANISHED
+    if not vanished.any():
+        return
+    with np.errstate(divide="ignore"):
+        longest = np.log(_VANISHED) / np.log(sizes)
+    if vanished.all():
+        raise ParameterValueError(
+            "time",
+            time,
+            "{parameter=} leaves nothing of the coordinates: the largest eigenvalue is "
+            "{largest:.6g}",
+            "choose {parameter} below {longest}",
+            largest=sizes.max(),
+            longest=_rounded_down(longest.max()),
+        )
+    warn_user(
+        ParameterWarning(
+            "{time=} leaves nothing of {count} of the {n_components} coordinates",
+            ("choose {time} below {longest}", "fewer components"),
+            time=time,
+            count=int(vanished.sum()),
+            n_components=len(values),
+            longest=_rounded_down(longest.min()),
+        )
+    )
+
+
+def _rounded_down(number: float) -> str:
+    """Two digits of a positive number, not above it."""
+    step = 10 ** (np.floor(np.log10(number)) - 1)
+    return f"{np.floor(number / step) * step:.2g}"
 
 
 def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
@@ -141,7 +185,9 @@ def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.n
     """Largest `count` eigenvalues of a symmetric matrix, descending, with their eigenvectors."""
     k = matrix.shape[0]
     if k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
-        check_dense(k, f"landmarks with {count} eigenvectors", "fewer components or landmarks")
+        check_dense(
+            "landmarks", k, f"landmarks with {count} eigenvectors", "fewer components or landmarks"
+        )
         return _dense_eigenpairs(matrix.toarray(), count)
     # A start that is the same every time, and far from the known first eigenvector.
     start = np.random.default_rng(0).uniform(-1, 1, k)
@@ -341,13 +387,16 @@ def _principal_coordinates(similarity: np.ndarray, n_components: int) -> Spectru
     means = similarity.mean(axis=0)
     centered = similarity - means - means[:, None] + means.mean()
     values, vectors = _dense_eigenpairs(centered, n_components)
-    if values[-1] <= len(similarity) * np.finfo(np.float64).eps * values[0]:
-        usable = int((values > len(similarity) * np.finfo(np.float64).eps * values[0]).sum())
+    rounding = len(similarity) * np.finfo(np.float64).eps * abs(values[0])
+    if values[-1] <= rounding:
+        usable = int((values > rounding).sum())
         raise ParameterValueError(
             "n_components",
             n_components,
-            "{parameter=} is too large: only {usable} eigenvalues are above rounding error",
-            "choose {parameter} <= {usable}",
+            "{parameter=} is too large: only {found} {are} above rounding error",
+            "choose {parameter} <= {usable}" if usable else "choose more landmarks",
+            found=counted(usable, "eigenvalue"),
+            are="is" if usable == 1 else "are",
             usable=usable,
         )
     return Spectrum(_fix_signs(vectors) * np.sqrt(values), values)

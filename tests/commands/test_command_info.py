@@ -46,7 +46,7 @@ def test_info_finds_missing_values_and_constant_columns(folder, capsys, monkeypa
     X[[5, 90], 1] = np.nan
     np.save("gaps.npy", X)
     assert main(["info", "gaps.npy"]) == 0
-    assert "problem  contains NaN in row 5, column 1; also in row 90" in capsys.readouterr().out
+    assert "contains NaN in row 5, column 1; also in row 90" in capsys.readouterr().out
     assert main(["info", "gaps.npy", "--json"]) == 0
     assert "NaN in row 5" in json.loads(capsys.readouterr().out)["problem"]
     # What would take long is looked at when asked to.

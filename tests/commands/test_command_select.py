@@ -50,6 +50,12 @@ def test_select_to_another_kind_of_file_keeps_what_was_compared(folder, capsys):
     assert capsys.readouterr().out.startswith("5 of 2,000 rows, 2 columns, in ")
 
 
+def test_select_of_one_row(folder, capsys):
+    assert run("select", "roll.npy", "-k", "1") == 0
+    expected = tp.EfficientDPP(1, random_state=0).fit(np.load("roll.npy")).indices_
+    assert capsys.readouterr().out == f"{expected[0]}\n"
+
+
 def test_select_prints_rows_for_a_pipe(folder, capsys):
     assert run("select", "roll.npy", "-k", "20", "--seed", "3") == 0
     out, err = capsys.readouterr()

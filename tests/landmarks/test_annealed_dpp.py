@@ -45,7 +45,8 @@ def chain_draws(exponent, n_draws=4000, thinning=18):
     draws = []
     for _ in range(n_draws):
         proposed = rng.integers(3, size=thinning), rng.integers(6, size=thinning)
-        walk(A, chosen, *proposed, acceptance_thresholds(exponent, thinning, rng))
+        thresholds = acceptance_thresholds(exponent, thinning, rng)
+        walk(A, chosen, *proposed, thresholds, K.diagonal()[points])
         draws.append(points[chosen])
     return draws
 
@@ -129,6 +130,35 @@ def test_every_decision_is_that_of_the_determinants(k, together, sweeps, monkeyp
         np.testing.assert_array_equal(chain.indices, expected)
     assert n_accepted > 30
     assert chain.n_refused == 0
+
+
+@pytest.mark.parametrize("scale", [2.0**-60, 2.0**60])
+def test_the_scale_of_the_kernel_does_not_matter(scale):
+    """Powers of two, with which every number of the chain is multiplied exactly."""
+    X = np.random.default_rng(6).normal(size=(60, 2))
+    matrix = gaussian_kernel(X, 0.7)
+    chains = [
+        DeterminantChain(PointKernel.precomputed(K), np.arange(15), 1.0)
+        for K in (matrix, scale * matrix)
+    ]
+    for seed in range(20):
+        accepted = [chain.sweep(np.random.default_rng(seed)) for chain in chains]
+        assert accepted[0] == accepted[1]
+        np.testing.assert_array_equal(chains[0].indices, chains[1].indices)
+    assert chains[0].n_refused == chains[1].n_refused == 0
+    assert set(chains[0].indices) != set(range(15))
+
+
+def test_parts_too_small_to_rely_on_are_those_of_a_points_own_variance():
+    """Given one, 2e-12 of the other's variance is left: little, though more than 1e-11."""
+    K = np.diag([1.0, 1e6, 1e6])
+    K[1, 2] = K[2, 1] = 1e6 * (1 - 1e-12)
+    chain = DeterminantChain(PointKernel.precomputed(K), np.array([0, 1]), 0.05)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        chain.sweep(rng)
+    assert chain.n_refused > 0
+    assert 0 in chain.indices
 
 
 def log_determinant(matrix, J):

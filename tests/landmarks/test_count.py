@@ -59,7 +59,7 @@ def test_needed_lies_between_its_neighbors():
     assert curve.needed(0.9) == 10
     assert curve.needed(0.005) == 1000
     assert curve.needed(0.05 / np.sqrt(10)) == 317
-    with pytest.raises(ValueError, match="not reached with 1000 landmarks"):
+    with pytest.raises(ValueError, match="not reached with 1,000 landmarks"):
         curve.needed(0.001)
     # A fall to nothing says little about where it was.
     steep = tp.LandmarkCurve(np.array([100, 300]), np.array([0.2, 1e-15]), np.zeros(2), 1.0)

@@ -172,10 +172,10 @@ def test_copies_are_never_taken(criterion, d, dtype, rng):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_bandwidth_too_large_for_so_many_landmarks(criterion, X):
     sampler = GreedyNystrom(300, bandwidth=10.0, criterion=criterion, random_state=0)
-    message = r"n_landmarks=300 is too large for bandwidth=10: (\d+) .*<= \1 or a smaller bandwidth"
+    message = r"n_landmarks=300 is too large for a bandwidth of 10: (\d+) .*<= \1 or a smaller"
     with pytest.raises(ValueError, match=message) as raised:
         sampler.fit(X)
-    most = int(str(raised.value).split("bandwidth=10: ")[1].split()[0])
+    most = int(str(raised.value).split("bandwidth of 10: ")[1].split()[0])
     fitted = sampler.set_params(n_landmarks=most).fit(X)
     assert 10 < len(fitted.indices_) == most < 300
     with pytest.raises(ValueError, match=r"a larger pool_size than 350 or a smaller bandwidth"):

@@ -155,8 +155,8 @@ def test_chain_of_many_patches_has_the_same_distribution(small_patches):
 def test_the_test_rejects_a_chain_that_cannot_go_back(monkeypatch):
     """As if a landmark that has left a table could not be proposed again."""
 
-    def one_way(A, chosen, slots, places, thresholds):
-        return walk(A, chosen, slots, np.maximum(places, len(chosen)), thresholds)
+    def one_way(A, chosen, slots, places, *others):
+        return walk(A, chosen, slots, np.maximum(places, len(chosen)), *others)
 
     monkeypatch.setattr(search, "walk", one_way)
     X = np.random.default_rng(1).normal(size=(7, 2))

@@ -180,7 +180,7 @@ def test_an_exhausted_kernel_is_refused_with_what_could_be_drawn(seed):
     with pytest.raises(ValueError, match="smaller bandwidth") as refused:
         RPCholesky(40, bandwidth=0.5, random_state=seed).fit(X)
     message = str(refused.value)
-    assert "n_landmarks=40 is too many" in message
+    assert "n_landmarks=40 is too large" in message
     count = int(message.split("n_landmarks <= ")[1].split(",")[0])
     assert 9 <= count <= 13
     sampler = RPCholesky(count, bandwidth=0.5, random_state=seed).fit(X)

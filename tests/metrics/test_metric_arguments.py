@@ -28,7 +28,11 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
         (lambda: metrics.nystrom_error(GRID, [0.0], 1.0), TypeError, "landmarks must be a 1-D"),
         (lambda: metrics.nystrom_error(GRID, GRID[:, 0] > 3, 1.0), TypeError, "got bool"),
         (lambda: metrics.nystrom_error(GRID, 3, 1.0), TypeError, "landmarks must be"),
-        (lambda: metrics.nystrom_error(GRID, [[1.0]], 1.0), ValueError, "landmarks has 1 columns"),
+        (
+            lambda: metrics.nystrom_error(GRID, [[1.0]], 1.0),
+            ValueError,
+            "landmarks has 1 column and X has 2",
+        ),
         (lambda: metrics.nystrom_error(GRID, HOLE, 1.0), ValueError, "landmarks has NaN"),
         (lambda: metrics.nystrom_error(GRID, [0], 0.0), ValueError, "bandwidth=0.0"),
         (lambda: metrics.nystrom_error(GRID, [0], None), TypeError, "bandwidth"),

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +108,12 @@ def add_input(
     parser.add_argument("--columns", type=names_argument, metavar="A,B,...", help=columns)
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Add the options for choosing landmarks."""
+def add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
+    """Add the options for choosing landmarks, `fewest` or more of them."""
     parser.add_argument(
         "-k",
         "--landmarks",
-        type=_landmarks,
+        type=partial(_landmarks, fewest),
         metavar="N",
         help="number of landmarks, or auto (default: 1000, or every distinct point if fewer)",
     )
@@ -160,14 +161,14 @@ def names_argument(text: str) -> list[str | int]:
     return [int(name) if name.isdecimal() else name for name in names]
 
 
-def _landmarks(text: str) -> int | str:
+def _landmarks(fewest: int, text: str) -> int | str:
     if text == "auto":
         return text
     try:
-        return check_count("landmarks", int(text), low=2)
+        return check_count("landmarks", int(text), low=fewest)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a number of landmarks, 2 or more, nor auto"
+            f"{text!r} is neither a number of landmarks, {fewest} or more, nor auto"
         ) from error
 
 

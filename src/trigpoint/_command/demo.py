@@ -5,6 +5,7 @@ from pathlib import Path
 
 from trigpoint._command import common, demonstration
 from trigpoint._command.common import Commands, UsageError
+from trigpoint._files.optional import require
 
 # The warm-up run before the timed one uses this many landmarks.
 _FEWEST = 20
@@ -46,5 +47,6 @@ def run(options: argparse.Namespace) -> int:
         )
     # Checked before a million points are embedded.
     common.check_folder(options.out)
+    require("matplotlib", "drawing the picture")
     demonstration.run(options.points, options.landmarks, options.seed, options.out)
     return 0

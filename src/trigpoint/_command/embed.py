@@ -52,7 +52,7 @@ def add(commands: common.Commands) -> None:
     )
     common.add_input(parser)
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
-    common.add_selection(parser)
+    common.add_selection(parser, fewest=2)
     parser.add_argument(
         "-l",
         "--components",

@@ -163,7 +163,7 @@ def _inspected(points: PointSource, most: int) -> Inspection:
     except DamagedFileError:
         raise
     except ValueError as error:
-        return Inspection(problem=explain(error).removeprefix(f"{points.name} "))
+        return Inspection(problem=explain(error))
 
 
 def _forecast(

@@ -38,7 +38,7 @@ def add(commands: common.Commands) -> None:
         "the chosen rows: .npy, .csv, .parquet or .zarr; for text also .tsv and .txt",
         required=False,
     )
-    common.add_selection(parser)
+    common.add_selection(parser, fewest=1)
 
 
 def run(options: argparse.Namespace) -> Result:

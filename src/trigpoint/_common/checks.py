@@ -1,12 +1,13 @@
 """Parameter checks, with messages of one form: the name, the value, the remedy."""
 
+import reprlib
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError
 
 _LEAST, _MOST = 1e-150, 1e150
 
@@ -43,23 +44,32 @@ def check_count(
     return count
 
 
-def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
-    """Return `value` as a finite float > 0 (or >= 0, with ``zero=True``)."""
+def check_positive(name: str, value: Any, *, zero: bool = False, high: float = _MOST) -> float:
+    """Return `value` as a finite float > 0 (or >= 0, with ``zero=True``) and up to `high`."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise _wrong_type(name, value, "a number")
     number = float(value)
     # Squares must neither overflow nor underflow.
-    if not (_LEAST <= number <= _MOST or (zero and number == 0)):
+    if not (_LEAST <= number <= high or (zero and number == 0)):
         raise ParameterValueError(
             name,
             number,
             "{parameter=} is out of range",
-            "choose {parameter} {bound}, from {least:g} to {most:g}",
-            bound=">= 0" if zero else "> 0",
-            least=_LEAST,
-            most=_MOST,
+            "choose {parameter} {range}",
+            range=_range(number, zero, high),
         )
     return number
+
+
+def _range(number: float, zero: bool, high: float) -> str:
+    """The range of a positive number; the limits of floats only where one was exceeded."""
+    if high < _MOST:
+        return f"from 0 to {high:g}" if zero else f"> 0 and <= {high:g}"
+    if number > high:
+        return f"<= {high:g}"
+    if 0 < number < _LEAST:
+        return f">= {_LEAST:g}" + (", or 0" if zero else "")
+    return ">= 0" if zero else "> 0"
 
 
 def check_share(name: str, value: Any) -> float:
@@ -72,6 +82,13 @@ def check_share(name: str, value: Any) -> float:
             name, number, "{parameter=} is out of range", "choose {parameter} between 0 and 1"
         )
     return number
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise _wrong_type(name, value, "True or False")
+    return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
@@ -130,6 +147,63 @@ def refuse_masked(X: Any) -> None:
         raise ParameterValueError(
             "X", np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
         )
+
+
+def refuse_non_numbers(X: Any, name: str = "X") -> None:
+    """Reject an array or nested list of dates, text or other objects, and say where they are.
+
+    NumPy would convert dates to numbers in an unknown unit. Text and objects that hold numbers are
+    accepted, as by scikit-learn.
+    """
+    if not isinstance(X, (np.ndarray, list, tuple)):
+        return
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        # Rows of different lengths, which scikit-learn refuses.
+        return
+    if values.dtype.kind in "mM":
+        raise ParameterValueError(
+            name,
+            values.dtype,
+            "{parameter} holds {what} ({dtype}), not numbers",
+            "convert them first, for example to seconds: "
+            "{parameter}.astype('{plain}[s]').astype(float)",
+            what="dates" if values.dtype.kind == "M" else "durations",
+            dtype=values.dtype,
+            plain="datetime64" if values.dtype.kind == "M" else "timedelta64",
+        )
+    if values.dtype.kind not in "OSU":
+        return
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise _no_number(name, values, error) from None
+
+
+def _no_number(name: str, values: np.ndarray, error: Exception) -> ParameterError:
+    """Error about the first value that is not a number."""
+    kind = ParameterTypeError if isinstance(error, TypeError) else ParameterValueError
+    place = next(place for place in np.ndindex(values.shape) if not _is_number(values[place]))
+    return kind(
+        name,
+        values[place],
+        "{parameter} has {value} where a number should be, in {where} ({error})",
+        "leave such columns out, or turn them into numbers",
+        value=reprlib.repr(
+            values[place].item() if isinstance(values[place], np.generic) else values[place]
+        ),
+        where=", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False)),
+        error=error,
+    )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        np.asarray(value).astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False) -> None:

@@ -3,15 +3,19 @@
 import os
 from pathlib import Path
 
+from trigpoint._common.errors import ParameterValueError
+
 # The matrix, its factor, a working copy, and the solver's workspace.
 _COPIES = 4
 
 
-def check_dense(n: int, what: str, remedy: str) -> None:
+def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
     """Reject dense (n, n) float64 work that exceeds the machine's memory.
 
     Parameters
     ----------
+    parameter : str
+        The parameter that decides on `n`.
     n : int
         Number of rows and columns.
     what : str
@@ -22,9 +26,17 @@ def check_dense(n: int, what: str, remedy: str) -> None:
     needed = _COPIES * 8 * n**2
     available = physical_memory()
     if needed > available:
-        raise ValueError(
-            f"{n} {what} need a dense matrix and about {needed / 1e9:.0f} GB, and this machine has "
-            f"{available / 1e9:.0f} GB: use {remedy}"
+        raise ParameterValueError(
+            parameter,
+            n,
+            "{n} {what} need a dense matrix and about {needed:.0f} GB, and this machine has "
+            "{available:.0f} GB",
+            "use {remedy}",
+            n=n,
+            what=what,
+            needed=needed / 1e9,
+            available=available / 1e9,
+            remedy=remedy,
         )
 
 

@@ -21,6 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
 from trigpoint._common.records import (
@@ -30,6 +31,7 @@ from trigpoint._common.records import (
     LandmarkGraph,
     Landmarks,
 )
+from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
 from trigpoint._extension.extensions import extended_blocks
 from trigpoint._extension.support import (
@@ -59,7 +61,8 @@ logger = logging.getLogger(__name__)
 # Parameters that affect how a fit runs, not its result.
 HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
 
-_METRIC_NAMES = " or ".join(map(repr, METRICS))
+# Names of graphs that are not of nearest neighbors.
+_OTHER_GRAPHS = ("complete", "anchors")
 
 
 class Run:
@@ -108,9 +111,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
         elif not isinstance(self.extension, str) or self.extension not in self._extensions:
-            raise ValueError(
-                f"extension={self.extension!r} is not known: choose one of "
-                f"{', '.join(map(repr, self._extensions))}, or a whole number"
+            raise ParameterValueError(
+                "extension",
+                self.extension,
+                "{parameter=} is not known",
+                "choose one of {choices}, or a whole number",
+                choices=", ".join(map(repr, self._extensions)),
             )
 
     @abstractmethod
@@ -161,7 +167,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         )
         k = len(chosen.points)
         n_components = check_count(
-            "n_components", self.n_components, high=k - 1, why=f"there are {k} landmarks"
+            "n_components",
+            self.n_components,
+            high=k - 1,
+            why=f"there are {counted(k, 'landmark')}",
         )
         run.dimension = local_dimension(X, k)
         run.done("landmarks")
@@ -210,7 +219,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             In the precision of `X`. With `out`, the path of the file is returned instead.
         """
         check_is_fitted(self)
-        self._check_out(out)
+        self._check_out(X, out)
         source = points_to_transform(self, X)
         points = checked_blocks(source, reporter(self.verbose, self.callback))
         blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
@@ -233,7 +242,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
-        self._check_out(out)
+        self._check_out(X, out)
         if out is not None and is_file(X):
             refuse_same_file(read_points(X), out)
         return self.fit(X, y).transform(X, out=out)
@@ -302,19 +311,34 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             progress=reporter(self.verbose, self.callback),
         )
 
-    def _check_out(self, out: str | os.PathLike[str] | None) -> None:
+    def _check_out(self, X: Any, out: Any) -> None:
         """Reject an `out` that cannot be written, before any work is done."""
         if out is None:
             return
         if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
-            raise TypeError(f"out={out!r} is not a path: name a .npy, .csv, .zarr or .parquet file")
+            remedy = "name a .npy, .csv, .zarr or .parquet file"
+            if isinstance(X, (str, os.PathLike)):
+                remedy = "the points come first, as in transform(X, out={path!r})"
+            shape = np.shape(out)
+            raise ParameterTypeError(
+                "out",
+                out,
+                "{parameter} must be a path, got {got}",
+                remedy,
+                got=f"{type(out).__name__} of shape {shape}" if shape else repr(out),
+                path=X,
+            )
         open_writer(out, 1, 1)
         config = getattr(self, "_sklearn_output_config", {}).get("transform")
         container = config or get_config()["transform_output"]
         if container != "default":
-            raise ValueError(
-                f"out={os.fspath(out)!r} writes a file, but set_output or set_config asks for a "
-                f"{container} frame: use only one of them"
+            raise ParameterValueError(
+                "out",
+                os.fspath(out),
+                "{parameter=} writes a file, but set_output or set_config asks for a {container} "
+                "frame",
+                "use only one of them",
+                container=container,
             )
 
     @property
@@ -348,32 +372,37 @@ class GraphEmbedding(LandmarkEmbedding):
             isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         )
         if self._graph_is_matrix() and drawn:
-            raise ValueError(
-                "graph is a matrix, which belongs to specific landmarks, but the landmarks would "
-                f"be drawn (landmarks={self.landmarks!r}): pass their rows or points as landmarks"
+            raise ParameterValueError(
+                "graph",
+                self.graph,
+                "{parameter} is a matrix, which belongs to specific landmarks, but the landmarks "
+                "would be drawn ({landmarks=})",
+                "pass their rows or points as landmarks",
+                landmarks=self.landmarks,
             )
 
     def _check_graph(self) -> None:
         if isinstance(self.graph, str):
-            check_choice("graph", self.graph, ("auto", *METRICS, "complete", "anchors"))
-            named = self.graph in ("complete", "anchors")
-        elif self.graph is None or isinstance(self.graph, type):
-            raise TypeError(
-                f"graph={self.graph!r} is not understood: pass 'auto', {_METRIC_NAMES}, a graph "
-                "such as KNNGraph(), or a matrix of weights"
+            check_choice("graph", self.graph, ("auto", *METRICS, *_OTHER_GRAPHS))
+            if self.graph in _OTHER_GRAPHS and self.n_neighbors is not None:
+                raise _without_effect("n_neighbors", self.n_neighbors, self.graph)
+            return
+        is_class = isinstance(self.graph, type)
+        is_builder = hasattr(self.graph, "build") and not is_class
+        if not is_builder and (is_class or np.ndim(self.graph) != 2):
+            is_count = isinstance(self.graph, Integral) and not isinstance(self.graph, bool)
+            also = "; a number of neighbors goes to {n_neighbors}" if is_count else ""
+            raise ParameterTypeError(
+                "graph",
+                self.graph,
+                "{parameter=} is not understood",
+                "pass {names}, a graph such as KNNGraph(), or a matrix of weights" + also,
+                names=", ".join(map(repr, ("auto", *METRICS, *_OTHER_GRAPHS))),
             )
-        else:
-            named = True
-        if named and self.n_neighbors is not None:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} has no effect with graph={self.graph!r}: leave "
-                f"it None, or choose {_METRIC_NAMES} as graph"
-            )
-        if hasattr(self.graph, "build") and self.bandwidth is not None:
-            raise ValueError(
-                f"bandwidth={self.bandwidth} has no effect when a graph is passed: set "
-                "it on the graph object, or leave it None"
-            )
+        if self.n_neighbors is not None:
+            raise _without_effect("n_neighbors", self.n_neighbors)
+        if is_builder and self.bandwidth is not None:
+            raise _without_effect("bandwidth", self.bandwidth)
 
     def _graph_is_matrix(self) -> bool:
         return not isinstance(self.graph, str) and not hasattr(self.graph, "build")
@@ -463,9 +492,26 @@ class GraphEmbedding(LandmarkEmbedding):
         return plain_support(extension, points, graph.bandwidths)
 
 
+def _without_effect(name: str, value: Any, graph: str | None = None) -> ParameterValueError:
+    if graph is not None:
+        return ParameterValueError(
+            name,
+            value,
+            "{parameter=} has no effect with {graph=}",
+            ("leave it None", "choose graph='bhattacharyya'"),
+            graph=graph,
+        )
+    return ParameterValueError(
+        name,
+        value,
+        "{parameter=} has no effect when a graph is passed",
+        ("set it on the graph object", "leave it None"),
+    )
+
+
 def check_pairs(landmarks: np.ndarray) -> None:
     """Reject landmarks whose pairwise matrix would not fit in memory, before computing it."""
-    check_dense(len(landmarks), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
+    check_dense("landmarks", len(landmarks), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
 
 
 def plain_support(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks
 from trigpoint._estimators.base import LandmarkEmbedding, Run, check_pairs, plain_support
 from trigpoint._extension.extensions import KernelExtension
@@ -94,9 +95,13 @@ class KernelPCA(LandmarkEmbedding):
         off_diagonal = kernel[~np.eye(len(points), dtype=bool)]
         if off_diagonal.max() < _NEGLIGIBLE or off_diagonal.min() > 1 - _NEGLIGIBLE:
             side = "small" if off_diagonal.max() < _NEGLIGIBLE else "large"
-            raise ValueError(
-                f"bandwidth={bandwidth:g} is too {side}: all landmarks have the same kernel with "
-                f"each other; choose one near {median_bandwidth(points, run.rng):.3g}"
+            raise ParameterValueError(
+                "bandwidth",
+                bandwidth,
+                "{parameter=} is too {side}: all landmarks have the same kernel with each other",
+                "choose one near {typical:.3g}",
+                side=side,
+                typical=median_bandwidth(points, run.rng),
             )
         run.done("kernel")
         run.begin("spectrum")

@@ -10,6 +10,7 @@ from trigpoint._common.checks import check_choice, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
 from trigpoint._common.warn import warn_user
+from trigpoint._common.words import counted
 from trigpoint._estimators.base import GraphEmbedding, Run
 from trigpoint._estimators.defaults import SHOWN, default_eigenvectors
 from trigpoint._extension.extensions import MarkovExtension
@@ -110,9 +111,13 @@ class MarkovEmbedding(GraphEmbedding):
             raise ParameterValueError(
                 "n_components",
                 len(mu),
-                "{parameter=} is too large: only {usable} eigenvalues of the landmark graph are "
-                "above {least:g}, and the extension divides by them",
-                ("choose {parameter} <= {usable}", "more landmarks"),
+                "{parameter=} is too large: only {found} of the landmark graph {are} above "
+                "{least:g}, and the extension divides by them",
+                ("choose {parameter} <= {usable}", "more landmarks")
+                if usable
+                else "choose more landmarks",
+                found=counted(usable, "eigenvalue"),
+                are="is" if usable == 1 else "are",
                 usable=usable,
                 least=_MIN_EIGENVALUE,
             )
@@ -268,7 +273,7 @@ class DiffusionMaps(MarkovEmbedding):
     n_components, landmarks, graph, n_neighbors, bandwidth, eigenvectors, extension
         As for `LaplacianEigenmaps`.
     alpha : float, default=1.0
-        How much of the landmarks' density is divided out: 0 none, 1 all.
+        How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
     random_state, n_jobs, verbose, callback
@@ -328,7 +333,7 @@ class DiffusionMaps(MarkovEmbedding):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive("alpha", self.alpha, zero=True)
+        check_positive("alpha", self.alpha, zero=True, high=1.0)
         check_positive("time", self.time, zero=True)
 
     def _embed_graph(

@@ -203,7 +203,7 @@ def _embedded(
             weights, lengths = (_csr(arrays, f"graph.{name}", k) for name in ("weights", "lengths"))
             graph = LandmarkGraph(weights, lengths, bridges, bandwidths)
         else:
-            check_dense(k, "landmarks in a complete graph", "a machine with more memory")
+            check_dense("landmarks", k, "landmarks in a complete graph", "more memory")
             graph = graphs.complete_graph(points, bandwidths)
     anchor_values = arrays.get("anchor_values")
     if anchor_values is not None:

@@ -8,7 +8,8 @@ can be called on blocks in any order and from any thread or process.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -170,18 +171,28 @@ class GeodesicExtension(_Prepared):
     ----------
     support : LocalSupport
     geodesics : float64 ndarray of shape (k, k)
-    rounded : float32 ndarray of shape (k, k)
-        The same: reading them takes most of the time, and float32 points need no more digits.
     components : float64 ndarray of shape (k, l)
     centering : float64 ndarray of shape (k,)
         Means of the squared geodesics from each landmark, less the mean of all.
+    rounded : float32 ndarray of shape (k, k)
+        The geodesics again: reading them takes most of the time, and float32 points need no more
+        digits. Not pickled.
     """
 
     support: LocalSupport
     geodesics: np.ndarray
-    rounded: np.ndarray
     components: np.ndarray
     centering: np.ndarray
+    rounded: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Where float32 overflows there are no float32 points either.
+        with np.errstate(over="ignore"):
+            rounded = np.ascontiguousarray(self.geodesics, dtype=np.float32)
+        object.__setattr__(self, "rounded", rounded)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.support, self.geodesics, self.components, self.centering)
 
     @classmethod
     def prepare(
@@ -191,16 +202,7 @@ class GeodesicExtension(_Prepared):
         squares = np.square(geodesics).mean(axis=0)
         # One fixed memory order: products round differently in another.
         components = np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
-        # Where float32 overflows there are no float32 points either.
-        with np.errstate(over="ignore"):
-            rounded = np.ascontiguousarray(geodesics, dtype=np.float32)
-        return cls(
-            support,
-            np.ascontiguousarray(geodesics),
-            rounded,
-            components,
-            squares - squares.mean(),
-        )
+        return cls(support, np.ascontiguousarray(geodesics), components, squares - squares.mean())
 
     @property
     def n_components(self) -> int:

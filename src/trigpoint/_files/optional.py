@@ -1,10 +1,16 @@
-"""Optional libraries: imported when a file needs them, recognized without importing them."""
+"""Optional libraries: imported when they are needed, recognized without importing them."""
 
 import importlib
 from typing import Any
 
 # Package to install, and the trigpoint extra that includes it.
-_EXTRAS = {"pyarrow": "parquet", "zarr": "zarr", "h5py": "hdf5"}
+_EXTRAS = {
+    "pyarrow": "parquet",
+    "zarr": "zarr",
+    "h5py": "hdf5",
+    "matplotlib": "plot",
+    "nibabel": "ct",
+}
 
 
 def require(module: str, task: str) -> Any:
@@ -13,7 +19,7 @@ def require(module: str, task: str) -> Any:
     Parameters
     ----------
     module : str
-        A module of pyarrow, zarr or h5py.
+        A module of one of the optional packages.
     task : str
         What needs it, such as "reading points.parquet".
     """

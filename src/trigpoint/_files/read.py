@@ -138,15 +138,25 @@ def _reader(path: Path) -> _Reader:
             return read_zarr
         if parquet_files(path):
             return read_parquet
-        raise ValueError(
-            f"{path} is a folder, but not a Zarr array or group, and has no Parquet files "
-            "(.parquet, .pq) directly in it"
+        raise ParameterValueError(
+            "X",
+            str(path),
+            "{path} is a folder, but not a Zarr array or group, and has no Parquet files "
+            "(.parquet, .pq) directly in it",
+            path=path,
         )
     for suffixes, reader in _READERS.items():
         if path.name.lower().endswith(suffixes):
             return reader
     known = ", ".join(suffix for suffixes in _READERS for suffix in suffixes)
-    raise ValueError(f"{path} has an unknown suffix: files that can be read are {known}")
+    raise ParameterValueError(
+        "X",
+        str(path),
+        "{path} has an unknown suffix",
+        "files that can be read are {known}",
+        path=path,
+        known=known,
+    )
 
 
 def _read_object(X: Any, key: str | None, columns: Any) -> PointSource:
@@ -169,4 +179,11 @@ def _read_object(X: Any, key: str | None, columns: Any) -> PointSource:
     # Not by class name: views of AnnData have their own classes.
     if hasattr(X, "X") and hasattr(X, "obsm"):
         return from_anndata(X, key, columns)
-    raise TypeError(f"points cannot be read from {type(X).__name__}: give {_OBJECTS}")
+    raise ParameterTypeError(
+        "X",
+        X,
+        "points cannot be read from {kind}",
+        "give {objects}",
+        kind=type(X).__name__,
+        objects=_OBJECTS,
+    )

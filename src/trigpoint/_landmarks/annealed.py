@@ -130,6 +130,7 @@ class AnnealedDPP(Sampler):
         k = check_n_landmarks(self.n_landmarks, len(X))
         exponent = check_positive("exponent", self.exponent, zero=True)
         check_choice("kernel", self.kernel, ("gaussian", "geodesic"))
+        check_count("n_neighbors", self.n_neighbors)
         n_sweeps = _DEFAULT_SWEEPS
         if self.n_sweeps is not None:
             n_sweeps = check_count("n_sweeps", self.n_sweeps)
@@ -156,7 +157,7 @@ class AnnealedDPP(Sampler):
     def _run_chain(
         self, K: PointKernel, k: int, exponent: float, n_sweeps: int, rng: np.random.Generator
     ) -> np.ndarray:
-        check_dense(k, "landmarks", "EfficientDPP, which forms no kernel matrix")
+        check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         start = pivoted_start(K, k, exponent, rng)
         check_rank(k, len(start), self.kernel)
         if k == len(K.diagonal):

@@ -7,12 +7,13 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.spatial.distance import cdist
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.kernels import Kernel, gaussian
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 from trigpoint._numerics.residual.factor import PoolFactor
 
-# A variance this small, given the landmarks, is nothing but rounding error.
+# Given the landmarks, this small a part of a point's variance is nothing but rounding error.
 _ZERO = 1e-13
 
 # Proposals that share a table, which then stays in the cache.
@@ -174,7 +175,9 @@ class DeterminantChain:
         new_points = self._K.points[new]
         tables = inverse.tables(numbers, new_points, keep=True)
         chosen = np.arange(len(numbers))
-        accepted, refused = walk(tables.A.copy(), chosen, slots_in_table, places, thresholds)
+        accepted, refused = walk(
+            tables.A.copy(), chosen, slots_in_table, places, thresholds, self._K.diagonal[rows]
+        )
         self.n_refused += refused
         if accepted:
             self.indices[slots] = rows[chosen[slots_in_table]]
@@ -192,12 +195,17 @@ def acceptance_thresholds(exponent: float, size: int, rng: np.random.Generator) 
 
 
 def walk(
-    A: np.ndarray, chosen: np.ndarray, slots: np.ndarray, places: np.ndarray, thresholds: np.ndarray
+    A: np.ndarray,
+    chosen: np.ndarray,
+    slots: np.ndarray,
+    places: np.ndarray,
+    thresholds: np.ndarray,
+    diagonal: np.ndarray,
 ) -> tuple[int, int]:
     """Decide proposals in a table (`compiled.exchange.anneal`); return numbers made and refused."""
     from trigpoint._numerics.compiled.exchange import anneal
 
-    return anneal(A, chosen, slots, places, thresholds, _ZERO, SINGULAR)
+    return anneal(A, chosen, slots, places, thresholds, diagonal, _ZERO, SINGULAR)
 
 
 def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
@@ -209,10 +217,12 @@ def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
     return np.column_stack([np.setdiff1d(np.arange(b), chosen), chosen[chosen >= b] - b])
 
 
-def singular_kernel_error(k: int) -> ValueError:
+def singular_kernel_error(k: int) -> ParameterValueError:
     """Return the error of a kernel too close to singular for `k` landmarks."""
-    return ValueError(
-        f"n_landmarks={k} is too many for this bandwidth and exponent: the kernel matrix of this "
-        "many landmarks is numerically singular, and its determinant cannot be computed. Choose a "
-        "smaller bandwidth, fewer landmarks or a larger exponent"
+    return ParameterValueError(
+        "n_landmarks",
+        k,
+        "{parameter=} is too large for this bandwidth and exponent: the kernel matrix of this many "
+        "landmarks is numerically singular, and its determinant cannot be computed",
+        ("choose a smaller {bandwidth}", "a smaller {parameter}", "a larger {exponent}"),
     )

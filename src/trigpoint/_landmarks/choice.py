@@ -7,11 +7,22 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from trigpoint._common.checks import check_count, check_magnitude, refuse_non_finite
-from trigpoint._common.errors import ParameterError, ParameterWarning
+from trigpoint._common.checks import (
+    check_count,
+    check_magnitude,
+    refuse_non_finite,
+    refuse_non_numbers,
+)
+from trigpoint._common.errors import (
+    ParameterError,
+    ParameterTypeError,
+    ParameterValueError,
+    ParameterWarning,
+)
 from trigpoint._common.progress import ProgressMixin, Report
 from trigpoint._common.records import Landmarks
 from trigpoint._common.warn import warn_user
+from trigpoint._common.words import counted
 from trigpoint._geometry import covariance_mode, neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.efficient import EfficientDPP, resolve_n_neighbors
@@ -76,9 +87,14 @@ def choose_landmarks(
     else:
         chosen = _given(landmarks, X)
     if len(chosen.points) < _FEWEST_LANDMARKS:
-        raise ValueError(
-            f"landmarks={landmarks!r} gives {len(chosen.points)} distinct landmark(s) from "
-            f"n_samples={len(X)} points: at least {_FEWEST_LANDMARKS} are needed"
+        raise ParameterValueError(
+            "landmarks",
+            landmarks,
+            "{parameter=} gives {found} among {n_points}",
+            "an embedding needs at least {fewest}",
+            found=counted(len(chosen.points), "distinct landmark"),
+            n_points=counted(len(X), "point"),
+            fewest=_FEWEST_LANDMARKS,
         )
     if covariances and chosen.covariances is None:
         assert mode is not None
@@ -160,22 +176,39 @@ def _fitted(sampler: Any, X: np.ndarray) -> Landmarks:
 def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
     """Landmarks given as rows or as points."""
     given = np.asarray(landmarks)
+    if given.ndim == 2:
+        refuse_non_numbers(given, "landmarks")
     if given.ndim and given.size == 0:
-        raise ValueError(f"landmarks is empty (shape {given.shape}): pass at least two")
+        raise ParameterValueError(
+            "landmarks",
+            landmarks,
+            "{parameter} is empty (shape {shape})",
+            "pass at least two",
+            shape=given.shape,
+        )
     if given.ndim == 1 and given.dtype.kind in "iu":
         check_n_landmarks(len(given), len(X))
         if given.min() < 0 or given.max() >= len(X):
-            raise ValueError(
-                f"landmarks has rows from {given.min()} to {given.max()}: choose rows from 0 to "
-                f"{len(X) - 1}"
+            raise ParameterValueError(
+                "landmarks",
+                landmarks,
+                "{parameter} has rows from {first} to {last}",
+                "choose rows from 0 to {most}",
+                first=given.min(),
+                last=given.max(),
+                most=len(X) - 1,
             )
         chosen = _rows(X, given)
     elif given.ndim == 2:
         points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
         if points.shape[1] != X.shape[1]:
-            raise ValueError(
-                f"landmarks has {points.shape[1]} columns and X has {X.shape[1]}: pass landmark "
-                "points in the space of X"
+            raise ParameterValueError(
+                "landmarks",
+                landmarks,
+                "{parameter} has {found} and X has {wanted}",
+                "pass landmark points in the space of X",
+                found=counted(points.shape[1], "column"),
+                wanted=X.shape[1],
             )
         with np.errstate(over="ignore"):
             points = points.astype(X.dtype)
@@ -183,14 +216,20 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
         check_magnitude(points, "landmarks", may_be_tiny=True)
         chosen = Landmarks(points)
     else:
-        raise TypeError(
-            f"landmarks={landmarks!r} is not understood: pass a number, 'auto', a sampler, a 1-D "
-            "array of row numbers or a 2-D array of points"
+        raise ParameterTypeError(
+            "landmarks",
+            landmarks,
+            "{parameter=} is not understood",
+            "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of points",
         )
     n_distinct = len(np.unique(chosen.points, axis=0))
     if n_distinct < len(chosen.points):
-        raise ValueError(
-            f"landmarks has {len(chosen.points)} entries, only {n_distinct} of them distinct: "
-            "pass each landmark once"
+        raise ParameterValueError(
+            "landmarks",
+            landmarks,
+            "{parameter} has {count} entries, only {n_distinct} of them distinct",
+            "pass each landmark once",
+            count=len(chosen.points),
+            n_distinct=n_distinct,
         )
     return chosen

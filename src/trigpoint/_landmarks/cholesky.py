@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
@@ -141,7 +142,7 @@ class RPCholesky(Sampler):
         if self.block_size is not None:
             block_size = min(len(X), check_count("block_size", self.block_size))
         n_threads = thread_count(self.n_jobs)
-        check_dense(k, "landmarks", "EfficientDPP, which forms no kernel matrix")
+        check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         # Parts of the points run in parallel, so each product uses one thread.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
@@ -291,9 +292,12 @@ def _residual_traces(X: np.ndarray, factor: LandmarkFactor, rng: np.random.Gener
     return np.maximum(1.0 - np.cumsum(explained) / len(rows), 0.0)
 
 
-def _exhausted(n_landmarks: int, n_drawn: int) -> ValueError:
-    return ValueError(
-        f"n_landmarks={n_landmarks} is too many for this bandwidth: after {n_drawn} landmarks, "
-        "all points are combinations of them, up to rounding, in the feature space of the "
-        f"kernel. Choose n_landmarks <= {n_drawn}, a smaller bandwidth, or more distinct points"
+def _exhausted(n_landmarks: int, n_drawn: int) -> ParameterValueError:
+    return ParameterValueError(
+        "n_landmarks",
+        n_landmarks,
+        "{parameter=} is too large for this bandwidth: after {n_drawn} landmarks, all points are "
+        "combinations of them, up to rounding, in the feature space of the kernel",
+        ("choose {parameter} <= {n_drawn}", "a smaller {bandwidth}", "more distinct points"),
+        n_drawn=n_drawn,
     )

@@ -78,9 +78,11 @@ def check_tolerance(tolerance: Any) -> float:
     """Return a valid relative error."""
     number = check_positive("tolerance", tolerance)
     if number >= 1:
-        raise ValueError(
-            f"tolerance={number:g} is out of range: choose a relative error below 1, the error "
-            "without any landmarks"
+        raise ParameterValueError(
+            "tolerance",
+            number,
+            "{parameter=} is out of range",
+            "choose a relative error below 1, the error without any landmarks",
         )
     return number
 

@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.base import clone
 
 from trigpoint._common.checks import as_generator, check_count, check_positive
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import reporter
+from trigpoint._common.words import counted
 from trigpoint._landmarks.base import Sampler
 from trigpoint._landmarks.count import ErrorEstimate, distinct_points
 from trigpoint._landmarks.efficient import EfficientDPP
@@ -51,9 +53,13 @@ class LandmarkCurve:
         tolerance = check_positive("tolerance", tolerance)
         within = np.flatnonzero(self.errors <= tolerance)
         if not len(within):
-            raise ValueError(
-                f"tolerance={tolerance:g} is not reached with {self.n_landmarks[-1]} landmarks, "
-                f"whose error is {self.errors[-1]:.2g}: measure the curve with more landmarks"
+            raise ParameterValueError(
+                "tolerance",
+                tolerance,
+                "{parameter=} is not reached with {last}, whose error is {error:.2g}",
+                "measure the curve with more landmarks",
+                last=counted(int(self.n_landmarks[-1]), "landmark"),
+                error=self.errors[-1],
             )
         last = within[0]
         if last == 0:
@@ -118,9 +124,11 @@ def landmark_curve(
     if sampler is None:
         sampler = EfficientDPP()
     if not isinstance(sampler, Sampler) or "n_landmarks" not in sampler.get_params():
-        raise TypeError(
-            f"sampler={sampler!r} does not take a number of landmarks: pass a sampler of "
-            "this library that has n_landmarks"
+        raise ParameterTypeError(
+            "sampler",
+            sampler,
+            "{parameter=} does not take a number of landmarks",
+            "pass a sampler of this library that has {n_landmarks}",
         )
     report = reporter(verbose, callback)
     X = points_to_fit(clone(sampler), X, report)
@@ -141,11 +149,18 @@ def _grid(n_landmarks: Any, X: np.ndarray) -> list[int]:
         first = min(_FIRST, last)
         return np.unique(np.geomspace(first, last, _NUMBERS).round().astype(int)).tolist()
     if np.ndim(n_landmarks) != 1:
-        raise TypeError(f"n_landmarks={n_landmarks!r} is not understood: pass a list of numbers")
+        raise ParameterTypeError(
+            "n_landmarks",
+            n_landmarks,
+            "{parameter=} is not understood",
+            "pass a list of numbers",
+        )
     counts = [
         check_count("n_landmarks", count, high=n_points, why=f"the data has {n_points} points")
         for count in n_landmarks
     ]
     if not counts:
-        raise ValueError("n_landmarks is empty: pass at least one number")
+        raise ParameterValueError(
+            "n_landmarks", n_landmarks, "{parameter} is empty", "pass at least one number"
+        )
     return sorted(set(counts))

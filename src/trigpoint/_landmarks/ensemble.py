@@ -7,7 +7,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 
-from trigpoint._common.checks import check_choice
+from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.geodesic import geodesic_kernel
@@ -52,12 +53,13 @@ def make_ensemble(
     centered, and is never formed unless n < d.
     """
     check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
+    check_count("n_neighbors", n_neighbors)
     # Eigenvectors of equal eigenvalues are arbitrary: rounding picks them, and it differs with the
     # number of threads. One thread gives the same draw everywhere.
     with one_blas_thread():
         if kernel == "linear":
             X = np.asarray(X, dtype=np.float64)
-            check_dense(min(X.shape), "points or columns", "a smaller sample of them")
+            check_dense("X", min(X.shape), "points or columns", "a smaller sample of them")
             return decompose(X @ X.T) if X.shape[0] < X.shape[1] else decompose_dual(X)
         K = kernel_matrix(X, kernel=kernel, bandwidth=bandwidth, n_neighbors=n_neighbors, rng=rng)
         return decompose_dual(cholesky_factor(K)) if kernel == "gaussian" else decompose(K)
@@ -68,7 +70,7 @@ def kernel_matrix(
 ) -> np.ndarray:
     """Return the dense kernel of the points by name, ``"gaussian"`` or ``"geodesic"``."""
     check_choice("kernel", kernel, ("gaussian", "geodesic"))
-    check_dense(len(X), "points", "EfficientDPP, which forms no kernel matrix")
+    check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
     X = np.asarray(X, dtype=np.float64)
     sigma = resolve_bandwidth(bandwidth, X, rng)
     if kernel == "geodesic":
@@ -122,15 +124,19 @@ def cholesky_factor(K: np.ndarray) -> np.ndarray:
 def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
     """Refuse more landmarks than the rank of the kernel: such sets all have determinant zero."""
     if n_landmarks > rank:
-        remedy = (
-            "the linear kernel has at most as many dimensions as the points"
-            if kernel == "linear"
-            else "or a smaller bandwidth, or more distinct points"
-        )
-        raise ValueError(
-            f"n_landmarks={n_landmarks} is above the numerical rank {rank} of the {kernel} kernel, "
-            f"so every set of that size has determinant zero: choose n_landmarks <= {rank} "
-            f"({remedy})"
+        remedies = ["choose {parameter} <= {rank}"]
+        if kernel == "linear":
+            remedies[0] += " (the linear kernel has at most as many dimensions as the points)"
+        else:
+            remedies += ["a smaller {bandwidth}", "more distinct points"]
+        raise ParameterValueError(
+            "n_landmarks",
+            n_landmarks,
+            "{parameter=} is above the numerical rank {rank} of the {kernel} kernel, so every set "
+            "of that size has determinant zero",
+            remedies,
+            rank=rank,
+            kernel=kernel,
         )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
@@ -175,12 +176,17 @@ class GreedyNystrom(Sampler):
         rows = self.pool_[residual.chosen]
         return Landmarks(X[rows], rows)
 
-    def _too_many_landmarks(self, k: int, n_chosen: int, n_points: int) -> ValueError:
-        pool = f", a larger pool_size than {len(self.pool_)}" if len(self.pool_) < n_points else ""
-        return ValueError(
-            f"n_landmarks={k} is too large for bandwidth={self.bandwidth_:.4g}: {n_chosen} "
-            "landmarks explain all other points, or coincide with them, up to rounding. Choose "
-            f"n_landmarks <= {n_chosen}{pool} or a smaller bandwidth"
+    def _too_many_landmarks(self, k: int, n_chosen: int, n_points: int) -> ParameterValueError:
+        larger_pool = ("a larger {pool_size} than {pool}",) if len(self.pool_) < n_points else ()
+        return ParameterValueError(
+            "n_landmarks",
+            k,
+            "{parameter=} is too large for a bandwidth of {width:.4g}: {n_chosen} landmarks "
+            "explain all other points, or coincide with them, up to rounding",
+            ("choose {parameter} <= {n_chosen}", *larger_pool, "a smaller {bandwidth}"),
+            width=self.bandwidth_,
+            n_chosen=n_chosen,
+            pool=len(self.pool_),
         )
 
 
@@ -193,10 +199,17 @@ def _resolve_pool_size(pool_size: Any, k: int, n_points: int) -> int:
 def _check_memory(k: int, size: int, n_candidates: int) -> None:
     needed, available = 8 * size * (k + n_candidates), physical_memory()
     if needed > available:
-        raise ValueError(
-            f"{k} landmarks from a pool of {size} points, {n_candidates} of them candidates, need "
-            f"about {needed / 1e9:.0f} GB, and this machine has {available / 1e9:.0f} GB: choose a "
-            "smaller n_landmarks, pool_size or n_candidates"
+        raise ParameterValueError(
+            "n_landmarks",
+            k,
+            "{k} landmarks from a pool of {size} points, {candidates} of them candidates, need "
+            "about {needed:.0f} GB, and this machine has {available:.0f} GB",
+            ("choose a smaller {parameter}", "{pool_size}", "{n_candidates}"),
+            k=k,
+            size=size,
+            candidates=n_candidates,
+            needed=needed / 1e9,
+            available=available / 1e9,
         )
 
 

@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.checks import check_bool, check_choice, check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
@@ -167,8 +168,7 @@ class KMeansLandmarks(Sampler):
     def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, len(X))
         check_choice("init", self.init, ("random", "k-means++"))
-        if not isinstance(self.snap, (bool, np.bool_)):
-            raise TypeError(f"snap must be True or False, got {self.snap!r}")
+        check_bool("snap", self.snap)
         max_iter = check_count("max_iter", self.max_iter)
 
         report = reporter(self.verbose, self.callback)
@@ -199,7 +199,12 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) 
             if cumulative[-1] == 0:
                 raise too_few_distinct(k, step, len(X))
             if not np.isfinite(cumulative[-1]):
-                raise ValueError("squared distances between the points overflow: rescale X")
+                raise ParameterValueError(
+                    "X",
+                    float(cumulative[-1]),
+                    "squared distances between the points overflow",
+                    "rescale {parameter}",
+                )
             drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
             # Rounding may lift the largest random number onto the total itself.
             rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
@@ -306,9 +311,12 @@ def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
 
 def _check_separate(clusters: np.ndarray, k: int) -> None:
     if len(clusters) < k:
-        raise ValueError(
-            f"n_landmarks={k} clusters were asked for, but k-means left only {len(clusters)} that "
-            "are separate: choose a smaller n_landmarks or remove duplicated points"
+        raise ParameterValueError(
+            "n_landmarks",
+            k,
+            "{parameter=} clusters were asked for, but k-means left only {left} that are separate",
+            ("choose a smaller {parameter}", "remove duplicated points"),
+            left=len(clusters),
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
@@ -98,9 +99,12 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
     distances = pdist(np.asarray(some, dtype=np.float64))
     distances = distances[distances > 0]
     if distances.size == 0:
-        raise ValueError(
-            "bandwidth=None needs at least two distinct points to take a median distance from; "
-            "all points compared are identical: pass bandwidth as a number"
+        raise ParameterValueError(
+            "bandwidth",
+            None,
+            "{parameter=} needs at least two distinct points to take a median distance from, and "
+            "all points compared are identical",
+            "pass {parameter} as a number",
         )
     return float(np.median(distances))
 
@@ -123,9 +127,12 @@ def landmark_spacing(
         if np.median(radii) > 0:
             return float(np.median(radii))
         if share == n - 1:
-            raise ValueError(
-                f"{name}=None needs distinct points to measure their spacing, and nearly all of "
-                f"them are identical: pass {name} as a number"
+            raise ParameterValueError(
+                name,
+                None,
+                "{parameter=} needs distinct points to measure their spacing, and nearly all of "
+                "them are identical",
+                "pass {parameter} as a number",
             )
         share = min(2 * share, n - 1)
 

@@ -204,7 +204,8 @@ class ProductIndex(NeighborIndex):
             )
             return np.concatenate(list(parts))
         sums, sums_of_squares = np.zeros((2, *found.points.shape))
-        neighbors = np.array(found.members)
+        # In order, so that a block finds its own without going through all of them.
+        neighbors = np.sort(np.array(found.members), axis=1)
         width = (found.points.shape[1] + len(found)) * self.points.itemsize
         blocks = row_blocks(len(self.points), block_rows(width, SCAN_BYTES))
         with one_blas_thread():

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from trigpoint._common.checks import check_magnitude, refuse_masked, refuse_non_finite
+from trigpoint._common.checks import (
+    check_magnitude,
+    refuse_masked,
+    refuse_non_finite,
+    refuse_non_numbers,
+)
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
+from trigpoint._common.words import counted
 from trigpoint._files import PointSource, load, read_points
 from trigpoint._numerics.blocks import block_rows
 
@@ -50,8 +56,9 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
 
 
 def _refuse_text(X: Any) -> None:
-    """Refuse a pandas table with columns of text or dates, and name them."""
+    """Refuse text and dates, and name the columns of a pandas table that hold them."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        refuse_non_numbers(X)
         return
     refused = [
         str(name)
@@ -59,9 +66,12 @@ def _refuse_text(X: Any) -> None:
         if dtype.kind not in "biufc" and not _holds_numbers(X.iloc[:, j])
     ]
     if refused:
-        raise ValueError(
-            f"X has text or dates in column {', '.join(map(repr, refused))}: leave such columns "
-            "out, or turn them into numbers"
+        raise ParameterValueError(
+            "X",
+            refused,
+            "{parameter} has text or dates in column {names}",
+            "leave such columns out, or turn them into numbers",
+            names=", ".join(map(repr, refused)),
         )
 
 
@@ -96,9 +106,15 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
         return source
     source = read_points(X)
     if source.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"{source.name} has {source.shape[1]} columns, but {type(estimator).__name__} was "
-            f"fitted with {estimator.n_features_in_}"
+        raise ParameterValueError(
+            "X",
+            source.shape,
+            "{source} has {found}, but {estimator} was fitted with {fitted}",
+            "read the same {columns}",
+            source=source.name,
+            found=counted(source.shape[1], "column"),
+            estimator=type(estimator).__name__,
+            fitted=estimator.n_features_in_,
         )
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is not None and source.feature_names is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.labels import MOST_CLASSES, is_missing, natural_order
 
 _STEPS = 65534
@@ -76,9 +77,13 @@ def date_column(name: str, values: np.ndarray) -> Column:
     known = ~np.isnat(values)
     years = values[known].astype("datetime64[Y]").astype(np.int64)
     if (abs(years) > _MOST_YEARS).any():
-        raise ValueError(
-            f"color {name!r} has dates more than {_MOST_YEARS:,} years from 1970: pass years as "
-            "numbers"
+        raise ParameterValueError(
+            "color",
+            name,
+            "{parameter} {name!r} has dates more than {most:,} years from 1970",
+            "pass years as numbers",
+            name=name,
+            most=_MOST_YEARS,
         )
     milliseconds = np.full(len(values), np.nan)
     milliseconds[known] = values[known].astype("datetime64[us]").astype(np.int64) / 1000

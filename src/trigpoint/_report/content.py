@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
@@ -122,7 +123,12 @@ def gather(
     landmarks, graph = fitted.landmarks, fitted.graph
     shown = _chosen_columns(landmarks.points)
     if source is None and color is not None:
-        raise ValueError("color needs one value per row of X, and X was not passed: pass both")
+        raise ParameterValueError(
+            "color",
+            color,
+            "{parameter} needs one value per row of X, and X was not passed",
+            "pass both",
+        )
     n = None if source is None else source.shape[0]
     colors = {} if n is None else named_colors(color, n)
     streamed = None if source is None else stream(subject, source, shown, sample)

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import are_classes, is_missing
 from trigpoint._report.columns import (
     Column,
@@ -44,22 +45,36 @@ def named_colors(color: Any, n_points: int) -> dict[str, Given]:
         return {}
     named = {name: _read(values) for name, values in _by_name(color).items()}
     if len(named) > MOST_COLORS:
-        raise ValueError(
-            f"color has {len(named)} columns: choose at most {MOST_COLORS}, or the page would "
-            "become too large"
+        raise ParameterValueError(
+            "color",
+            list(named),
+            "{parameter} has {count} columns",
+            "choose at most {most}, or the page would become too large",
+            count=len(named),
+            most=MOST_COLORS,
         )
     for name, given in named.items():
         shape, dtype = given.values.shape, given.values.dtype
         if shape != (n_points,):
             several = " and several columns by name" if len(shape) > 1 else ""
-            raise ValueError(
-                f"color {name!r} has shape {shape} and X has {n_points} rows: pass one value per "
-                f"row{several}"
+            raise ParameterValueError(
+                "color",
+                name,
+                "{parameter} {name!r} has shape {shape} and X has {n_points} rows",
+                "pass one value per row{several}",
+                name=name,
+                shape=shape,
+                n_points=n_points,
+                several=several,
             )
         if dtype.kind in "mc":
-            raise TypeError(
-                f"color {name!r} has dtype {dtype}: pass real numbers, dates or labels, such as "
-                "seconds for durations"
+            raise ParameterTypeError(
+                "color",
+                name,
+                "{parameter} {name!r} has dtype {dtype}",
+                "pass real numbers, dates or labels, such as seconds for durations",
+                name=name,
+                dtype=dtype,
             )
     return named
 
@@ -80,9 +95,12 @@ def _by_name(color: Any) -> dict[str, Any]:
     if hasattr(color, "iloc") and hasattr(color, "columns"):
         named = {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
         if len(named) < len(color.columns):
-            raise ValueError(
-                f"color has columns of the same name among {', '.join(map(str, color.columns))}: "
-                "rename them"
+            raise ParameterValueError(
+                "color",
+                list(color.columns),
+                "{parameter} has columns of the same name among {names}",
+                "rename them",
+                names=", ".join(map(str, color.columns)),
             )
         return named
     if hasattr(color, "columns"):

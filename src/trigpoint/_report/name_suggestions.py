@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from trigpoint._common.errors import ParameterTypeError
+
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
 
@@ -23,7 +25,15 @@ def suggesting_names(function: Callable[_Given, _Returned]) -> Callable[_Given, 
         for name in options.keys() - known:
             alike = get_close_matches(name, known, n=1)
             remedy = f"did you mean {alike[0]!r}?" if alike else f"choose from {', '.join(known)}"
-            raise TypeError(f"{function.__name__}() has no parameter {name!r}: {remedy}")
+            raise ParameterTypeError(
+                name,
+                options[name],
+                "{function}() has no parameter {name!r}",
+                "{remedy}",
+                function=function.__name__,
+                name=name,
+                remedy=remedy,
+            )
         return function(*args, **options)
 
     return checked

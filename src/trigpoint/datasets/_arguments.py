@@ -6,29 +6,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+
 
 def check_dtype(dtype: DTypeLike, *, integers: bool = False) -> np.dtype:
     """Return `dtype` as a NumPy type of real numbers (floating, unless ``integers=True``)."""
     try:
         checked = np.dtype(dtype)
     except TypeError as error:
-        raise TypeError(
-            f"dtype={dtype!r} is not known to NumPy: choose np.float32, for example"
+        raise ParameterTypeError(
+            "dtype", dtype, "{parameter=} is not known to NumPy", "choose np.float32, for example"
         ) from error
     if np.issubdtype(checked, np.floating) or (integers and np.issubdtype(checked, np.integer)):
         return checked
     remedy = "a floating or an integer type" if integers else "np.float32 or np.float64"
-    raise ValueError(f"dtype={checked} cannot hold the values: choose {remedy}")
+    raise ParameterValueError(
+        "dtype",
+        checked,
+        "dtype={dtype} cannot hold the values",
+        "choose {remedy}",
+        dtype=checked,
+        remedy=remedy,
+    )
 
 
 def check_interval(name: str, value: Any) -> tuple[float, float]:
     """Return `value` as two finite floats, the first below the second."""
     ends = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else ()
     if len(ends) != 2 or not all(isinstance(end, Real) for end in ends):
-        raise TypeError(f"{name} must be a pair of numbers (low, high), got {value!r}")
+        raise ParameterTypeError(
+            name, value, "{parameter} must be a pair of numbers (low, high), got {got!r}", got=value
+        )
     low, high = float(ends[0]), float(ends[1])
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(
-            f"{name}=({low}, {high}) is not an interval: choose finite {name} with low < high"
+        raise ParameterValueError(
+            name,
+            (low, high),
+            "{parameter=} is not an interval",
+            "choose finite {parameter} with low < high",
         )
     return low, high

@@ -9,6 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy import ndimage
 
 from trigpoint._common.checks import as_generator, check_count, check_positive
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint.datasets._arguments import check_interval
 from trigpoint.datasets._ct_volumes import CLASS_NAMES, NO_CLASS, PathLike, Volume, read_volumes
@@ -169,12 +170,19 @@ def load_ct_patches(
 
 def _check_patch_shape(patch_shape: Any) -> tuple[int, int, int]:
     if not isinstance(patch_shape, (tuple, list)) or len(patch_shape) != 3:
-        raise TypeError(f"patch_shape must be three whole numbers, got {patch_shape!r}")
+        raise ParameterTypeError(
+            "patch_shape",
+            patch_shape,
+            "{parameter} must be three whole numbers, got {got!r}",
+            got=patch_shape,
+        )
     left, back, head = (check_count("patch_shape", size) for size in patch_shape)
     if not (left % 2 and back % 2 and head % 2):
-        raise ValueError(
-            f"patch_shape={patch_shape} has an even size, so no voxel is its center: choose odd "
-            f"numbers"
+        raise ParameterValueError(
+            "patch_shape",
+            patch_shape,
+            "{parameter=} has an even size, so no voxel is its center",
+            "choose odd numbers",
         )
     return left, back, head
 
@@ -193,9 +201,13 @@ def _region(volume: Volume, shape: tuple[int, int, int], margin: float) -> _Regi
         low = max(span.start - grow, half)
         high = min(span.stop + grow, volume.hu.shape[axis] - half)
         if low >= high:
-            raise ValueError(
-                f"patch_shape={shape} does not fit around any organ of {volume.name}, of "
-                f"{volume.hu.shape} voxels: choose a smaller patch_shape or leave the volume out"
+            raise ParameterValueError(
+                "patch_shape",
+                shape,
+                "{parameter=} does not fit around any organ of {volume}, of {voxels} voxels",
+                ("choose a smaller {parameter}", "leave the volume out"),
+                volume=volume.name,
+                voxels=volume.hu.shape,
             )
         centers.append(slice(low, high))
         reach.append(slice(low - half, high + half))
@@ -230,35 +242,59 @@ def _draw(
     counts = np.bincount(classes, minlength=len(CLASS_NAMES))
     there_are = ", ".join(f"{name} {n}" for name, n in zip(CLASS_NAMES, counts, strict=True))
     if not len(classes):
-        raise ValueError(
-            "no patch of patch_shape lies entirely within the recorded part of source: choose a "
-            "smaller patch_shape or other volumes"
+        raise ParameterValueError(
+            "patch_shape",
+            None,
+            "no patch of {parameter} lies entirely within the recorded part of {source}",
+            ("choose a smaller {parameter}", "other volumes"),
         )
     if not balanced:
         if n_patches is None:
             return np.arange(len(classes))
         if n_patches > len(classes):
-            raise ValueError(
-                f"n_patches={n_patches} is more than there are ({there_are}): "
-                f"choose n_patches <= {len(classes)} or None"
+            raise ParameterValueError(
+                "n_patches",
+                n_patches,
+                "{parameter=} is more than there are ({there_are})",
+                ("choose {parameter} <= {most}", "None"),
+                there_are=there_are,
+                most=len(classes),
             )
         return np.sort(rng.choice(len(classes), n_patches, replace=False, shuffle=False))
     rarest = int(counts.min())
     if rarest == 0:
-        raise ValueError(
-            f"balanced=True needs patches of every class, but there are {there_are}: add volumes "
-            f"to source, choose a smaller patch_shape or a larger surroundings, or balanced=False"
+        raise ParameterValueError(
+            "balanced",
+            True,
+            "{parameter=} needs patches of every class, but there are {there_are}",
+            (
+                "add volumes to {source}",
+                "choose a smaller {patch_shape}",
+                "a larger {surroundings}",
+                "{parameter}=False",
+            ),
+            there_are=there_are,
         )
     if n_patches is not None and n_patches % len(counts):
-        raise ValueError(
-            f"n_patches={n_patches} cannot be divided equally among {len(counts)} classes: choose "
-            f"a multiple of {len(counts)} or balanced=False"
+        raise ParameterValueError(
+            "n_patches",
+            n_patches,
+            "{parameter=} cannot be divided equally among {n_classes} classes",
+            ("choose a multiple of {n_classes}", "{balanced=}"),
+            n_classes=len(counts),
+            balanced=False,
         )
     each = rarest if n_patches is None else n_patches // len(counts)
     if each > rarest:
-        raise ValueError(
-            f"n_patches={n_patches} needs {each} of each class, but there are {there_are}: "
-            f"choose n_patches <= {len(counts) * rarest}, None, or balanced=False"
+        raise ParameterValueError(
+            "n_patches",
+            n_patches,
+            "{parameter=} needs {each} of each class, but there are {there_are}",
+            ("choose {parameter} <= {most}", "None", "{balanced=}"),
+            each=each,
+            there_are=there_are,
+            most=len(counts) * rarest,
+            balanced=False,
         )
     drawn = []
     for number in range(len(counts)):

@@ -11,9 +11,11 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._files.optional import require
 
 CLASS_NAMES = ("surroundings", "brainstem", "left parotid", "right parotid")
 NO_CLASS = 255
@@ -54,7 +56,9 @@ def read_volumes(source: PathLike | Sequence[PathLike]) -> Iterator[Volume]:
     """Read the volumes one at a time, so that only one is in memory."""
     sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not sources:
-        raise ValueError("source is empty: name at least one folder or .npz file")
+        raise ParameterValueError(
+            "source", source, "{parameter} is empty", "name at least one folder or .npz file"
+        )
     for path in map(Path, sources):
         if path.is_file() and path.suffix == ".npz":
             yield _read_npz(path)
@@ -76,13 +80,7 @@ def _natural_order(path: Path) -> list[tuple[int, str]]:
 
 
 def _read_nifti(folder: Path) -> Volume:
-    try:
-        import nibabel
-    except ImportError as error:
-        raise ImportError(
-            f"reading the NIfTI files in {folder} needs nibabel: pip install 'trigpoint[ct]'"
-        ) from error
-    nib: Any = nibabel  # Only parts of it are typed.
+    nib = require("nibabel", f"reading the NIfTI files in {folder}")
     broken = (nib.filebasedimages.ImageFileError, EOFError, OSError, ValueError, zlib.error)
     to_left_back_head = nib.orientations.axcodes2ornt("LPS")
     turned, arrays = [], []

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_choice
+from trigpoint._common.errors import ParameterValueError
 from trigpoint.datasets._arguments import check_dtype
 
 _PREFIXES = {"train": ("train",), "test": ("t10k",), "all": ("train", "t10k")}
@@ -63,7 +64,13 @@ def load_mnist(
     check_choice("split", split, tuple(_PREFIXES))
     dtype = check_dtype(dtype, integers=not scale)
     if not scale and np.issubdtype(dtype, np.integer) and np.iinfo(dtype).max < 255:
-        raise ValueError(f"dtype={dtype} cannot hold the pixel value 255: choose np.uint8")
+        raise ParameterValueError(
+            "dtype",
+            dtype,
+            "dtype={dtype} cannot hold the pixel value 255",
+            "choose np.uint8",
+            dtype=dtype,
+        )
     names = [
         name
         for prefix in _PREFIXES[split]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint.datasets._arguments import check_dtype, check_interval
 
@@ -82,8 +83,12 @@ def make_swiss_roll(
     check_choice("sampling", sampling, ("arc-length", "angle"))
     first, last = check_interval("t_range", t_range)
     if first < 0 or last > _LAST_ANGLE:
-        raise ValueError(
-            f"t_range=({first}, {last}) is out of range: choose angles from 0 to {_LAST_ANGLE:g}"
+        raise ParameterValueError(
+            "t_range",
+            (first, last),
+            "{parameter=} is out of range",
+            "choose angles from 0 to {most:g}",
+            most=_LAST_ANGLE,
         )
     height = check_positive("height", height)
     scale = check_positive("scale", scale)

@@ -122,7 +122,7 @@ def optimal_error(
     counts = [n_landmarks] if np.ndim(n_landmarks) == 0 else list(n_landmarks)  # type: ignore[arg-type]  # ndim tells
     for count in counts:
         check_count("n_landmarks", count, low=0, high=n, why=f"the data has {n} points")
-    check_dense(n, "points", "a smaller sample of them")
+    check_dense("X", n, "points", "a smaller sample of them")
     eigenvalues = np.linalg.eigvalsh(gaussian_kernel(X, bandwidth))
     smallest = np.concatenate([[0.0], np.cumsum(eigenvalues)])
     errors = np.maximum(smallest[n - np.array(counts, dtype=np.int64)], 0.0)

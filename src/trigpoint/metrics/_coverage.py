@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.nearest import nearest
 from trigpoint.metrics._arguments import as_landmarks, as_matrix
 
@@ -60,15 +61,17 @@ def coverage_radius(
     X = as_matrix("X", X)
     points, rows = as_landmarks(X, landmarks)
     check_choice("metric", metric, ("euclidean", "geodesic"))
-    quantile = check_positive("quantile", quantile, zero=True)
-    if quantile > 1:
-        raise ValueError(f"quantile={quantile} is too large: choose quantile <= 1")
+    quantile = check_positive("quantile", quantile, zero=True, high=1.0)
     if metric == "euclidean":
         distances = nearest(points, X, 1)[0][:, 0]
     elif rows is None:
-        raise ValueError(
-            f"metric='geodesic' needs landmarks that are rows of X, got points of shape "
-            f"{points.shape}: pass their row numbers"
+        raise ParameterValueError(
+            "landmarks",
+            landmarks,
+            "{metric=} needs {parameter} that are rows of X, got points of shape {shape}",
+            "pass their row numbers",
+            metric=metric,
+            shape=points.shape,
         )
     else:
         distances = _geodesic_to_nearest(X, rows, n_neighbors)
@@ -96,9 +99,14 @@ def _geodesic_to_nearest(X: np.ndarray, rows: np.ndarray, n_neighbors: Any) -> n
     unreached = np.isinf(distances).sum()
     if unreached:
         n_components = connected_components(graph, directed=False, return_labels=False)
-        raise ValueError(
-            f"{unreached} of the {len(X)} points cannot be reached from any landmark: the graph of "
-            f"n_neighbors={n_neighbors} nearest neighbors has {n_components} components; raise "
-            "n_neighbors or place a landmark in every component"
+        raise ParameterValueError(
+            "n_neighbors",
+            n_neighbors,
+            "{unreached} of the {n_points} points cannot be reached from any landmark: the graph "
+            "of {parameter=} nearest neighbors has {n_components} components",
+            ("raise {parameter}", "place a landmark in every component"),
+            unreached=unreached,
+            n_points=len(X),
+            n_components=n_components,
         )
     return distances

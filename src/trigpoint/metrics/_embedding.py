@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import as_generator, check_count
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
 from trigpoint.metrics._arguments import as_labels, as_matrix, check_same_length
@@ -44,9 +46,13 @@ def knn_accuracy(
     train_labels = as_labels("train_labels", train_labels, "train", len(train))
     kinds = {train_labels.dtype.kind, test_labels.dtype.kind}
     if kinds & set("SU") and kinds & set("biuf"):
-        raise TypeError(
-            f"train_labels are {train_labels.dtype} and test_labels {test_labels.dtype}, which "
-            "never match: pass names for both or numbers for both"
+        raise ParameterTypeError(
+            "test_labels",
+            test_labels.dtype,
+            "train_labels are {train} and {parameter} {test}, which never match",
+            "pass names for both or numbers for both",
+            train=train_labels.dtype,
+            test=test_labels.dtype,
         )
     predicted = knn_labels(train, train_labels, test, n_neighbors=n_neighbors)
     return float(np.mean(predicted == test_labels))
@@ -71,9 +77,13 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
     """
     train, test = as_matrix("train", train), as_matrix("test", test)
     if train.shape[1] != test.shape[1]:
-        raise ValueError(
-            f"train has {train.shape[1]} columns and test has {test.shape[1]}: pass points from "
-            "the same space"
+        raise ParameterValueError(
+            "test",
+            test.shape,
+            "train has {wanted} and {parameter} has {found}",
+            "pass points from the same space",
+            wanted=counted(train.shape[1], "column"),
+            found=test.shape[1],
         )
     train_labels = as_labels("train_labels", train_labels, "train", len(train))
     n_neighbors = check_count(
@@ -182,8 +192,12 @@ def coordinate_recovery(
     u = u[chosen].astype(np.float64, copy=False)
     deviations = np.square(u - u.mean(axis=0)).sum(axis=0)
     for column in np.flatnonzero(np.ptp(u, axis=0) == 0):
-        raise ValueError(
-            f"intrinsic is constant in column {column}: leave out coordinates that do not vary"
+        raise ParameterValueError(
+            "intrinsic",
+            u[0, column],
+            "{parameter} is constant in column {column}",
+            "leave out coordinates that do not vary",
+            column=column,
         )
 
     errors = np.zeros(u.shape[1])
@@ -219,10 +233,19 @@ def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
     for name, values in (("embedding_column", embedding_column), ("coordinate", coordinate)):
         column = as_matrix(name, values, column=True)
         if column.shape[1] != 1:
-            raise ValueError(f"{name} has shape {column.shape}: pass one column at a time")
+            raise ParameterValueError(
+                name,
+                column.shape,
+                "{parameter} has shape {shape}",
+                "pass one column at a time",
+                shape=column.shape,
+            )
         if np.ptp(column) == 0:
-            raise ValueError(
-                f"{name} is constant and has no ranks to compare: pass one that varies"
+            raise ParameterValueError(
+                name,
+                column[0, 0],
+                "{parameter} is constant and has no ranks to compare",
+                "pass one that varies",
             )
         columns.append(column)
     check_same_length("embedding_column", columns[0], "coordinate", columns[1])

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._extension.extensions import extend
+from trigpoint._files.optional import require
 
 # Columns are drawn to one scale unless one range is more than this many times the other.
 _MAX_ASPECT = 4.0
@@ -17,6 +18,7 @@ def make_axes(ax: Any) -> Any:
     """Return `ax`, or the axes of a new figure if it is None."""
     if ax is not None:
         return ax
+    require("matplotlib", "plotting")
     import matplotlib.pyplot as plt
 
     return plt.figure(layout="constrained").add_subplot()

@@ -9,6 +9,7 @@ import numpy as np
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import are_classes, is_missing, natural_order
 from trigpoint._common.palette import GRAY, OKABE_ITO
+from trigpoint._files.optional import require
 
 # With more classes than this, colors are meaningless.
 _MAX_CLASSES = 100
@@ -101,6 +102,7 @@ def name_of(color: Any) -> str | None:
 
 def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | None:
     """Return what a user's `color` and `categories` mean; the length is checked elsewhere."""
+    require("matplotlib", "plotting")
     import matplotlib as mpl
 
     if color is None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.palette import OKABE_ITO
+from trigpoint._files.optional import require
 from trigpoint._landmarks import LandmarkCurve
 from trigpoint.plot._axes import make_axes, not_understood
 
@@ -52,6 +53,7 @@ def landmark_curve(
     >>> ax.get_xlabel()
     'number of landmarks'
     """
+    require("matplotlib", "plotting")
     from matplotlib.ticker import LogLocator
 
     if not isinstance(curve, LandmarkCurve):

@@ -6,6 +6,7 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.palette import BLUE, VERMILLION
+from trigpoint._files.optional import require
 from trigpoint.plot._axes import check_estimator, make_axes
 from trigpoint.plot._eigenvalues import leading_eigenvalues
 
@@ -46,6 +47,7 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
     >>> ax.get_ylabel()
     'eigenvalue'
     """
+    require("matplotlib", "plotting")
     from matplotlib.ticker import MaxNLocator
 
     check_estimator("estimator", estimator, "eigenvalues_", _WANTED)

@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpstrf
 from scipy.spatial import cKDTree
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._landmarks.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._landmarks.refinement.moving import move_landmarks
@@ -157,10 +158,14 @@ class ExchangeSearch:
         width = self._X.shape[1] if self._is_local else max(columns, self._X.shape[1])
         most = _NUMBERS_HELD // width
         if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
-            raise ValueError(
-                f"refine: {k} landmarks are too many to refine together, and a kernel of bandwidth "
-                f"{self._bandwidth:.3g} reaches most of them; "
-                "choose a narrower bandwidth or fewer landmarks"
+            raise ParameterValueError(
+                "kernel_bandwidth",
+                self._bandwidth,
+                "{k} landmarks are too many to refine together, and a kernel of bandwidth "
+                "{bandwidth:.3g} reaches most of them",
+                ("choose fewer landmarks", "a smaller {parameter}"),
+                k=k,
+                bandwidth=self._bandwidth,
             )
         if n <= min(2 * wanted, most):
             return np.arange(n)
@@ -251,10 +256,17 @@ class ExchangeSearch:
         try:
             return ExchangeableInverse(points, landmarks, self._kernel, self._n_threads)
         except LinAlgError:
-            raise ValueError(
-                f"refine: the kernel matrix of {len(self.rows)} landmarks is numerically singular "
-                f"for a kernel of bandwidth {self._bandwidth:.3g}: choose a smaller kernel "
-                "bandwidth or fewer landmarks, none of which nearly coincide"
+            raise ParameterValueError(
+                "kernel_bandwidth",
+                self._bandwidth,
+                "the landmarks cannot be refined: the kernel matrix of {k} landmarks is "
+                "numerically singular for a kernel of bandwidth {bandwidth:.3g}",
+                (
+                    "choose a smaller {parameter}",
+                    "fewer landmarks, none of which nearly coincide",
+                ),
+                k=len(self.rows),
+                bandwidth=self._bandwidth,
             ) from None
 
     def _members(self, patch: Patch) -> np.ndarray:
@@ -309,7 +321,7 @@ class ExchangeSearch:
         else:
             proposed = self._rng.integers(b, size=b + c), self._rng.integers(b + c, size=b + c)
             thresholds = acceptance_thresholds(self._exponent, b + c, self._rng)
-            self._n_exchanges += walk(A, chosen, *proposed, thresholds)[0]
+            self._n_exchanges += walk(A, chosen, *proposed, thresholds, np.ones(b + c))[0]
         pairs = exchanged_pairs(chosen)
         if keep and len(pairs):
             inverse.exchange(tables, slots, candidates, pairs)

@@ -9,12 +9,14 @@ from sklearn.utils import check_array
 
 from trigpoint._common.checks import (
     as_generator,
+    check_bool,
     check_choice,
     check_count,
     check_magnitude,
     check_positive,
     refuse_masked,
 )
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementResult
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
@@ -150,10 +152,15 @@ class Refinement(BaseEstimator):
             check_count("n_sweeps", self.n_sweeps)
         check_choice("criterion", self.criterion, ("trace", "determinant"))
         check_positive("exponent", self.exponent)
-        if not isinstance(self.snap, (bool, np.bool_)):
-            raise TypeError(f"snap must be True or False, got {self.snap!r}")
+        check_bool("snap", self.snap)
         if self.criterion == "determinant" and not self.snap:
-            raise ValueError("snap=False needs criterion='trace': a sample consists of points")
+            raise ParameterValueError(
+                "snap",
+                self.snap,
+                "{parameter=} needs {criterion=}",
+                "a sample consists of points",
+                criterion="trace",
+            )
 
     def run(
         self,
@@ -186,17 +193,28 @@ class Refinement(BaseEstimator):
 def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
     rows = np.asarray(indices)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
-        raise ValueError(
-            f"indices has shape {rows.shape} and type {rows.dtype}: pass the row numbers of the "
-            "landmarks"
+        raise ParameterValueError(
+            "indices",
+            indices,
+            "{parameter} has shape {shape} and type {dtype}",
+            "pass the row numbers of the landmarks",
+            shape=rows.shape,
+            dtype=rows.dtype,
         )
     if rows.min() < 0 or rows.max() >= len(X):
-        raise ValueError(
-            f"indices has rows from {rows.min()} to {rows.max()}: choose rows from 0 to "
-            f"{len(X) - 1}"
+        raise ParameterValueError(
+            "indices",
+            indices,
+            "{parameter} has rows from {first} to {last}",
+            "choose rows from 0 to {most}",
+            first=rows.min(),
+            last=rows.max(),
+            most=len(X) - 1,
         )
     if len(np.unique(X[rows], axis=0)) < len(rows):
-        raise ValueError("indices has landmarks that coincide: pass each point once")
+        raise ParameterValueError(
+            "indices", indices, "{parameter} has landmarks that coincide", "pass each point once"
+        )
     return rows.astype(np.int64)
 
 
@@ -209,6 +227,9 @@ def resolve_refinement(refine: Any) -> Refinement | None:
         return Refinement() if refine else None
     if isinstance(refine, Integral):
         return Refinement(check_count("refine", refine))
-    raise TypeError(
-        f"refine={refine!r} is not understood: pass True, False, a number of sweeps or a Refinement"
+    raise ParameterTypeError(
+        "refine",
+        refine,
+        "{parameter=} is not understood",
+        "pass True, False, a number of sweeps or a Refinement",
     )

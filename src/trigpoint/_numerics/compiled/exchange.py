@@ -82,6 +82,7 @@ def anneal(
     slots: np.ndarray,
     places: np.ndarray,
     thresholds: np.ndarray,
+    diagonal: np.ndarray,
     zero: float,
     floor: float,
 ) -> tuple[int, int]:
@@ -89,8 +90,9 @@ def anneal(
 
     Proposal t is to replace the landmark then at ``chosen[slots[t]]`` by ``places[t]`` of the
     table. Nothing happens if that is a landmark already; otherwise the ratio of determinants, new
-    to old, must exceed ``thresholds[t]``. Variances up to `zero` count as zero; an exchange is
-    refused if only a variance up to `floor`, too small to rely on, prevents it.
+    to old, must exceed ``thresholds[t]``. Variances count as parts of the kernel's `diagonal` at
+    the places of the table: up to `zero` they are zero, and an exchange is refused if only one up
+    to `floor`, too small to rely on, prevents it.
 
     Returns the number of exchanges and the number refused.
     """
@@ -105,10 +107,10 @@ def anneal(
         j = chosen[i]
         precision = -A[j, j]
         variance = A[c, c] + A[j, c] * A[j, c] / precision
-        if variance <= zero or variance * precision <= thresholds[proposal]:
+        if variance <= zero * diagonal[c] or variance * precision <= thresholds[proposal]:
             continue
         # Symmetric in old and new, so that the chain stays reversible.
-        if min(variance, 1 / precision) <= floor:
+        if min(variance / diagonal[c], 1 / (precision * diagonal[j])) <= floor:
             refused += 1
             continue
         for p in (j, c):

@@ -179,11 +179,12 @@ def _sure(
 def mark(neighbors: np.ndarray, first: int, marks: np.ndarray) -> None:
     """Set the (q, b) `marks` of a block's points to 1 for the (q, m) `neighbors`, others to 0.
 
-    The block begins at row `first`.
+    The block begins at row `first`. Each query's neighbors are in ascending order.
     """
     marks[:] = 0
+    m, b = neighbors.shape[1], marks.shape[1]
     for q in range(len(neighbors)):
-        for j in range(neighbors.shape[1]):
-            place = neighbors[q, j] - first
-            if 0 <= place < marks.shape[1]:
-                marks[q, place] = 1
+        j = np.searchsorted(neighbors[q], first)
+        while j < m and neighbors[q, j] < first + b:
+            marks[q, neighbors[q, j] - first] = 1
+            j += 1

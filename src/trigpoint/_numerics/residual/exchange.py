@@ -15,8 +15,8 @@ Result = TypeVar("Result")
 # Points whose rows are worked on at once. Fixed, so that sums do not depend on the threads.
 _PART_BYTES = 4 * 2**20
 
-# If a landmark's variance given the others, out of 1, is less than this, predictions computed with
-# the inverse are corrected once: their error is about eps divided by it.
+# If a landmark's variance given the others is less than this part of its own, predictions computed
+# with the inverse are corrected once: their error is about eps divided by it.
 _DELICATE = 1e-4
 
 # If it is less than this, they are noise.
@@ -79,17 +79,19 @@ class ExchangeableInverse:
         self._kernel = kernel
         self._n_threads = n_threads
         self._matrix = self._kernel(landmarks, landmarks)
-        self._set_inverse(_inverse(self._matrix))
-        if self._inverse.diagonal().max() > 1 / SINGULAR:
+        if self._set_inverse(_inverse(self._matrix)) < SINGULAR:
             raise LinAlgError("the kernel matrix of the landmarks is numerically singular")
         self._weights = np.empty((len(points), len(landmarks)))
         self.unexplained = np.empty(len(points))
         for _ in self._by_rows(self._predict_points):
             pass
 
-    def _set_inverse(self, inverse: np.ndarray) -> None:
+    def _set_inverse(self, inverse: np.ndarray) -> float:
+        """Set the inverse of the matrix; return the least part of a landmark left unexplained."""
         self._inverse = (inverse + inverse.T) / 2
-        self._delicate = bool(self._inverse.diagonal().max() > 1 / _DELICATE)
+        least = float(1 / (self._inverse.diagonal() * self._matrix.diagonal()).max())
+        self._delicate = least < _DELICATE
+        return least
 
     def _by_rows(self, function: Callable[[slice], Result]) -> Iterator[Result]:
         return _by_rows(function, len(self.points), len(self.landmarks), self._n_threads)
@@ -163,10 +165,10 @@ class ExchangeableInverse:
         inverse[:, out] = -change[:, entering]
         inverse[out] = -change[:, entering].T
         inverse[np.ix_(out, out)] = block[entering, entering]
-        self._set_inverse(inverse)
         self.landmarks[out] = candidates[into]
         self._matrix[out] = self._kernel(self.landmarks[out], self.landmarks)
         self._matrix[:, out] = self._matrix[out].T
+        self._set_inverse(inverse)
 
 
 def trace_error(

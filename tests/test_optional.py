@@ -1,0 +1,45 @@
+"""Optional packages that are missing: what to install, before any work."""
+
+import sys
+
+import pytest
+
+import trigpoint as tp
+from trigpoint._command.cli import main
+
+
+@pytest.fixture(autouse=True)
+def without_matplotlib(monkeypatch):
+    for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+REMEDY = r"needs matplotlib: pip install 'trigpoint\[plot\]'$"
+
+
+def test_plots(rng):
+    X = rng.normal(size=(60, 2))
+    emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0).fit(X)
+    curve = tp.landmark_curve(X, n_landmarks=[5, 10], random_state=0)
+    plots = {
+        "embedding": lambda: tp.plot.embedding(X),
+        "compare": lambda: tp.plot.compare({"a": X}),
+        "graph": lambda: tp.plot.graph(emb),
+        "landmarks": lambda: tp.plot.landmarks(emb),
+        "spectrum": lambda: tp.plot.spectrum(emb),
+        "landmark_curve": lambda: tp.plot.landmark_curve(curve),
+    }
+    assert set(plots) == set(tp.plot.__all__)
+    for draw in plots.values():
+        with pytest.raises(ImportError, match=f"^plotting {REMEDY}"):
+            draw()
+
+
+def test_demo(tmp_path, capsys):
+    assert main(["demo", "--points", "100000000", "--out", str(tmp_path / "out")]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        "trigpoint: drawing the picture needs matplotlib: pip install 'trigpoint[plot]'\n"
+    )
