@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import trigpoint as tp
 
 X, intrinsic = tp.datasets.make_swiss_roll(200_000, random_state=0)
-emb = tp.LaplacianEigenmaps(landmarks=800, eigenvectors="independent", random_state=0)
+emb = tp.LaplacianEigenmaps(landmarks=800, random_state=0)
 Y = emb.fit_transform(X)
 
 figure = plt.figure(figsize=(11, 3.8), layout="constrained")
