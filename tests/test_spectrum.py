@@ -146,6 +146,8 @@ def test_independent_columns_skip_functions_of_earlier_ones(rng):
     mixed = np.cos(np.pi * s) * np.cos(np.pi * h)
     vectors = np.column_stack([*columns, mixed])
     np.testing.assert_array_equal(independent_columns(vectors, 2), [0, 3])
+    # The last one is tried, too.
+    np.testing.assert_array_equal(independent_columns(vectors[:, :4], 2), [0, 3])
 
 
 def test_independent_columns_say_when_there_are_too_few(rng):

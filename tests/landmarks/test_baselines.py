@@ -297,6 +297,13 @@ def test_filling_an_empty_cluster_empties_no_other():
     assert sorted(labels) == [0, 1, 2, 3]
 
 
+def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
+    X = np.array([[0.0], [1.0], [5.0], [20.0], [20.1]])
+    labels = np.array([0, 0, 0, 1, 1])
+    kmeans._fill_empty(X, labels, 4)
+    np.testing.assert_array_equal(labels, [3, 0, 2, 1, 1])
+
+
 @pytest.mark.parametrize("snap", [True, False])
 def test_clusters_left_empty_are_filled(snap):
     """Stopped after one iteration, k-means may leave a cluster without members."""
