@@ -89,6 +89,18 @@ def test_distances_that_decide_are_summed_in_order(d, dtype, rng):
     np.testing.assert_array_equal(squares_to(points, np.arange(50), points[7]), expected)
 
 
+def test_a_tree_of_points_that_come_ever_closer(rng):
+    """Each split cuts off one point, which takes more nodes than there is room for at first."""
+    points = 3.0 ** -np.arange(600)[:, None]
+    rng.shuffle(points)
+    tree = build_tree(points, 8)
+    assert len(tree.starts) > 64 + 8 * (600 // 8)
+    buckets = np.flatnonzero(tree.children == 0)
+    assert (tree.stops - tree.starts)[buckets].max() <= 8
+    np.testing.assert_array_equal(np.sort(tree.rows), np.arange(600))
+    np.testing.assert_array_equal(tree.points, points[tree.rows])
+
+
 def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
     """Enough points for a top that several threads split; an outlier and copies among them."""
     points = rng.normal(size=(300_000, 3)).astype(np.float32)

@@ -98,6 +98,14 @@ def test_diffusion_maps_by_definition(weights, alpha, time):
     np.testing.assert_allclose(density_scale(weights, alpha), density**-alpha)
 
 
+def test_a_fractional_time_needs_positive_eigenvalues():
+    """Without self-loops, a step between two landmarks has the eigenvalue -1."""
+    weights = csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    np.testing.assert_allclose(diffusion_maps(weights, 1, time=2).eigenvalues, [-1])
+    with pytest.raises(ValueError, match=r"time=0\.5 needs positive eigenvalues"):
+        diffusion_maps(weights, 1, time=0.5)
+
+
 def test_isomap_is_scikit_learns(roll):
     X = roll[0][:500]
     lengths = csr_array(kneighbors_graph(X, 10, mode="distance"))

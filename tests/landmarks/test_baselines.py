@@ -304,6 +304,11 @@ def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
     np.testing.assert_array_equal(labels, [3, 0, 2, 1, 1])
 
 
+def test_copies_cannot_fill_an_empty_cluster():
+    with pytest.raises(ValueError, match=r"n_landmarks=3 clusters were asked for.*left only 2"):
+        kmeans._fill_empty(np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1]), 3)
+
+
 @pytest.mark.parametrize("snap", [True, False])
 def test_clusters_left_empty_are_filled(snap):
     """Stopped after one iteration, k-means may leave a cluster without members."""

@@ -113,6 +113,17 @@ def test_errors_are_measured_at_all_points_or_at_a_sample_of_the_others(X, monke
         assert len(np.union1d(some, rows)) == expected + 20
 
 
+def test_too_many_landmarks_for_the_points_that_can_be_held(X, monkeypatch):
+    monkeypatch.setattr(search, "_NUMBERS_HELD", 40 * patches.ENOUGH_CANDIDATES)
+    with pytest.raises(ValueError, match="refine: 20 landmarks are too many to refine together"):
+        tp.Refinement().refine(X, np.arange(20), bandwidth=1.0, random_state=0)
+
+
+def test_all_points_are_landmarks_and_some_redundant(X):
+    with pytest.raises(ValueError, match="numerically singular for a kernel of bandwidth 100"):
+        tp.Refinement().refine(X[:20], np.arange(20), bandwidth=100.0, random_state=0)
+
+
 def test_a_chain_may_propose_every_other_point(X, monkeypatch):
     asked = []
 
