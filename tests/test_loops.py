@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from trigpoint._numerics.compiled.extension import (
     GraphRows,
     _exponentiate,
+    _longest,
     _relative_weights,
     dense_exponents,
     graph_sums,
@@ -270,6 +271,11 @@ def test_sums_along_the_graph_by_definition(scene, of_all, rng):
         weights, shift = weighted(logarithms, 0)
         np.testing.assert_allclose(sums[i], values[:, columns[edges]] @ weights, rtol=1e-9)
         np.testing.assert_allclose(shifts[i], shift, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [[5, 1, 2], [1, 5, 2], [1, 2, 5]])
+def test_the_longest_row_is_found_wherever_it_is(sizes):
+    assert _longest(np.cumsum([0, *sizes])) == 5
 
 
 def test_shortest_paths_start_anywhere(rng):

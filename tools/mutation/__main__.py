@@ -160,7 +160,9 @@ def harmless() -> dict[tuple[str, ...], str]:
     """Reasons of the changes that are no mistakes; each must be one that can be made."""
     listed = tomllib.loads(HARMLESS.read_text())["change"]
     reasons = {
-        (row["file"], row["right"], wrong): row["reason"] for row in listed for wrong in row["wrong"]
+        (change["file"], change["right"], wrong): change["reason"]
+        for change in listed
+        for wrong in change["wrong"]
     }
     for missing in reasons.keys() - {harmless_key(edit) for edit in all_edits(SOURCES)}:
         sys.exit(f"{HARMLESS} lists a change that cannot be made any more: {missing}")
