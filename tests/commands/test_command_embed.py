@@ -169,7 +169,8 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
         # All the time, since a terminal that nobody reads makes who writes to it wait.
         written = reader.submit(read_terminal, controller)
         # Text is slow to write, so that there is time to interrupt it once it has begun.
-        deadline = time.monotonic() + 60
+        # Before that, all loops may have to be compiled.
+        deadline = time.monotonic() + 240
         while not any(os.path.getsize(name) for name in os.listdir() if "partial" in name):
             assert process.poll() is None
             assert time.monotonic() < deadline
