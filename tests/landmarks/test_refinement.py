@@ -124,6 +124,19 @@ def test_all_points_are_landmarks_and_some_redundant(X):
         tp.Refinement().refine(X[:20], np.arange(20), bandwidth=100.0, random_state=0)
 
 
+def test_sweeps_end_when_they_gain_little(X):
+    refined = tp.Refinement().refine(X, np.arange(0, 300, 10), bandwidth=1.0, random_state=0)
+    errors = np.array(refined.errors)
+    n_sweeps = len(errors) - 1
+    assert 2 < n_sweeps < 20
+    # Each two sweeps but the last were worth it.
+    gains = 1 - errors[2:n_sweeps] / errors[: n_sweeps - 2]
+    assert (gains[:-1] >= search._CONVERGED_OF_FEW).all()
+    assert gains[-1] < search._CONVERGED_OF_FEW
+    patient = tp.Refinement(12).refine(X, np.arange(0, 300, 10), bandwidth=1.0, random_state=0)
+    assert len(patient.errors) == 13
+
+
 def test_a_chain_may_propose_every_other_point(X, monkeypatch):
     asked = []
 
