@@ -103,3 +103,72 @@ def _log_of_product(
         total = variances[i, place] + variances[j, place]
         logarithm += math.log(total * (half_precisions[i, place] * half_precisions[j, place]))
     return logarithm
+
+
+@compiled
+def low_rank_distances(
+    points: np.ndarray,
+    axes: np.ndarray,
+    spreads: np.ndarray,
+    rest: np.ndarray,
+    log_determinants: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    distances: np.ndarray,
+) -> None:
+    """Fill `distances` (p,) of the pairs, for covariances ``rest I + A^T A`` with axes A (k, r, d).
+
+    The rows of A are orthogonal, and `spreads` (k, r) are their squared lengths. The mean of two
+    covariances is ``s I + V^T V / 2``, where V has the rows of both A, so its inverse and its
+    determinant follow from ``2 s I + V V^T``, of size 2 r. The first half of that is diagonal,
+    which leaves its Schur complement, of size r, to factor.
+    """
+    r, d = axes.shape[1], axes.shape[2]
+    shared = np.empty((r, r), dtype=axes.dtype)
+    offset = np.empty(d, dtype=axes.dtype)
+    own, other = np.empty(r, dtype=axes.dtype), np.empty(r, dtype=axes.dtype)
+    schur, reduced = np.empty((r, r)), np.empty(r)
+    for pair in range(len(left)):
+        # Always in this order, so that the distance is symmetric to the last bit.
+        i, j = min(left[pair], right[pair]), max(left[pair], right[pair])
+        square = 0.0
+        for c in range(d):
+            difference = points[i, c] - points[j, c]
+            square += difference * difference
+            offset[c] = difference
+        np.dot(axes[i], axes[j].T, shared)
+        np.dot(axes[i], offset, own)
+        np.dot(axes[j], offset, other)
+        s = (rest[i] + rest[j]) / 2
+        explained = 0.0
+        log_determinant = d * math.log(s)
+        for b in range(r):
+            reduced[b] = other[b]
+            for c in range(b + 1):
+                schur[b, c] = 0.0
+            schur[b, b] = 2 * s + spreads[j, b]
+        for a in range(r):
+            scale = 2 * s + spreads[i, a]
+            log_determinant += math.log(scale / (2 * s))
+            explained += own[a] * np.float64(own[a]) / scale
+            for b in range(r):
+                factor = shared[a, b] / scale
+                reduced[b] -= factor * own[a]
+                for c in range(b + 1):
+                    schur[b, c] -= factor * shared[a, c]
+        for b in range(r):
+            for c in range(b + 1):
+                value = schur[b, c]
+                for a in range(c):
+                    value -= schur[b, a] * schur[c, a]
+                if c < b:
+                    schur[b, c] = value / schur[c, c]
+                    reduced[b] -= schur[b, c] * reduced[c]
+                else:
+                    schur[b, b] = math.sqrt(value)
+                    log_determinant += math.log(value / (2 * s))
+            reduced[b] /= schur[b, b]
+            explained += reduced[b] * reduced[b]
+        separate = (log_determinants[i] + log_determinants[j]) / 2
+        quadratic = (square - explained) / s
+        distances[pair] = max(quadratic / 8 + (log_determinant - separate) / 2, 0.0)
