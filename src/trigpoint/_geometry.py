@@ -32,9 +32,9 @@ NEIGHBORS_HELD = 2**22
 # The rank of low-rank covariances comes from this many landmarks.
 RANKED = 64
 
-# Products of directions in float32 leave errors of 1e-7 times the ratio of the largest variance to
-# that of the rest; beyond this ratio they are float64.
-_FLOAT32_RATIO = 1e3
+# Products of float32 directions leave errors of about 1e-7 times the ratio of a variance to that of
+# the rest; beyond this ratio they are float64.
+_FLOAT32_RATIO = 1e4
 
 # Pairs evaluated by one call.
 _PAIRS = 2**14

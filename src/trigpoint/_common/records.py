@@ -88,6 +88,7 @@ class LowRankCovariances:
         directions = self.directions[:, :, columns].astype(np.float64)
         spreads = self.variances - self.rest[:, None]
         matrices = np.einsum("kr,kra,krb->kab", spreads, directions, directions)
+        matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
         return np.asarray(matrices + self.rest[:, None, None] * np.eye(len(columns)))
 
 

@@ -148,9 +148,8 @@ def _refuse_contradiction(sampler: Any, covariance: str | None) -> None:
         "covariance",
         covariance,
         "{parameter=} contradicts the sampler, which computes {own}",
-        ("leave {parameter} 'auto'", "set {covariance=} on the sampler"),
+        ("leave {parameter} 'auto'", "leave it None on the sampler"),
         own=f"covariance={own!r}",
-        covariance=None,
     )
 
 
