@@ -57,9 +57,11 @@ def test_distances_are_those_of_the_full_matrices(r, d, rng):
 
 
 @pytest.mark.parametrize("ratio", [1.0, 50.0, 1e7])
-def test_distances_of_float32_directions_keep_their_digits(ratio, rng):
-    """Beyond a ratio of variances of 10,000, products of directions are float64."""
-    points = rng.normal(size=(10, 50))
+@pytest.mark.parametrize("spread", [1.0, 1e4])
+def test_distances_of_float32_directions_keep_their_digits(ratio, spread, rng):
+    """Products are float64 where variances are wide, or points far apart, for what is left."""
+    centers = spread * rng.normal(size=(2, 50))
+    points = np.repeat(centers, 5, axis=0) + rng.normal(size=(10, 50))
     base = random_low_rank(rng, 10, 3, 50, np.float32)
     covariances = LowRankCovariances(base.directions, base.variances * ratio, base.rest)
     full = np.array([covariances.full(i) for i in range(10)])

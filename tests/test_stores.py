@@ -9,6 +9,7 @@ from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks import drawing
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
+from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import ProductIndex
 from trigpoint._points.memory import MemoryStore, WeightedProposals
 from trigpoint._points.repulsion import Repulsion
@@ -77,7 +78,7 @@ class PartedStore:
 def nearest_of_low_rank(full, m):
     """Probabilistic PCA by its definition, one matrix at a time."""
     d = full.shape[1]
-    rank = max(1, min(8, d, m - 1))
+    rank = max(1, min(MAX_RANK, d, m - 1))
     directions, variances, rest = [], [], []
     for matrix in full:
         values, vectors = np.linalg.eigh(matrix)

@@ -180,7 +180,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         mean ± standard error over {len({row["seed"] for row in rows})} draws of landmarks. Stars
         mark differences by the {PAIRED_TEST}, at .05, .01 and .001, one by one: with this
         many of them and this few draws, only what all settings agree on should be trusted. The
-        paper's diagonals are compared with covariances of low rank: up to eight directions of each
+        paper's diagonals are compared with covariances of low rank: up to seven directions of each
         neighborhood, and one variance for the rest."""
     )
     for data, title in DATA.items():

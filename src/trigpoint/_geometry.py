@@ -32,9 +32,9 @@ NEIGHBORS_HELD = 2**22
 # The rank of low-rank covariances comes from this many landmarks.
 RANKED = 64
 
-# Products of float32 directions leave errors of about 1e-7 times the ratio of a variance to that of
-# the rest; beyond this ratio they are float64.
-_FLOAT32_RATIO = 1e4
+# Products in float32 leave errors of 1e-7 times the ratio of a variance to that of the rest, and of
+# 3e-9 times that of a squared distance from the middle; beyond these ratios they are float64.
+_FLOAT32_VARIANCES, _FLOAT32_SQUARES = 1e4, 1e6
 
 # Pairs evaluated by one call.
 _PAIRS = 2**14
@@ -295,11 +295,17 @@ def _low_rank_evaluator(
     from trigpoint._numerics.compiled.bhattacharyya import low_rank_distances
 
     unit = np.sqrt(covariances.mean_variance.mean())
+    points = points / unit
     rest = covariances.rest / unit**2
     spreads = np.maximum(covariances.variances / unit**2 - rest[:, None], 0)
-    precise = (spreads / rest[:, None]).max() > _FLOAT32_RATIO
-    axes = np.sqrt(spreads)[:, :, None] * covariances.directions
-    axes = axes.astype(np.float64 if precise else covariances.directions.dtype)
+    squares = np.einsum("kd,kd->k", points, points)
+    precise = (spreads > _FLOAT32_VARIANCES * rest[:, None]).any()
+    precise |= squares.max() > _FLOAT32_SQUARES * rest.min()
+    dtype = np.float64 if precise else covariances.directions.dtype
+    rows = np.empty((len(points), covariances.rank + 1, points.shape[1]), dtype=dtype)
+    rows[:, :-1] = np.sqrt(spreads)[:, :, None] * covariances.directions
+    rows[:, -1] = points
+    homes = np.einsum("krd,kd->kr", rows[:, :-1], points)
     log_determinants = points.shape[1] * np.log(rest)
     log_determinants += np.log1p(spreads / rest[:, None]).sum(axis=1)
-    return partial(low_rank_distances, points / unit, axes, spreads, rest, log_determinants)
+    return partial(low_rank_distances, points, rows, homes, spreads, rest, log_determinants)

@@ -152,7 +152,7 @@ class NeighborIndex(ABC):
         """Covariances of the neighbors.
 
         Of shape (q, d, d) for ``"full"``, or (q, d) for ``"diag"``, their diagonal; for
-        ``"low-rank"``, those closest to the full ones with up to 8 directions.
+        ``"low-rank"``, those closest to the full ones with up to 7 directions.
         """
         if mode == "low-rank":
             return self._low_rank(found)

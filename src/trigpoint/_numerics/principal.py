@@ -4,10 +4,10 @@ import numpy as np
 
 from trigpoint._common.records import LowRankCovariances
 
-# Most directions that are kept; how many of them the data needs is decided later. With as many,
-# a Bhattacharyya distance in 784-D takes 2.8 times as long as that of diagonals, and with twice as
-# many 10 times; no data we tried was better for it.
-MAX_RANK = 8
+# Most directions that are kept; how many of them the data needs is decided later. With the point
+# itself they are eight rows to multiply, and a Bhattacharyya distance in 784-D takes twice as long
+# as that of diagonals. With 16 it takes ten times as long, and no data we tried was better for it.
+MAX_RANK = 7
 
 # In high dimension, directions come from at most this many of the neighbors: eigenvectors of as
 # many take .3 ms, and of 256 take 9 ms. Graphs of digits and of CT patches were equally good with

@@ -96,7 +96,7 @@ class Store(Protocol):
         """Covariances of the points in neighborhoods.
 
         For ``"full"`` (q, d, d), for ``"diag"`` their diagonals (q, d), and for ``"low-rank"`` the
-        leading directions and their variances: 8, or as many as there can be.
+        leading directions and their variances: 7, or as many as there can be.
         """
 
     def weights(self, log_repulsion: LogRepulsion) -> Weights:
