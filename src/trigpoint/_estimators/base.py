@@ -41,6 +41,7 @@ from trigpoint._extension.support import (
     NearestLandmarks,
 )
 from trigpoint._files import open_writer, read_points, refuse_same_file
+from trigpoint._geometry import COVARIANCES
 from trigpoint._graph import (
     METRICS,
     AnchorGraph,
@@ -120,8 +121,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             )
 
     @abstractmethod
-    def _needs_covariances(self, n_columns: int) -> bool:
-        """Whether the local covariances of landmarks with so many columns will be used."""
+    def _covariance(self, n_columns: int) -> str | None:
+        """Which local covariances of landmarks with so many columns will be used, if any."""
 
     @abstractmethod
     def _embed(
@@ -160,7 +161,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         chosen = choose_landmarks(
             self.landmarks,
             X,
-            covariances=self._needs_covariances(X.shape[1]),
+            covariance=self._covariance(X.shape[1]),
             rng=run.rng,
             n_threads=run.n_threads,
             report=run.report,
@@ -261,10 +262,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         The file holds the landmarks, their graph and coordinates, and the parameters; its size does
         not depend on the number of fitted points. It uses the safetensors layout and no pickle:
         only numbers are loaded. Covariances of the landmarks are kept if they are small: diagonal
-        ones always, full ones up to 16 dimensions. Parameters that cannot be serialized are
-        replaced by their result (a custom sampler by the rows it chose) or dropped (a random
-        generator). `n_jobs`, `verbose`, `callback` and the timings of `fit` are not kept, so that
-        the same run gives the same file.
+        and low-rank ones always, full ones up to 16 dimensions. Parameters that cannot be
+        serialized are replaced by their result (a custom sampler by the rows it chose) or dropped
+        (a random generator). `n_jobs`, `verbose`, `callback` and the timings of `fit` are not kept,
+        so that the same run gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 
@@ -356,6 +357,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     graph: Any
     n_neighbors: int | None
+    covariance: str
     bandwidth: float | None
 
     # Whether every landmark may be linked to every other.
@@ -363,11 +365,21 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
         self._check_graph()
+        # One that was asked for decides what an automatic graph is, however many columns there are.
+        if self.covariance != "auto" and self._covariance(n_columns=1) is None:
+            raise ParameterValueError(
+                "covariance",
+                self.covariance,
+                "{parameter=} has no effect: this graph compares no covariances",
+                ("leave {parameter} 'auto'", "choose {graph=}"),
+                graph="bhattacharyya",
+            )
         drawn = self.landmarks is not None and (
             isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         )
@@ -432,15 +444,18 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _metric(self, n_columns: int) -> str:
         """What ``graph="auto"`` stands for."""
-        if self.n_neighbors is None and self._many_coordinates(n_columns):
+        open_to_all = self.n_neighbors is None and self.covariance == "auto"
+        if open_to_all and self._many_coordinates(n_columns):
             return "complete"
         return "bhattacharyya"
 
-    def _needs_covariances(self, n_columns: int) -> bool:
+    def _covariance(self, n_columns: int) -> str | None:
         if isinstance(self.graph, str):
             metric = self._metric(n_columns) if self.graph == "auto" else self.graph
-            return metric == "bhattacharyya"
-        return bool(getattr(self.graph, "needs_covariances", False))
+            compared = metric == "bhattacharyya"
+        else:
+            compared = bool(getattr(self.graph, "needs_covariances", False))
+        return self.covariance if compared else None
 
     @abstractmethod
     def _embed_graph(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import triu
 
-from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._geometry import bhattacharyya, regularize
+from trigpoint._common.records import Covariances, LandmarkGraph, Landmarks
+from trigpoint._geometry import bhattacharyya, largest_variances, regularize
 
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
@@ -73,12 +73,12 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
 
 
 def _far(
-    points: np.ndarray, covariances: np.ndarray, ends: np.ndarray, lengths: np.ndarray
+    points: np.ndarray, covariances: Covariances, ends: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
     left, right = np.ascontiguousarray(ends.T)
     regular = regularize(covariances)
     distances = bhattacharyya(points.astype(np.float64), regular, left, right)
-    widest = regular.max(axis=1) if regular.ndim == 2 else np.linalg.eigvalsh(regular)[:, -1]
+    widest = largest_variances(regular)
     along = lengths**2 / (8 * (widest[left] + widest[right]) / 2)
     relative = distances / along
     return (distances > _FAR * np.median(distances)) & (relative > _FAR * np.median(relative))
