@@ -6,7 +6,14 @@ import numpy as np
 from scipy.sparse import triu
 
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._geometry import bhattacharyya, regularize
+from trigpoint._geometry import (
+    bhattacharyya,
+    covariance_mode,
+    neighborhood_covariances,
+    regularize,
+)
+from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._points.memory import MemoryStore
 
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
@@ -38,6 +45,23 @@ class JudgedEdges:
     def count(self, kind: int) -> int:
         """Number of edges of one kind."""
         return int((self.kinds == kind).sum())
+
+
+def with_covariances(
+    landmarks: Landmarks, points: np.ndarray | None, n_threads: int
+) -> tuple[Landmarks, str]:
+    """Landmarks with local covariances if available, and where the covariances come from."""
+    if landmarks.covariances is not None:
+        return landmarks, "kept from fit"
+    if points is None or len(points) < 10:
+        return landmarks, ""
+    m = resolve_n_neighbors(None, len(points), len(landmarks.points))
+    store = MemoryStore.of(points, m, len(landmarks.points), n_threads)
+    mode = covariance_mode("auto", points.shape[1])
+    centers = landmarks.points.astype(points.dtype)
+    radii, covariances = neighborhood_covariances(store, centers, m, mode)
+    found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
+    return found, f"estimated from {len(points):,} points of the sample"
 
 
 def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
