@@ -248,11 +248,9 @@ def test_parameters_are_those_of_the_fit_without_how_it_was_run(roll):
 
 def test_the_verdict_is_that_of_the_estimator(fitted, roll):
     X, _ = roll
-    content = quick(fitted, X, sample=2000)
-    found, expected = content.quality, fitted.quality(X)
-    assert found.n_points == len(X)
-    assert found.neighbors_kept == pytest.approx(expected.neighbors_kept, abs=0.06)
-    assert (found.redundant, found.shortcuts) == (expected.redundant, expected.shortcuts)
+    content = quick(fitted, X)
+    found = content.quality
+    assert found.figures() == fitted.quality(X).figures()
     lost = next(column for column in content.derived if column.name == "neighbors lost")
     Y = fitted.transform(X[content.rows])
     np.testing.assert_allclose(values(lost), found.distortion_of(X[content.rows], Y), atol=1e-4)

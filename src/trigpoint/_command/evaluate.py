@@ -68,7 +68,9 @@ def run(options: argparse.Namespace) -> Result:
     X = picked_rows(points.blocks(_BLOCK_ROWS), rows)
     # As a source, which has the column names that the model was fitted to.
     Y = model.transform(_named(X, points))
-    part = rng.permutation(len(X))[: sample_size(n, X.shape[1] * X.itemsize)]
+    size = min(len(X), sample_size(n, X.shape[1] * X.itemsize))
+    # Drawn as by `quality` of the estimators: the same points where all of them were sampled.
+    part = np.random.default_rng(options.seed).choice(len(X), size, replace=False)
     quality = assess(model.fitted_, X[part], Y[part], rows[part], n, thread_count(None))
     landmarks = model.landmarks_
     few = X[rng.choice(len(X), min(len(X), _ERROR_SAMPLE), replace=False)]

@@ -243,8 +243,9 @@ def _measured(
     fitted, points = subject.fitted, streamed.points
     subject.progress("quality", 0, 1)
     own, _ = extend(fitted.extension, points, subject.n_threads)
-    size = sample_size(n, points[:1].nbytes)
-    part = np.random.default_rng(0).permutation(len(points))[:size]
+    size = min(len(points), sample_size(n, points[:1].nbytes))
+    # Drawn as by `quality` of the estimators: the same points where all of them were kept.
+    part = np.random.default_rng(0).choice(len(points), size, replace=False)
     rows = streamed.rows[streamed.whole]
     quality = assess(fitted, points[part], own[part], rows[part], n, subject.n_threads, edges=edges)
     known, k = streamed.cells[streamed.whole], len(fitted.landmarks.points)

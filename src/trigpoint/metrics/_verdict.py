@@ -1,9 +1,10 @@
 """What the figures of an embedding mean: a word, a remedy, a sentence.
 
-The word compares the neighbors kept, less what would be kept by chance, with the most that can be
-expected: all of them with as many coordinates as the points have local dimensions, fewer by the
-root of the ratio with fewer coordinates. t-SNE, whose purpose is to keep neighbors, reaches about
-that; see `_EXPECTED_POWER`. An embedding that keeps clearly less than as many principal components
+The word compares the neighbors kept, less what would be kept by chance, with what can be expected:
+all of them with as many coordinates as the points have local dimensions, and with fewer
+coordinates the root of the ratio. In the plane t-SNE, whose purpose is to keep neighbors, reached .88
+of that on 700 cells of 45 dimensions, .94 on a table of 30 columns, 1.0 on 698 faces and 1.14 on
+digits; PCA reached .2 to .5. An embedding that keeps clearly less than as many principal components
 is worth a grade less than the share says.
 """
 
