@@ -14,7 +14,13 @@ from trigpoint._numerics.nearest import nearest
 from trigpoint._spectrum import regression_residual
 from trigpoint.metrics._arguments import as_matrix, check_same_length
 from trigpoint.metrics._preserved import NEAREST, compare_neighborhoods, shared
-from trigpoint.metrics._suspects import SHORTCUT, JudgedEdges, judge_edges, with_covariances
+from trigpoint.metrics._suspects import (
+    SHORTCUT,
+    JudgedEdges,
+    is_complete,
+    judge_edges,
+    with_covariances,
+)
 from trigpoint.metrics._verdict import grade_of, remedy_for, verdict_on
 
 # Share of the points, from the fewest to the most: so that measuring takes less time than fitting.
@@ -73,7 +79,8 @@ class Quality:
     pieces : int or None
         Components of the landmark graph, before bridges joined them; ``None`` without a graph.
     n_edges, shortcuts : int or None
-        Edges of that graph, and how many of them are suspected of being shortcuts.
+        Edges of that graph, and how many of them are suspected of being shortcuts; with all pairs,
+        none is.
     smoothed : bool
         Whether all landmarks support every point, which smooths.
     rows : int64 ndarray of shape (n_sampled,)
@@ -93,11 +100,12 @@ class Quality:
     --------
     >>> import trigpoint as tp
     >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
-    >>> leading = tp.LaplacianEigenmaps(eigenvectors="leading", random_state=0).fit(X).quality(X)
-    >>> leading.grade, leading.redundant, leading.remedy
-    ('poor', (2,), 'eigenvectors="independent"')
+    >>> tp.LaplacianEigenmaps(random_state=0).fit(X).quality(X).grade
+    'good'
     >>> tp.Isomap(random_state=0).fit(X).quality(X).grade
     'excellent'
+    >>> tp.KernelPCA(random_state=0).fit(X).quality(X).grade
+    'fair'
     """
 
     method: str
@@ -266,7 +274,8 @@ def assess(
     n_queries = min(_QUERIES, len(X))
     found = compare_neighborhoods(X, Y, n_queries, n_threads)
     graph = fitted.graph
-    if graph is not None and edges is None:
+    every_pair = graph is not None and is_complete(graph)
+    if graph is not None and edges is None and not every_pair:
         edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads)[0])
     return Quality(
         method=fitted.method,
@@ -288,8 +297,8 @@ def assess(
         dimension=found.dimension,
         redundant=redundant_coordinates(Y),
         pieces=None if graph is None else len(graph.bridges) + 1,
-        n_edges=None if edges is None else len(edges.kinds),
-        shortcuts=None if edges is None else edges.count(SHORTCUT),
+        n_edges=None if graph is None else graph.lengths.nnz // 2,
+        shortcuts=None if edges is None or every_pair else edges.count(SHORTCUT),
         smoothed=isinstance(getattr(fitted.extension, "support", None), AllLandmarks),
         rows=rows,
         distortion=found.distortion,

@@ -78,6 +78,8 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
     - Those whose ends have no neighbor in common, in a graph where the ends of the median edge
       have at least three.
 
+    In a graph of all pairs none is suspected: edges of any length are meant to be there.
+
     Parameters
     ----------
     graph : LandmarkGraph
@@ -88,12 +90,20 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
     order = np.lexsort((right, left))
     ends = np.column_stack([left[order], right[order]]).astype(np.int64)
     kinds = np.full(len(ends), ORDINARY, dtype=np.uint8)
+    if is_complete(graph):
+        return JudgedEdges(ends, kinds)
     kinds[_apart(graph, ends)] = SHORTCUT
     if landmarks.covariances is not None:
         lengths = np.asarray(graph.lengths[ends[:, 0], ends[:, 1]]).ravel()
         kinds[_far(landmarks.points, landmarks.covariances, ends, lengths)] = SHORTCUT
     kinds[_among(ends, np.sort(graph.bridges, axis=1), len(graph.bandwidths))] = BRIDGE
     return JudgedEdges(ends, kinds)
+
+
+def is_complete(graph: LandmarkGraph) -> bool:
+    """Whether every landmark is linked to every other."""
+    k = len(graph.bandwidths)
+    return k > 2 and graph.lengths.nnz == k * (k - 1)
 
 
 def _far(

@@ -30,7 +30,8 @@ _PCA_MORE, _PCA_TIMES = 0.01, 1.1
 _FEW_COORDINATES = 3
 # Above this share of suspected shortcuts, the graph is suspected.
 _SHORTCUT_SHARE = 0.01
-_DEFAULT_NEIGHBORS = 20
+# With fewer neighbors than this, graphs fall apart.
+_FEW_NEIGHBORS = 7
 
 
 def score(quality: "Quality", kept: float | None = None) -> float:
@@ -90,13 +91,16 @@ def _named_graph(quality: "Quality") -> bool:
 
 
 def _neighbors(quality: "Quality") -> int:
-    return quality.parameters.get("n_neighbors") or _DEFAULT_NEIGHBORS
+    """Neighbors of each landmark: those asked for, or the mean number of its edges."""
+    asked = quality.parameters.get("n_neighbors")
+    return asked or round(2 * (quality.n_edges or 0) / quality.n_landmarks)
 
 
 def _many_shortcuts(quality: "Quality") -> bool:
     if not quality.n_edges or not quality.shortcuts:
         return False
-    return _named_graph(quality) and quality.shortcuts > _SHORTCUT_SHARE * quality.n_edges
+    suspected = quality.shortcuts > _SHORTCUT_SHARE * quality.n_edges
+    return suspected and quality.pieces == 1 and _named_graph(quality)
 
 
 def _principal(quality: "Quality") -> str:
@@ -139,8 +143,8 @@ REMEDIES: Sequence[Remedy] = (
         lambda q: 'graph="bhattacharyya"',
     ),
     Remedy(
-        lambda q: _many_shortcuts(q) and _neighbors(q) > 5,
-        lambda q: f"n_neighbors={max(5, _neighbors(q) // 2)}",
+        lambda q: _many_shortcuts(q) and _neighbors(q) > _FEW_NEIGHBORS,
+        lambda q: f"n_neighbors={max(_FEW_NEIGHBORS, _neighbors(q) // 2)}",
     ),
     Remedy(
         lambda q: _below("excellent", q) and q.dimension > q.n_components + 0.5,
