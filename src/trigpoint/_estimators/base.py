@@ -20,7 +20,14 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
+from trigpoint._common.checks import (
+    as_generator,
+    check_choice,
+    check_count,
+    check_magnitude,
+    check_positive,
+    refuse_non_finite,
+)
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
@@ -33,7 +40,7 @@ from trigpoint._common.records import (
 )
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
-from trigpoint._extension.extensions import extended_blocks
+from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.support import (
     AllLandmarks,
     AnchorShares,
@@ -53,6 +60,7 @@ from trigpoint._landmarks import choose_landmarks
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
+from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
     from trigpoint._report import Subject
@@ -196,6 +204,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             extension=self._prepare(embedded),
         )
         self.fitted_ = fitted
+        # What was measured of an earlier fit.
+        if hasattr(self, "quality_"):
+            del self.quality_
         self.landmark_indices_ = fitted.landmarks.indices
         self.landmarks_ = fitted.landmarks.points
         self.covariances_ = fitted.landmarks.covariances
@@ -298,6 +309,41 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         check_is_fitted(self)
         source = None if X is None else points_to_transform(self, X)
         return write_report(self._subject(), path, source, color=color, **options)
+
+    def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
+        """Measure how good the embedding is, and say what would most likely make it better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or file
+            The points that were fitted, or others like them. A file is read once.
+        sample : int or None, default=None
+            Number of points, drawn at random, among which neighborhoods are compared; ``None``
+            takes a tenth of them, but at least 2,000 and at most 10,000, which takes less time
+            than the fit.
+        random_state : None, int, RandomState or Generator, default=0
+            Seed of the sample.
+
+        Returns
+        -------
+        Quality
+            Also kept as the attribute `quality_`, until the next fit.
+        """
+        check_is_fitted(self)
+        if sample is not None:
+            sample = check_count("sample", sample, low=LEAST_SAMPLE)
+        source = points_to_transform(self, X)
+        n, d = source.shape
+        size = sample_size(n, d * source.dtype.itemsize) if sample is None else min(n, sample)
+        rows = as_generator(random_state).choice(n, size, replace=False)
+        points = source.take(rows)
+        refuse_non_finite(points, source.name, source.feature_names)
+        check_magnitude(points, source.name, may_be_tiny=True)
+        n_threads = thread_count(self.n_jobs)
+        coordinates, n_far = extend(self.fitted_.extension, points, n_threads)
+        warn_of_far(n_far, size)
+        self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
+        return self.quality_
 
     def _subject(self) -> "Subject":
         """What a report is about."""
