@@ -24,7 +24,12 @@ from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
 from trigpoint._report.streaming import MOST_COORDINATES, Streamed, stream
 from trigpoint._report.subject import Subject
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
-from trigpoint.metrics._suspects import JudgedEdges, judge_edges, with_covariances
+from trigpoint.metrics._suspects import (
+    JudgedEdges,
+    is_complete,
+    judge_edges,
+    with_covariances,
+)
 from trigpoint.plot._eigenvalues import Eigenvalues, leading_eigenvalues
 
 SAMPLE = 40_000
@@ -162,7 +167,8 @@ def gather(
         colors=_sampled(colors, streamed),
         cells=np.arange(len(values)) if streamed is None else streamed.cells,
         images=[] if streamed is None else streamed.images,
-        edges=edges,
+        # A drawing of all pairs shows nothing.
+        edges=None if graph is None or is_complete(graph) else edges,
         quality=quality,
         covariances=origin,
         eigenvalues=leading_eigenvalues(fitted),

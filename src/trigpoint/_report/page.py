@@ -257,7 +257,7 @@ def _fit_seconds(content: Content) -> float:
 
 def _graph_note(content: Content) -> str:
     if content.edges is None:
-        return "This method compares all landmarks and has no graph."
+        return "All pairs of landmarks are compared, so there is no graph to draw."
     apart = "its ends have no neighbor in common, while those of the median edge have three or more"
     if not content.covariances:
         return (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trigpoint.metrics._quality import Quality
 
 # Smallest share of the expected neighbors for each word.
-GRADES = {"excellent": 0.75, "good": 0.5, "fair": 0.25, "poor": 0.0}
+GRADES = {"excellent": 0.75, "good": 0.5, "fair": 1 / 3, "poor": 0.0}
 
 _EXPECTED_POWER = 0.5
 
