@@ -106,7 +106,7 @@ def test_neighbors_that_may_be_missing_are_reported(rng):
 
 def test_marks_are_those_of_the_block():
     marks = np.full((2, 4), 7.0)
-    mark(np.array([[3, 4, 9], [7, 8, 5]]), 4, marks)
+    mark(np.array([[3, 4, 9], [5, 7, 8]]), 4, marks)
     np.testing.assert_array_equal(marks, [[1, 0, 0, 0], [0, 1, 0, 1]])
 
 

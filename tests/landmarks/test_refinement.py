@@ -115,7 +115,7 @@ def test_errors_are_measured_at_all_points_or_at_a_sample_of_the_others(X, monke
 
 def test_too_many_landmarks_for_the_points_that_can_be_held(X, monkeypatch):
     monkeypatch.setattr(search, "_NUMBERS_HELD", 40 * patches.ENOUGH_CANDIDATES)
-    with pytest.raises(ValueError, match="refine: 20 landmarks are too many to refine together"):
+    with pytest.raises(ValueError, match="20 landmarks are too many to refine together"):
         tp.Refinement().refine(X, np.arange(20), bandwidth=1.0, random_state=0)
 
 
