@@ -39,7 +39,12 @@ from trigpoint._common.records import (
     Landmarks,
 )
 from trigpoint._common.words import counted
-from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
+from trigpoint._estimators.defaults import (
+    COMPLETE_MAX,
+    MOST_NEIGHBORS,
+    default_neighbors,
+    many_coordinates,
+)
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.support import (
     AllLandmarks,
@@ -54,6 +59,7 @@ from trigpoint._graph import (
     AnchorGraph,
     CompleteGraph,
     KNNGraph,
+    graph_in_one_piece,
     precomputed_graph,
 )
 from trigpoint._landmarks import choose_landmarks
@@ -526,6 +532,8 @@ class GraphEmbedding(LandmarkEmbedding):
         if isinstance(builder, AnchorGraph):
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, support.over(X, run.n_threads))
+        elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
+            built = graph_in_one_piece(builder, chosen, run.n_threads, MOST_NEIGHBORS)
         else:
             built = builder.build(chosen, run.n_threads)
         return built

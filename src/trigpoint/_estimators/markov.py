@@ -158,8 +158,8 @@ default="auto"
         has more columns than that, and nearest neighbors by Bhattacharyya distance otherwise.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
-        dimension of the points is up to 3, and 7 above; where ``graph="auto"`` would link all
-        pairs, 200.
+        dimension of the points is up to 3, and 7 above, but 20 if that joins pieces that the graph
+        would fall into; where ``graph="auto"`` would link all pairs, 200.
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         What a Bhattacharyya graph compares of the local covariances: all of them, only their
         diagonals, or a few directions and one variance for the rest (`LowRankCovariances`), as
