@@ -205,7 +205,15 @@ def check_memory(points: PointSource, options: argparse.Namespace) -> None:
     k = default_n_landmarks(n) if options.landmarks is None else options.landmarks
     if not isinstance(k, int) or not 1 < k <= n:
         return  # Not known yet, or the sampler rejects it for this number of points.
-    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=options.jobs)
+    needed = forecast_bytes(
+        n,
+        d,
+        k,
+        n_components=min(options.components, k - 1),
+        dtype=points.dtype,
+        keep=False,
+        n_jobs=options.jobs,
+    )
     available = available_memory()
     if needed > available:
         raise CommandError(
