@@ -178,14 +178,14 @@ def test_defaults_depend_on_what_is_asked_for(
 
 
 def test_more_neighbors_only_where_they_join_the_pieces(rng):
-    """Groups of 15 landmarks are joined by 20 neighbors each, groups of 40 are not."""
+    """Groups of 12 landmarks are joined by 20 neighbors each, groups of 40 are not."""
     X = rng.normal(size=(400, 2))
     X[200:] += 50
     emb = tp.LaplacianEigenmaps(1, graph="euclidean", random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        joined = clone(emb).set_params(landmarks=30).fit(X)
-    by_name = clone(emb).set_params(landmarks=30, n_neighbors=20).fit(X)
+        joined = clone(emb).set_params(landmarks=24).fit(X)
+    by_name = clone(emb).set_params(landmarks=24, n_neighbors=20).fit(X)
     np.testing.assert_array_equal(joined.graph_.indices, by_name.graph_.indices)
     with pytest.warns(tp.DisconnectedGraphWarning):
         apart = clone(emb).set_params(landmarks=80).fit(X)

@@ -129,12 +129,18 @@ def _points(points: PointSource, check: bool) -> _Found:
         "columns": d,
         "dtype": points.dtype.name,
         "bytes": n * d * points.dtype.itemsize,
+        "stored_values": points.n_stored,
         "feature_names": points.feature_names,
     }
     shown = {
         "points": f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name} "
         f"({size(values['bytes'])} in memory)"
     }
+    if points.n_stored is not None:
+        shown["points"] = (
+            f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name}, sparse: "
+            f"{points.n_stored:,} values, {points.n_stored / (n * d):.2%} of all"
+        )
     if points.feature_names is not None:
         shown["columns"] = _some(range(d), points.feature_names)
     k = default_n_landmarks(n)
