@@ -80,8 +80,9 @@ def _dimension(job: Job) -> float:
 def _tree_draw(job: Job) -> Work:
     d = job.d
     build = 1.5e-7 * job.n * (1 + d / 7)
-    # In more dimensions, more points outside of a neighborhood are looked at.
-    draw = 1e-4 * job.k + 1.5e-8 * d**2.1 * job.k * job.m
+    # In more dimensions, more points around a neighborhood are looked at; fewer if it is large.
+    per_neighbor = 1e-7 + 1.3e-7 * d**1.84 * job.m**-0.25
+    draw = 1e-4 * job.k + per_neighbor * job.k * job.m
     if job.races:
         return Work(alone=_dimension(job) + draw, shared=build)
     return Work(alone=_dimension(job), shared=build + draw)
@@ -92,7 +93,9 @@ def _product_draw(job: Job) -> Work:
     # Covariances are not measured for a complete graph.
     per_column = 8e-11 if job.is_complete else 1e-10
     return Work(
-        alone=_dimension(job), shared=8e-9 * distances, products=per_column * job.d * distances
+        alone=_dimension(job),
+        shared=5e-4 * job.k + 3e-9 * distances,
+        products=per_column * job.d * distances,
     )
 
 
