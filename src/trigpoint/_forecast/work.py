@@ -81,7 +81,7 @@ def _tree_draw(job: Job) -> Work:
     d = job.d
     build = 1.5e-7 * job.n * (1 + d / 7)
     # In more dimensions, more points around a neighborhood are looked at; fewer if it is large.
-    per_neighbor = 1e-7 + 1.3e-7 * d**1.84 * job.m**-0.25
+    per_neighbor = 7e-8 + 1e-7 * d**1.84 * job.m**-0.25
     draw = 1e-4 * job.k + per_neighbor * job.k * job.m
     if job.races:
         return Work(alone=_dimension(job) + draw, shared=build)
@@ -91,10 +91,10 @@ def _tree_draw(job: Job) -> Work:
 def _product_draw(job: Job) -> Work:
     distances = job.n * (job.k + _UNFILLED)
     # Covariances are not measured for a complete graph.
-    per_column = 8e-11 if job.is_complete else 1e-10
+    per_column = 7e-11 if job.is_complete else 9e-11
     return Work(
         alone=_dimension(job),
-        shared=5e-4 * job.k + 3e-9 * distances,
+        shared=5e-4 * job.k + 2e-9 * distances,
         products=per_column * job.d * distances,
     )
 
@@ -117,14 +117,14 @@ def _spectrum(job: Job) -> float:
 def _points(job: Job) -> Work:
     if job.is_complete:
         pairs = job.n * job.k
-        shared = (5.5e-9 + 3e-11 * job.n_components) * pairs
+        shared = (4.8e-9 + 3e-11 * job.n_components) * pairs
         return Work(_LEAST, shared, products=2.9e-11 * job.d * pairs)
     if job.by_tree:
         # Nearest landmarks, and the sums of their neighbors' coordinates.
-        shared = (6e-7 + 1.8e-8 * job.d**2 + 3e-8 * job.n_components) * job.n
+        shared = (5.5e-7 + 1.6e-8 * job.d**2 + 3e-8 * job.n_components) * job.n
         return Work(_LEAST, shared)
     pairs = job.n * job.k
-    return Work(_LEAST, 1e-6 * job.n + 3.5e-9 * pairs, products=2.7e-11 * job.d * pairs)
+    return Work(_LEAST, 1e-6 * job.n + 2.2e-9 * pairs, products=2.7e-11 * job.d * pairs)
 
 
 def _report(job: Job) -> Work:
