@@ -161,9 +161,7 @@ def test_every_extension_recovers_arc_length(estimator, extension, least, roll):
         (2, 3, "bhattacharyya", 10, "graph"),
         (5, 20, "bhattacharyya", 10, "graph"),
         (6, 20, "complete", None, "all"),
-        # As many coordinates as columns are functions on the data, not features.
-        (6, 6, "bhattacharyya", 10, "graph"),
-        (6, 3, "bhattacharyya", 10, "graph"),
+        (6, 3, "complete", None, "all"),
     ],
 )
 def test_defaults_depend_on_what_is_asked_for(

@@ -483,39 +483,39 @@ class GraphEmbedding(LandmarkEmbedding):
     def _graph_is_matrix(self) -> bool:
         return not isinstance(self.graph, str) and not hasattr(self.graph, "build")
 
-    def _many_coordinates(self, n_columns: int) -> bool:
-        return self._may_be_complete and many_coordinates(self.n_components, n_columns)
+    def _many_coordinates(self) -> bool:
+        return self._may_be_complete and many_coordinates(self.n_components)
 
     def _builder(self, landmarks: np.ndarray, dimension: float) -> Any:
         """Return the graph object that the parameters describe."""
-        k, n_columns = landmarks.shape
+        k = len(landmarks)
         if not isinstance(self.graph, str):
             return self.graph
         if self.graph == "anchors":
             return AnchorGraph()
         metric, n_neighbors = self.graph, self.n_neighbors
         if metric == "auto":
-            metric = self._metric(n_columns)
+            metric = self._metric()
         if metric == "complete" and (k <= COMPLETE_MAX or self.graph == "complete"):
             return CompleteGraph(bandwidth=self.bandwidth)
         if n_neighbors is None:
-            n_neighbors = min(self._default_neighbors(n_columns, dimension), k - 1)
+            n_neighbors = min(self._default_neighbors(dimension), k - 1)
         metric = "euclidean" if metric == "complete" else metric
         return KNNGraph(n_neighbors, metric=metric, bandwidth=self.bandwidth)
 
-    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
-        return default_neighbors(self._many_coordinates(n_columns), dimension)
+    def _default_neighbors(self, dimension: float) -> int:
+        return default_neighbors(self._many_coordinates(), dimension)
 
-    def _metric(self, n_columns: int) -> str:
+    def _metric(self) -> str:
         """What ``graph="auto"`` stands for."""
         open_to_all = self.n_neighbors is None and self.covariance == "auto"
-        if open_to_all and self._many_coordinates(n_columns):
+        if open_to_all and self._many_coordinates():
             return "complete"
         return "bhattacharyya"
 
     def _covariance(self, n_columns: int) -> str | None:
         if isinstance(self.graph, str):
-            metric = self._metric(n_columns) if self.graph == "auto" else self.graph
+            metric = self._metric() if self.graph == "auto" else self.graph
             compared = metric == "bhattacharyya"
         else:
             compared = bool(getattr(self.graph, "needs_covariances", False))
@@ -567,7 +567,7 @@ class GraphEmbedding(LandmarkEmbedding):
     ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
         extension = self.extension
         if isinstance(extension, str) and extension == "auto":
-            extension = "all" if self._many_coordinates(points.shape[1]) else "graph"
+            extension = "all" if self._many_coordinates() else "graph"
         if isinstance(extension, str) and extension == "graph":
             return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)

@@ -92,7 +92,7 @@ default="auto"
     _extensions = ("graph",)
     _may_be_complete = False
 
-    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
+    def _default_neighbors(self, dimension: float) -> int:
         # Over fewer, paths turn left and right, and are longer than they should be.
         return 20
 

@@ -155,8 +155,8 @@ class LaplacianEigenmaps(MarkovEmbedding):
 default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
         share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
-        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, if the data
-        has more columns than that, and nearest neighbors by Bhattacharyya distance otherwise.
+        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, and nearest
+        neighbors by Bhattacharyya distance for fewer.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
         dimension of the points is up to 3, and 7 above, but 20 if that joins pieces that the graph

@@ -75,4 +75,4 @@ class Job:
     @property
     def is_complete(self) -> bool:
         """Whether every landmark is linked to every other."""
-        return many_coordinates(self.n_components, self.d) and self.k <= COMPLETE_MAX
+        return many_coordinates(self.n_components) and self.k <= COMPLETE_MAX
