@@ -2,7 +2,14 @@
 
 from trigpoint import datasets, metrics, plot
 from trigpoint._common.errors import ParameterError
-from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
+from trigpoint._estimators import (
+    DiffusionMaps,
+    Isomap,
+    KernelPCA,
+    LandmarkMap,
+    LaplacianEigenmaps,
+    load,
+)
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._forecast import Forecast, forecast
@@ -51,6 +58,7 @@ __all__ = [
     "KNNGraph",
     "KernelPCA",
     "LandmarkCurve",
+    "LandmarkMap",
     "LaplacianEigenmaps",
     "ParameterError",
     "PointSource",

@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from trigpoint._common.progress import Report
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.reduction import principal_coordinates
 from trigpoint._numerics.threads import thread_map
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ _BITS = 20
 
 # Standard deviation of the first coordinate at the start.
 _START = 1e-4
+# And of noise, relative to it.
+_JITTER = 0.01
 
 _ROWS = 512
 
@@ -89,6 +92,16 @@ def affinities(
     return joint
 
 
+def principal_start(
+    points: np.ndarray, masses: np.ndarray, n_components: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Principal coordinates, small, so that the large shape is right before details unfold."""
+    start = principal_coordinates(points.astype(np.float64), masses, n_components)
+    start *= _START / start[:, 0].std()
+    # Forces never leave a line or plane that they start in.
+    return start + _JITTER * _START * rng.normal(size=start.shape)
+
+
 def layout(
     joint: csr_array,
     masses: np.ndarray,
@@ -99,6 +112,7 @@ def layout(
     early: float = _EARLY_SHARE,
     n_threads: int = 1,
     report: Report | None = None,
+    stage: str = "layout",
 ) -> np.ndarray:
     """Lay out landmarks by their affinities.
 
@@ -118,6 +132,8 @@ def layout(
     n_threads : int, default=1
         The result is the same for any number.
     report : callable or None
+    stage : str, default="layout"
+        What progress is reported as.
 
     Returns
     -------
@@ -140,7 +156,7 @@ def layout(
         points += velocities
         points -= masses @ points
         if report is not None:
-            report("layout", step + 1, n_iter)
+            report(stage, step + 1, n_iter)
     return points[:, :n_components].copy()
 
 

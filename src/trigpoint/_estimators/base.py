@@ -30,6 +30,7 @@ from trigpoint._common.records import (
     FittedEmbedding,
     LandmarkGraph,
     Landmarks,
+    Projection,
 )
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
@@ -75,6 +76,9 @@ class Run:
         self.seconds: dict[str, float] = {}
         # Local dimension of the points, once the landmarks are known.
         self.dimension = 0.0
+        # The points as a map measures their distances.
+        self.projection: Projection | None = None
+        self.points = np.empty((0, 0))
         self._last = time.perf_counter()
         self._begun = ""
 
@@ -94,7 +98,7 @@ class Run:
 
 
 class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
-    """Base of the four estimators: embed the landmarks first, then blocks of points."""
+    """Base of the estimators: embed the landmarks first, then blocks of points."""
 
     n_components: int
     landmarks: Any
@@ -104,6 +108,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     # Strings that `extension` accepts besides a number.
     _extensions: tuple[str, ...] = ("auto", "graph", "all")
+
+    # The stage that ends with the fit.
+    _last_stage = "spectrum"
 
     def _check_parameters(self) -> None:
         """Reject parameters that are wrong for any data, before any work is done."""
@@ -127,7 +134,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _embed(
         self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
-        """Embed the landmarks of `X`; the stage "spectrum" has begun when this returns."""
+        """Embed the landmarks of `X`; the last stage has begun when this returns."""
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
         """Recompute what a model file leaves out."""
@@ -157,14 +164,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
         X = points_to_fit(self, X, run.report)
         run.done("reading")
-        chosen = choose_landmarks(
-            self.landmarks,
-            X,
-            covariances=self._needs_covariances(X.shape[1]),
-            rng=run.rng,
-            n_threads=run.n_threads,
-            report=run.report,
-        )
+        chosen = self._choose(X, run)
         k = len(chosen.points)
         n_components = check_count(
             "n_components",
@@ -176,9 +176,20 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         run.done("landmarks")
         embedded = self._embed(X, chosen, n_components, run)
         self._set_fitted(replace(embedded, dimension=run.dimension), X.dtype)
-        run.done("spectrum")
+        run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
         return self
+
+    def _choose(self, X: np.ndarray, run: Run) -> Landmarks:
+        """Choose the landmarks."""
+        return choose_landmarks(
+            self.landmarks,
+            X,
+            covariances=self._needs_covariances(X.shape[1]),
+            rng=run.rng,
+            n_threads=run.n_threads,
+            report=run.report,
+        )
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         """Set the fitted attributes from landmarks embedded among points of type `dtype`."""

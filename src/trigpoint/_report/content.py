@@ -71,7 +71,7 @@ class Content:
     edges : JudgedEdges or None
     covariances : str
         Where the local covariances come from; empty if there are none.
-    eigenvalues : Eigenvalues
+    eigenvalues : Eigenvalues or None
     curve : LandmarkCurve or None
     curve_wanted : bool
         Whether the curve was requested.
@@ -97,7 +97,7 @@ class Content:
     images: list[DensityImage]
     edges: JudgedEdges | None
     covariances: str
-    eigenvalues: Eigenvalues
+    eigenvalues: Eigenvalues | None
     curve: LandmarkCurve | None
     curve_wanted: bool
     neighborhoods: Neighborhoods
@@ -162,7 +162,7 @@ def gather(
         images=[] if streamed is None else streamed.images,
         edges=None if graph is None else judge_edges(graph, known),
         covariances=origin,
-        eigenvalues=leading_eigenvalues(fitted),
+        eigenvalues=leading_eigenvalues(fitted) if len(fitted.spectrum.eigenvalues) else None,
         curve=_curve(streamed, len(landmarks.points), report) if curve else None,
         curve_wanted=curve,
         neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
@@ -270,6 +270,7 @@ def _title(subject: Subject, n: int | None) -> str:
         "LaplacianEigenmaps": "Laplacian eigenmaps",
         "DiffusionMaps": "Diffusion maps",
         "KernelPCA": "Kernel PCA",
+        "LandmarkMap": "Map",
     }
     return f"{words.get(subject.fitted.method, subject.fitted.method)} of {what}"
 
