@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 import trigpoint as tp
-from trigpoint._extension.placing import MapExtension, landmark_masses
+from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._extension.search import exact_search
 from trigpoint._numerics.reduction import all_projected, principal_projection
 
@@ -68,7 +68,7 @@ def test_pickled_and_saved(fitted, groups, tmp_path):
     again = tp.load(tmp_path / "map.trig")
     np.testing.assert_array_equal(again.transform(X), expected)
     np.testing.assert_array_equal(again.masses_, fitted.masses_)
-    assert again.get_params()["perplexity"] == 15.0
+    assert again.get_params()["n_neighbors"] == 10
 
 
 def test_groups_stay_apart_and_new_points_join_theirs(fitted, groups):
@@ -125,7 +125,7 @@ def test_places_by_hand():
         shares = np.square(1 - squares[order[:20]] / squares[order[20]])
         around = positions[order[:20]]
         apart = np.square(around[:, None] - around).sum(axis=-1) / to_map[order[:20], 6, None] ** 2
-        middle = (shares / (1 + apart)).sum(axis=1).argmax()
+        middle = (shares / (1 + apart / 9)).sum(axis=1).argmax()
         weights = shares * np.square(np.maximum(0, 1 - apart[middle] / 9))
         np.testing.assert_allclose(place, weights @ around / weights.sum(), atol=1e-12)
         compared += 1
@@ -148,12 +148,22 @@ def test_exact_search_in_high_dimension(shift):
 
 
 def test_masses_count_the_nearest_points(rng):
-    X = rng.normal(size=(500, 3))
-    masses = landmark_masses(X, X[:40], rng, 2)
-    expected = np.bincount(cKDTree(X[:40]).query(X)[1], minlength=40)
-    np.testing.assert_array_equal(masses, expected)
+    X = rng.normal(size=(400, 3))
+    emb = tp.LandmarkMap(landmarks=X[:50], n_iter=5, random_state=0).fit(X)
+    expected = np.bincount(cKDTree(X[:50]).query(X)[1], minlength=50)
+    np.testing.assert_array_equal(emb.masses_, expected)
     # Of many points, a sample is counted.
-    assert landmark_masses(X, X[:10], rng, 1).sum() == 200
+    few = tp.LandmarkMap(landmarks=X[:20], n_iter=5, random_state=0).fit(X)
+    assert few.masses_.sum() == 200
+
+
+@pytest.mark.parametrize("dimension", [3, 30])
+def test_nearest_landmarks_come_in_the_order_of_the_points(rng, dimension):
+    X = rng.normal(size=(10_000, dimension))
+    blocks = list(nearest_landmarks(X, X[:40], 4, 2))
+    rows = np.concatenate([rows for rows, _ in blocks])
+    np.testing.assert_array_equal(rows, cKDTree(X[:40]).query(X, k=4)[1])
+    assert len(blocks) > 1
 
 
 def test_projection_is_that_of_principal_components(rng):
@@ -187,7 +197,7 @@ def test_refined_maps_keep_more_neighbors(rng):
         pairs = zip(there, here, strict=True)
         return np.mean([len(set(a) & set(b)) for a, b in pairs]) / 10
 
-    assert kept(fine.fit_transform(X)) > kept(coarse.fit_transform(X)) + 0.1
+    assert kept(fine.fit_transform(X)) > kept(coarse.fit_transform(X)) + 0.05
     assert len(fine.landmarks_) == 1500
     np.testing.assert_array_equal(fine.transform(X), fine.landmark_embedding_)
 
@@ -205,7 +215,7 @@ def test_given_landmarks_and_samplers(groups):
     ("parameters", "message"),
     [
         ({"n_components": 4}, "n_components=4 is too large.*<= 3"),
-        ({"perplexity": 0}, "perplexity=0.* is out of range"),
+        ({"n_neighbors": 0}, "n_neighbors=0 is too small"),
         ({"exaggeration": -1.0}, "exaggeration=-1.0 is out of range"),
         ({"n_iter": 0}, "n_iter=0 is too small"),
         ({"refine": -1}, "refine=-1 is too small"),

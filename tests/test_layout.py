@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 import trigpoint._layout
-from trigpoint._layout import affinities, layout, mass_tree, principal_start
+from trigpoint._layout import (
+    affinities,
+    layout,
+    mass_tree,
+    principal_start,
+    shared_affinities,
+)
 from trigpoint._numerics.compiled.layout import attract, repel
 
 
@@ -25,7 +31,7 @@ def repelled(points, masses, angle):
     return forces[back], sums[back]
 
 
-@pytest.fixture(params=[1, 2, 3], ids=lambda l: f"{l}-D")
+@pytest.fixture(params=[1, 2, 3], ids=lambda count: f"{count}-D")
 def cloud(request, rng):
     points = np.zeros((300, 3))
     points[:, : request.param] = 5 * rng.normal(size=(300, request.param))
@@ -62,7 +68,9 @@ def test_tree_covers_every_point_once(cloud):
     tree = mass_tree(points, masses)
     leaves = tree.past == np.arange(len(tree.past)) + 1
     assert sorted(tree.order) == list(range(300))
-    np.testing.assert_array_equal(np.sort(tree.starts[leaves])[1:], np.sort(tree.stops[leaves])[:-1])
+    np.testing.assert_array_equal(
+        np.sort(tree.starts[leaves])[1:], np.sort(tree.stops[leaves])[:-1]
+    )
     np.testing.assert_allclose(tree.values[0, 3], masses.sum())
     center = np.average(points, axis=0, weights=masses)
     np.testing.assert_allclose(tree.values[0, :3], center, atol=1e-12)
@@ -89,6 +97,30 @@ def test_affinities_have_the_perplexity_and_the_masses(rng):
             low, high = (middle, high) if entropy > np.log(10) else (low, middle)
         directed[i, others] = best * masses[i] / masses.sum()
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
+
+
+def test_shared_affinities_add_up_over_the_points(rng):
+    """The slow way: pair by pair, point by point."""
+    points, landmarks = rng.normal(size=(80, 2)), rng.normal(size=(12, 2))
+    squares = np.square(points[:, None] - landmarks).sum(axis=-1)
+    order = np.argsort(squares, axis=1)[:, :5]
+    near = np.take_along_axis(squares, order, axis=1)
+    expected = np.zeros((12, 12))
+    for columns, row in zip(order, near, strict=True):
+        shares = np.square(1 - row[:4] / row[4])
+        shares /= shares.sum()
+        for a in range(4):
+            for b in range(4):
+                expected[columns[a], columns[b]] += shares[a] * shares[b] * (a != b)
+    found = shared_affinities(12, [(order[:30], near[:30]), (order[30:], near[30:])]).toarray()
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-14)
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_points_as_far_from_all_landmarks_tie_all():
+    found = shared_affinities(3, [(np.array([[0, 1, 2]]), np.ones((1, 3)))]).toarray()
+    assert found[0, 1] == found[1, 0] == 0.5
+    assert found.sum() == 1
 
 
 def divergence(joint, masses, positions):
@@ -118,12 +150,13 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
 
 
 def test_layout_goes_down(rng):
-    points, masses = rng.normal(size=(150, 5)), rng.uniform(1, 4, size=150)
+    points, masses = rng.normal(size=(150, 3)), rng.uniform(1, 4, size=150)
+    points[:50] += 10
     joint = affinities(points, masses, 10.0)
     start = principal_start(points, masses, 2, np.random.default_rng(0))
     ends = [
         divergence(joint.toarray(), masses, layout(joint, masses, start, n_iter=n))
-        for n in (100, 200, 400)
+        for n in (200, 400, 800)
     ]
     assert ends[0] > ends[1] > ends[2] < divergence(joint.toarray(), masses, start)
 

@@ -1,8 +1,8 @@
 """A map of the landmarks: coordinates in which neighbors attract and all repel each other.
 
 The layout is that of t-SNE for landmarks with masses, the numbers of points they stand for. With
-``K_ij = 1 / (1 + |y_i - y_j|^2)``, affinities ``P`` and masses ``m`` that sum to 1, it minimizes the
-divergence of ``Q_ij = m_i m_j K_ij / Z`` from P: what it would be for all points, if those of a
+``K_ij = 1 / (1 + |y_i - y_j|^2)``, affinities ``P`` and masses ``m`` that sum to 1, it minimizes
+the divergence of ``Q_ij = m_i m_j K_ij / Z`` from P: what it would be for all points, if those of a
 landmark were in one place. Without the masses, diverse landmarks would spread sparse regions over
 most of the map.
 
@@ -14,7 +14,7 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 "The art of using t-SNE for single-cell transcriptomics", Nature Communications, 2019 (the start).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,6 +88,45 @@ def affinities(
     starts = np.arange(0, k * m + 1, m)
     directed = csr_array((shares.ravel(), columns.ravel(), starts), shape=(k, k))
     joint = csr_array((directed + directed.T) / 2)
+    joint.sort_indices()
+    return joint
+
+
+def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -> csr_array:
+    """Symmetric affinities between landmarks near the same points, which sum to 1.
+
+    Each point divides itself among its nearest landmarks by ``(1 - (distance / r)^2)^2``, with r
+    the distance to the next one, and ties each pair of them by the product of their shares. So
+    landmarks attract each other by the points that they stand for, and all points have a say.
+
+    Parameters
+    ----------
+    k : int
+        Number of landmarks.
+    blocks : iterable of (nearest, squares)
+        The nearest landmarks of blocks of points and their squared distances, each of shape
+        (b, count + 1), nearest first.
+
+    References
+    ----------
+    W. Liu, J. He and S.-F. Chang, "Large graph construction for scalable semi-supervised learning",
+    ICML, 2010.
+    """
+    total = csr_array((k, k))
+    for nearest_landmarks, squares in blocks:
+        columns, reach = nearest_landmarks[:, :-1], squares[:, -1:]
+        shares = np.square(1 - squares[:, :-1] / np.where(reach > 0, reach, 1.0))
+        # Where all are equally far, all count.
+        shares[shares.sum(axis=1) == 0] = 1.0
+        shares /= shares.sum(axis=1, keepdims=True)
+        b, count = columns.shape
+        starts = np.arange(0, b * count + 1, count)
+        divided = csr_array((shares.ravel(), columns.ravel(), starts), shape=(b, k))
+        total = total + divided.T @ divided
+    total.setdiag(0)
+    total.eliminate_zeros()
+    joint = csr_array((total + total.T) / 2)
+    joint = csr_array(joint / joint.sum())
     joint.sort_indices()
     return joint
 

@@ -1,18 +1,21 @@
 """A map in the plane: near points stay near, and all fill the space."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, Spectrum
 from trigpoint._estimators.base import LandmarkEmbedding, Run
 from trigpoint._extension.extensions import extend
-from trigpoint._extension.placing import MapExtension, landmark_masses
+from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
 from trigpoint._landmarks import choose_landmarks
-from trigpoint._layout import affinities, layout, principal_start
+from trigpoint._layout import affinities, layout, principal_start, shared_affinities
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.reduction import all_projected, principal_projection
 
@@ -20,6 +23,9 @@ _DEFAULT_LANDMARKS = 10_000
 
 # Points with more columns are measured in this many principal components.
 _MOST_COLUMNS = 50
+
+# Points per landmark, at least, for affinities from the points that landmarks share.
+_SHARED = 2
 
 # A map has two coordinates, or three to turn.
 _MOST_COMPONENTS = 3
@@ -40,8 +46,9 @@ class LandmarkMap(LandmarkEmbedding):
     landmarks : None, int, "auto", sampler, row indices or points, default=None
         As for `LaplacianEigenmaps`, except that ``None`` draws 10,000, or takes all distinct points
         if there are no more.
-    perplexity : float, default=15.0
-        Effective number of landmarks that each is attracted by; at most a third of the others.
+    n_neighbors : int, default=10
+        Nearest landmarks of a point, which it draws together. Where landmarks stand for less than
+        two points, the perplexity: the effective number of neighbors that attract each.
     exaggeration : float, default=1.0
         From local to global: attraction, relative to that of t-SNE. Values of 2 to 4 draw groups
         together and show how they are connected.
@@ -58,7 +65,7 @@ class LandmarkMap(LandmarkEmbedding):
     fitted_, landmark_indices_, landmarks_, landmark_embedding_, stage_seconds_
         As for `LaplacianEigenmaps`.
     masses_ : ndarray of shape (k,)
-        How many points each landmark stands for, counted among at most 20 points per landmark.
+        How many points each landmark stands for, counted among at most ten points per landmark.
     projection_ : tuple of ndarrays or None
         Center (d,) and principal directions (d, 50) in which distances are measured, where the
         points have more than 50 columns.
@@ -85,7 +92,7 @@ class LandmarkMap(LandmarkEmbedding):
         n_components: int = 2,
         *,
         landmarks: Any = None,
-        perplexity: float = 15.0,
+        n_neighbors: int = 10,
         exaggeration: float = 1.0,
         n_iter: int = 500,
         refine: int = 0,
@@ -96,7 +103,7 @@ class LandmarkMap(LandmarkEmbedding):
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
-        self.perplexity = perplexity
+        self.n_neighbors = n_neighbors
         self.exaggeration = exaggeration
         self.n_iter = n_iter
         self.refine = refine
@@ -114,7 +121,7 @@ class LandmarkMap(LandmarkEmbedding):
         check_count(
             "n_components", self.n_components, high=_MOST_COMPONENTS, why="a map is to be seen"
         )
-        check_positive("perplexity", self.perplexity)
+        check_count("n_neighbors", self.n_neighbors)
         check_positive("exaggeration", self.exaggeration)
         check_count("n_iter", self.n_iter)
         check_count("refine", self.refine, low=0)
@@ -134,8 +141,10 @@ class LandmarkMap(LandmarkEmbedding):
         if landmarks is None:
             most = min(len(X), _DEFAULT_LANDMARKS)
             few = distinct_rows(run.points, most)
-            landmarks = most if few is None or len(few) < 2 else few
-        drawn = landmarks == "auto" if isinstance(landmarks, str) else isinstance(landmarks, Integral)
+            landmarks = most if few is None else few
+        drawn = (
+            landmarks == "auto" if isinstance(landmarks, str) else isinstance(landmarks, Integral)
+        )
         chosen = choose_landmarks(
             landmarks,
             run.points if drawn else X,
@@ -154,8 +163,7 @@ class LandmarkMap(LandmarkEmbedding):
     ) -> EmbeddedLandmarks:
         run.begin("affinities")
         inside = all_projected(run.projection, chosen.points, run.n_threads)
-        masses = landmark_masses(run.points, inside, run.rng, run.n_threads)
-        joint = affinities(inside, masses, self.perplexity, run.n_threads)
+        masses, joint = self._affinities(inside, run)
         run.done("affinities")
         start = principal_start(inside, masses, n_components, run.rng)
         positions = layout(
@@ -176,6 +184,28 @@ class LandmarkMap(LandmarkEmbedding):
         )
         return self._refined(X, embedded, run) if self.refine else embedded
 
+    def _affinities(self, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
+        """Masses (k,) of the landmarks, and their affinities (k, k)."""
+        k = len(inside)
+        count = min(self.n_neighbors, k - 1)
+        sample = sample_of(run.points, k, run.rng)
+        masses = np.zeros(k)
+
+        def counted_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            for nearest, squares in nearest_landmarks(sample, inside, count + 1, run.n_threads):
+                masses[:] += np.bincount(nearest[:, 0], minlength=k)
+                yield nearest, squares
+
+        def own_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            # Landmarks that no point of the sample is near to are not left alone.
+            yield from nearest_landmarks(inside, inside, count + 1, run.n_threads)
+
+        joint = shared_affinities(k, chain(counted_blocks(), own_blocks()))
+        masses = np.maximum(masses, 1.0)
+        if len(sample) < _SHARED * k:
+            joint = affinities(inside, masses, float(self.n_neighbors), run.n_threads)
+        return masses, joint
+
     def _refined(self, X: np.ndarray, embedded: EmbeddedLandmarks, run: Run) -> EmbeddedLandmarks:
         """All distinct points as landmarks, laid out from where they are placed."""
         run.done("layout")
@@ -186,7 +216,7 @@ class LandmarkMap(LandmarkEmbedding):
         start = extend(self._prepare(embedded), points.astype(np.float64), run.n_threads)[0]
         # A map of more points is larger, at the same distance between neighbors.
         start *= np.sqrt(len(rows) / len(embedded.landmarks.points))
-        joint = affinities(inside, masses, self.perplexity, run.n_threads)
+        joint = affinities(inside, masses, float(self.n_neighbors), run.n_threads)
         positions = layout(
             joint,
             masses,

@@ -1,12 +1,13 @@
 """Places of points in a map of the landmarks."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from trigpoint._common.records import Projection
 from trigpoint._extension.search import ExactProductSearch, TreeSearch, exact_search
-from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.reduction import projected
 from trigpoint._numerics.threads import one_blas_thread, thread_map
@@ -22,8 +23,10 @@ _REACH = 3.0
 # A point farther away than this many bandwidths is far from all data.
 _FAR = 10.0
 
-# Points per landmark that are enough for its mass.
-_PER_LANDMARK = 20
+# Points per landmark that are enough to know what it stands for.
+_PER_LANDMARK = 10
+# Points at once: the same for any number of threads, and few enough for memory.
+_TOGETHER = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,30 +116,25 @@ class MapExtension:
         return placed, int(np.count_nonzero(far))
 
 
-def landmark_masses(
-    X: np.ndarray, landmarks: np.ndarray, rng: np.random.Generator, n_threads: int
-) -> np.ndarray:
-    """Number of points (k,) nearest to each landmark, at least 1; of a sample if there are many.
+def sample_of(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Points (at most ten for each of k landmarks) that show what the landmarks stand for."""
+    return sample_points(X, _PER_LANDMARK * k, rng)
+
+
+def nearest_landmarks(
+    X: np.ndarray, landmarks: np.ndarray, count: int, n_threads: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the nearest landmarks and their squared distances for blocks of points, in order.
 
     Both are in the space where distances are measured.
     """
-    k = len(landmarks)
-    if len(X) > _PER_LANDMARK * k:
-        rows = np.sort(rng.choice(len(X), _PER_LANDMARK * k, replace=False))
-    else:
-        rows = np.arange(len(X))
-    search = exact_search(np.ascontiguousarray(landmarks, dtype=np.float64), 1)
+    search = exact_search(landmarks, count)
 
-    def count(part: slice) -> np.ndarray:
-        block = np.ascontiguousarray(X[rows[part]], dtype=np.float64)
-        return np.bincount(search.nearest(block, 1)[0][:, 0], minlength=k)
+    def find(part: slice) -> tuple[np.ndarray, np.ndarray]:
+        return _nearest(search, np.ascontiguousarray(X[part], dtype=np.float64), count)
 
-    size = block_rows(search.row_bytes + 16 * X.shape[1], 2**23)
-    masses = np.zeros(k)
     with one_blas_thread():
-        for counts in thread_map(count, row_blocks(len(rows), size), n_threads):
-            masses += counts
-    return np.maximum(masses, 1.0)
+        yield from thread_map(find, row_blocks(len(X), _TOGETHER), n_threads)
 
 
 def _nearest(

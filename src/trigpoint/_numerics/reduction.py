@@ -12,9 +12,7 @@ _MORE = 10
 _ROUNDS = 4
 
 
-def principal_projection(
-    X: np.ndarray, n_components: int, rng: np.random.Generator
-) -> Projection:
+def principal_projection(X: np.ndarray, n_components: int, rng: np.random.Generator) -> Projection:
     """Leading principal directions of the points, by subspace iteration over a sample.
 
     References

@@ -75,9 +75,7 @@ def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
 
 
 @compiled_strictly
-def divide(
-    codes: np.ndarray, starts: np.ndarray, stops: np.ndarray, past: np.ndarray
-) -> int:
+def divide(codes: np.ndarray, starts: np.ndarray, stops: np.ndarray, past: np.ndarray) -> int:
     """Divide sorted codes at their highest differing bit, down to leaves; return the nodes."""
     n_nodes = 0
     # Nodes that wait for their turn: a start and a stop.

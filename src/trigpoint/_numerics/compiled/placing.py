@@ -73,9 +73,7 @@ def nearest_among(
             square = squared_distance(landmarks, j, X[i])
             if square < squares[i, last] or nearest[i, last] == k:
                 place = last
-                while place > 0 and (
-                    squares[i, place - 1] > square or nearest[i, place - 1] == k
-                ):
+                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == k):
                     squares[i, place] = squares[i, place - 1]
                     nearest[i, place] = nearest[i, place - 1]
                     place -= 1
@@ -98,12 +96,12 @@ def place(
 
     `squares` have one column more, if there are more landmarks.
     """
-    l = positions.shape[1]
+    n_components = positions.shape[1]
     shares, crowds = np.empty(count), np.empty((count, count))
     for i in range(len(nearest)):
         first = nearest[i, 0]
         if squares[i, 0] == 0:
-            for c in range(l):
+            for c in range(n_components):
                 placed[i, c] = positions[first, c]
             continue
         limit = squares[i, squares.shape[1] - 1]
@@ -124,30 +122,30 @@ def place(
             crowd = 0.0
             for b in range(count):
                 square = 0.0
-                for c in range(l):
+                for c in range(n_components):
                     difference = positions[nearest[i, a], c] - positions[nearest[i, b], c]
                     square += difference * difference
                 crowds[a, b] = square / (spacing * spacing)
-                crowd += shares[b] / (1 + crowds[a, b])
+                crowd += shares[b] / (1 + crowds[a, b] / (reach * reach))
             if crowd > most:
                 middle, most = a, crowd
         total = 0.0
-        for c in range(l):
+        for c in range(n_components):
             placed[i, c] = 0.0
         for j in range(count):
             weight = max(0.0, 1 - crowds[middle, j] / (reach * reach))
             weight *= weight * shares[j]
             total += weight
-            for c in range(l):
+            for c in range(n_components):
                 placed[i, c] += weight * positions[nearest[i, j], c]
         if total == 0:
-            for c in range(l):
+            for c in range(n_components):
                 placed[i, c] = positions[nearest[i, middle], c]
         else:
-            for c in range(l):
+            for c in range(n_components):
                 placed[i, c] /= total
         if squares.shape[1] > 1 and squares[i, 1] > 0:
             drawn = max(0.0, 1 - squares[i, 0] / (_DRAWN * _DRAWN * squares[i, 1]))
             drawn *= drawn
-            for c in range(l):
+            for c in range(n_components):
                 placed[i, c] += drawn * offsets[first, c]
