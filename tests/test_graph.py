@@ -127,6 +127,13 @@ def test_precomputed_graph_is_taken_as_it_is(landmarks):
     assert abs(taken.lengths - built.lengths).max() < 1e-12
 
 
+def test_scale_of_precomputed_weights_changes_no_edge(landmarks):
+    built = KNNGraph(6, metric="euclidean").build(landmarks)
+    for scale in (1e-30, 1e30):
+        taken = precomputed_graph(scale * built.weights, landmarks.points, None)
+        np.testing.assert_allclose(taken.weights.toarray(), scale * built.weights.toarray())
+
+
 def test_precomputed_graph_in_pieces_is_joined(rng):
     points = rng.normal(size=(4, 2))
     pieces = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0.5], [0, 0, 0.5, 0]], dtype=float)

@@ -5,7 +5,9 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, save_npz
 from scipy.spatial import cKDTree
+from sklearn.datasets import load_digits
 
 import trigpoint as tp
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
@@ -232,3 +234,56 @@ def test_report_has_no_spectrum(groups, tmp_path):
     page = emb.report(tmp_path / "map.html", groups[0][:300]).read_text()
     assert "Map of 300 points" in page
     assert "Eigenvalue spectrum" not in page
+
+
+def test_cosine_measures_directions_only(rng):
+    X = rng.normal(size=(600, 6)) + 2
+    longer = X * np.exp2(rng.integers(-3, 4, size=(600, 1)))
+    emb = tp.LandmarkMap(landmarks=100, n_iter=30, metric="cosine", random_state=0)
+    np.testing.assert_array_equal(emb.fit_transform(longer), emb.fit_transform(X))
+    np.testing.assert_allclose(np.linalg.norm(emb.landmarks_, axis=1), 1)
+    plain = tp.LandmarkMap(landmarks=100, n_iter=30, random_state=0)
+    assert not np.array_equal(plain.fit_transform(longer), plain.fit_transform(X))
+
+
+def test_sparse_points_are_refused_with_the_remedy_but_placed(rng):
+    X = rng.poisson(0.1, size=(400, 80)) * rng.random((400, 80))
+    emb = tp.LandmarkMap(landmarks=50, n_iter=20, random_state=0)
+    with pytest.raises(tp.ParameterError, match=r"LandmarkMap does not .*: .*TruncatedSVD") as seen:
+        emb.fit(csr_array(X))
+    assert isinstance(seen.value, TypeError)
+    assert seen.value.parameter == "X"
+    assert "EfficientDPP" not in str(seen.value)
+    with pytest.raises(TypeError, match="does not take sparse"):
+        emb.fit(csr_array(X[:, :5]))
+    emb.fit(X)
+    np.testing.assert_array_equal(emb.transform(csr_array(X)), emb.transform(X))
+
+
+def test_a_sparse_file_is_refused_too(tmp_path, rng):
+    save_npz(tmp_path / "X.npz", csr_array(rng.poisson(0.1, size=(400, 80)).astype(float)))
+    with pytest.raises(TypeError, match="LandmarkMap does not take sparse points"):
+        tp.LandmarkMap(landmarks=50, n_iter=20).fit(tmp_path / "X.npz")
+
+
+def test_quality_and_report_of_a_map(tmp_path):
+    X = load_digits().data
+    emb = tp.LandmarkMap(landmarks=600, random_state=0).fit(X)
+    found = emb.quality(X)
+    assert found.neighbors_kept > 2 * found.pca_kept
+    assert found.pieces is None
+    assert found.grade == "excellent"
+    assert found.remedy == ""
+    assert found.verdict in repr(found)
+    for points in (None, X):
+        page = emb.report(tmp_path / "map.html", points).read_text(encoding="utf-8")
+        assert "Map of" in page
+
+
+def test_the_remedy_for_a_map_is_one_that_it_takes():
+    """Digits have seven local dimensions, and a map at most three coordinates."""
+    X = load_digits().data
+    coarse = tp.LandmarkMap(landmarks=60, random_state=0).fit(X).quality(X)
+    assert coarse.remedy == "refine=200"
+    better = tp.LandmarkMap(landmarks=60, refine=200, random_state=0).fit(X).quality(X)
+    assert better.neighbors_kept > 1.5 * coarse.neighbors_kept

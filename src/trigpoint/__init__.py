@@ -2,6 +2,7 @@
 
 from trigpoint import datasets, metrics, plot
 from trigpoint._common.errors import ParameterError
+from trigpoint._common.records import LowRankCovariances
 from trigpoint._estimators import (
     DiffusionMaps,
     Isomap,
@@ -60,6 +61,7 @@ __all__ = [
     "LandmarkCurve",
     "LandmarkMap",
     "LaplacianEigenmaps",
+    "LowRankCovariances",
     "ParameterError",
     "PointSource",
     "RPCholesky",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from terminal import embed, run, said
 
-from trigpoint._command import info
+from trigpoint._command import info, inspection
 from trigpoint._command.cli import main
 from trigpoint._command.common import FAILED
 
@@ -69,7 +69,7 @@ def test_info_of_a_table_with_text(folder, capsys):
         out = capsys.readouterr().out
         assert "east (number), north (number), up (number), name (text), day (date)" in out
         assert "2,000 rows x 4 columns" in out
-        assert "--columns 'east,north,up,a b' --landmarks 1000 --neighbors" in out
+        assert "--columns 'east,north,up,a b' --landmarks 1000" in out
         assert main(["info", name, "--json"]) == 0
         values = json.loads(capsys.readouterr().out)
         assert values["column_kinds"] == kinds | {"a b": "number"}
@@ -120,8 +120,7 @@ def test_what_info_suggests_for_few_points_works(folder, capsys, n):
     assert main(["info", "tiny.npy", "--json"]) == 0
     suggested = json.loads(capsys.readouterr().out).get("suggested")
     if suggested is not None:
-        arguments = ["--neighbors", str(suggested["neighbors"]), "-o", "Y.npy"]
-        assert run("embed", "tiny.npy", *arguments) == 0
+        assert run("embed", "tiny.npy", "-o", "Y.npy") == 0
     assert (suggested is None) == (n < 3)
 
 
@@ -132,3 +131,61 @@ def test_info_of_a_file_that_cannot_be_read(folder, capsys):
         said(capsys)
         == "ragged.csv has 2 columns at first but 1 in row 2: give every row the same number"
     )
+
+
+def test_info_of_a_model_names_the_columns_it_takes(folder, capsys):
+    arguments = ["--columns", "east,north,up", "-o", "Y.npy", "--save", "m.trig", "-k", "60"]
+    assert run("embed", "roll.csv", *arguments) == 0
+    capsys.readouterr()
+    assert main(["info", "m.trig"]) == 0
+    assert "points of 3 columns: east, north, up\n" in capsys.readouterr().out
+
+
+def test_columns_that_are_called_by_numbers(folder, capsys):
+    """A number is a place, unless only a name can be meant."""
+    np.savetxt("years.csv", np.load("roll.npy"), delimiter=",", header="x,1990,1", comments="")
+    assert main(["info", "years.csv", "--columns", "x,1990", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["feature_names"] == ["x", "1990"]
+    assert main(["info", "years.csv", "--columns", "1"]) == FAILED
+    assert "has a column 1, named '1990', and another column named '1'" in capsys.readouterr().err
+    assert main(["info", "years.csv", "--columns", "x,2000"]) == FAILED
+    assert "2000" in capsys.readouterr().err
+
+
+def test_info_of_points_in_several_blocks(folder, capsys, monkeypatch):
+    X = np.ones((1000, 2))
+    X[700:, 1] = 2
+    np.save("steps.npy", X)
+    monkeypatch.setattr(inspection, "block_rows", lambda row_bytes: 300)
+    assert main(["info", "steps.npy", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["constant_columns"] == [0]
+
+
+def test_info_names_outliers_and_dominant_columns(folder, capsys):
+    X = np.load("roll.npy")
+    X[[7, 1200]] += 500
+    np.save("far.npy", X)
+    assert main(["info", "far.npy"]) == 0
+    out = capsys.readouterr().out
+    assert "outliers   row 7, 1200: more than 4 times as far from the others as 99% of" in out
+    assert "scales" not in out
+    X = np.load("roll.npy") * [1, 1000, 1]
+    pd.DataFrame(X, columns=["age", "income", "height"]).to_csv("units.csv", index=False)
+    assert main(["info", "units.csv"]) == 0
+    assert "scales     column income: 99.9% of the variance" in capsys.readouterr().out
+    assert main(["info", "units.csv", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["dominant_columns"] == [1]
+    assert values["outliers"] == []
+
+
+def test_info_says_the_local_dimension_and_what_a_report_adds(folder, capsys):
+    assert main(["info", "roll.npy", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert 1.5 < values["dimension"] < 2.5
+    assert values["forecast"]["report_seconds"] > 0
+    assert main(["info", "roll.npy"]) == 0
+    out = capsys.readouterr().out
+    assert "of 3, around each point" in out
+    assert "with --report" in out

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from trigpoint._common.checks import as_generator
 from trigpoint._landmarks import kmeans
 from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint._landmarks.nearest_landmark import NearestLandmark
 from trigpoint._landmarks.uniform import Uniform
 from trigpoint.datasets import make_swiss_roll
 
@@ -175,14 +176,14 @@ def test_products_spare_differences_and_change_nothing(dtype, offset):
 def test_seeding_looks_at_few_points_again(monkeypatch):
     X = np.random.default_rng(0).normal(size=(5000, 24))
     looked_at = []
-    may_be_nearer = kmeans._Seeding._may_be_nearer
+    may_be_nearer = NearestLandmark._may_be_nearer
 
-    def counted(self, row):
-        rows = may_be_nearer(self, row)
-        looked_at.append(len(X) if rows is None else len(rows))
+    def counted(self, row, landmark):
+        rows = may_be_nearer(self, row, landmark)
+        looked_at.append(len(rows))
         return rows
 
-    monkeypatch.setattr(kmeans._Seeding, "_may_be_nearer", counted)
+    monkeypatch.setattr(NearestLandmark, "_may_be_nearer", counted)
     KMeansPlusPlus(200, random_state=0).select(X)
     assert looked_at[0] == len(X)
     assert np.mean(looked_at) < 0.1 * len(X)
@@ -295,6 +296,24 @@ def test_filling_an_empty_cluster_empties_no_other():
     labels = np.array([0, 0, 1, 1])
     kmeans._fill_empty(X, labels, 4)
     assert sorted(labels) == [0, 1, 2, 3]
+
+
+def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
+    X = np.array([[0.0], [1.0], [5.0], [20.0], [20.1]])
+    labels = np.array([0, 0, 0, 1, 1])
+    kmeans._fill_empty(X, labels, 4)
+    np.testing.assert_array_equal(labels, [3, 0, 2, 1, 1])
+
+
+def test_as_many_distinct_rows_as_there_are():
+    X = np.repeat(np.arange(5.0), 8)[:, None]
+    rows = kmeans._distinct_rows(X, 5, as_generator(0))
+    assert sorted(X[rows, 0]) == [0, 1, 2, 3, 4]
+
+
+def test_copies_cannot_fill_an_empty_cluster():
+    with pytest.raises(ValueError, match=r"n_landmarks=3 clusters were asked for.*left only 2"):
+        kmeans._fill_empty(np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1]), 3)
 
 
 @pytest.mark.parametrize("snap", [True, False])

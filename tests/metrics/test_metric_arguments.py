@@ -46,9 +46,9 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
         (lambda: metrics.optimal_error(GRID, 1.0, 2.5), TypeError, "n_landmarks"),
         (lambda: metrics.optimal_error(HOLE, 1.0, 2), ValueError, "X has NaN"),
         (
-            lambda: metrics.coverage_radius(GRID, [0], metric="cosine"),
+            lambda: metrics.coverage_radius(GRID, [0], metric="angle"),
             ValueError,
-            "metric='cosine' is not known",
+            "metric='angle' is not known",
         ),
         (lambda: metrics.coverage_radius(GRID, [0], quantile=1.5), ValueError, "quantile=1.5"),
         (
@@ -113,3 +113,9 @@ def test_refused(call, error, message):
 
 def test_every_public_name_is_a_function():
     assert all(callable(getattr(metrics, name)) for name in metrics.__all__)
+
+
+def test_whole_numbers_count_as_they_are():
+    X = np.random.default_rng(0).integers(10, size=(60, 3))
+    rows = np.arange(8)
+    assert metrics.nystrom_error(X, rows, 2.0) == metrics.nystrom_error(X * 1.0, rows, 2.0)

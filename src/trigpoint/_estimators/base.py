@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -20,7 +21,14 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
+from trigpoint._common.checks import (
+    as_generator,
+    check_choice,
+    check_count,
+    check_magnitude,
+    check_positive,
+    refuse_non_finite,
+)
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
@@ -33,8 +41,13 @@ from trigpoint._common.records import (
     Projection,
 )
 from trigpoint._common.words import counted
-from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
-from trigpoint._extension.extensions import extended_blocks
+from trigpoint._estimators.defaults import (
+    COMPLETE_MAX,
+    MOST_NEIGHBORS,
+    default_neighbors,
+    many_coordinates,
+)
+from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.support import (
     AllLandmarks,
     AnchorShares,
@@ -42,17 +55,28 @@ from trigpoint._extension.support import (
     NearestLandmarks,
 )
 from trigpoint._files import open_writer, read_points, refuse_same_file
+from trigpoint._geometry import COVARIANCES
+from trigpoint._graph import METRICS as GRAPH_METRICS
 from trigpoint._graph import (
-    METRICS,
     AnchorGraph,
     CompleteGraph,
     KNNGraph,
+    graph_in_one_piece,
     precomputed_graph,
 )
 from trigpoint._landmarks import choose_landmarks
+from trigpoint._landmarks.base import too_much_of_sparse
 from trigpoint._numerics.dimension import local_dimension
+from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
+from trigpoint._points.inputs import (
+    blocks_as_stored,
+    is_file,
+    points_to_fit,
+    points_to_transform,
+)
+from trigpoint._points.unit_rows import METRICS
+from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
     from trigpoint._report import Subject
@@ -103,11 +127,15 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     n_components: int
     landmarks: Any
     extension: Any
+    metric: str
     random_state: Any
     n_jobs: int | None
 
     # Strings that `extension` accepts besides a number.
     _extensions: tuple[str, ...] = ("auto", "graph", "all")
+
+    # Whether `fit` also takes points in a sparse array.
+    takes_sparse = True
 
     # The stage that ends with the fit.
     _last_stage = "spectrum"
@@ -115,6 +143,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _check_parameters(self) -> None:
         """Reject parameters that are wrong for any data, before any work is done."""
         check_count("n_components", self.n_components)
+        check_choice("metric", self.metric, METRICS)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
         elif not isinstance(self.extension, str) or self.extension not in self._extensions:
@@ -127,12 +156,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             )
 
     @abstractmethod
-    def _needs_covariances(self, n_columns: int) -> bool:
-        """Whether the local covariances of landmarks with so many columns will be used."""
+    def _covariance(self, n_columns: int) -> str | None:
+        """Which local covariances of landmarks with so many columns will be used, if any."""
 
     @abstractmethod
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         """Embed the landmarks of `X`; the last stage has begun when this returns."""
 
@@ -149,10 +178,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), or file
             The points, float32 or float64; other numbers are converted to float64. A path, or an
             object that `trigpoint.read_points` accepts, is read into memory if it needs at most a
-            quarter of it, otherwise into a temporary file. A ``.npy`` file is memory-mapped.
+            quarter of it, otherwise into a temporary file. A ``.npy`` file is memory-mapped. SciPy
+            sparse arrays, also in files, stay sparse from 16 columns on.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -161,8 +191,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self
         """
         self._check_parameters()
+        self._check_storage(X)
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
         X = points_to_fit(self, X, run.report)
+        # Those of a file are known only now.
+        self._check_storage(X)
         run.done("reading")
         chosen = self._choose(X, run)
         k = len(chosen.points)
@@ -180,12 +213,18 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.stage_seconds_ = run.seconds
         return self
 
-    def _choose(self, X: np.ndarray, run: Run) -> Landmarks:
+    def _check_storage(self, X: Any) -> None:
+        """Refuse sparse points where all coordinates are needed."""
+        if issparse(X) and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead=())
+
+    def _choose(self, X: Points, run: Run) -> Landmarks:
         """Choose the landmarks."""
         return choose_landmarks(
             self.landmarks,
             X,
-            covariances=self._needs_covariances(X.shape[1]),
+            metric=self.metric,
+            covariance=self._covariance(X.shape[1]),
             rng=run.rng,
             n_threads=run.n_threads,
             report=run.report,
@@ -206,6 +245,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             extension=self._prepare(embedded),
         )
         self.fitted_ = fitted
+        # What was measured of an earlier fit.
+        if hasattr(self, "quality_"):
+            del self.quality_
         self.landmark_indices_ = fitted.landmarks.indices
         self.landmarks_ = fitted.landmarks.points
         self.covariances_ = fitted.landmarks.covariances
@@ -218,7 +260,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), or file
             The points. A file is read block by block.
         out : path or None, default=None
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
@@ -232,7 +274,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         check_is_fitted(self)
         self._check_out(X, out)
         source = points_to_transform(self, X)
-        points = checked_blocks(source, reporter(self.verbose, self.callback))
+        points = blocks_as_stored(source, reporter(self.verbose, self.callback))
         blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
         shape = source.shape[0], self._n_features_out
         if out is None:
@@ -272,10 +314,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         The file holds the landmarks, their graph and coordinates, and the parameters; its size does
         not depend on the number of fitted points. It uses the safetensors layout and no pickle:
         only numbers are loaded. Covariances of the landmarks are kept if they are small: diagonal
-        ones always, full ones up to 16 dimensions. Parameters that cannot be serialized are
-        replaced by their result (a custom sampler by the rows it chose) or dropped (a random
-        generator). `n_jobs`, `verbose`, `callback` and the timings of `fit` are not kept, so that
-        the same run gives the same file.
+        and low-rank ones always, full ones up to 16 dimensions. Parameters that cannot be
+        serialized are replaced by their result (a custom sampler by the rows it chose) or dropped
+        (a random generator). `n_jobs`, `verbose`, `callback` and the timings of `fit` are not kept,
+        so that the same run gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 
@@ -308,6 +350,41 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         check_is_fitted(self)
         source = None if X is None else points_to_transform(self, X)
         return write_report(self._subject(), path, source, color=color, **options)
+
+    def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
+        """Measure how good the embedding is, and say what would most likely make it better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or file
+            The points that were fitted, or others like them. A file is read once.
+        sample : int or None, default=None
+            Number of points, drawn at random, among which neighborhoods are compared; ``None``
+            takes a tenth of them, but at least 2,000 and at most 10,000, which takes less time
+            than the fit.
+        random_state : None, int, RandomState or Generator, default=0
+            Seed of the sample.
+
+        Returns
+        -------
+        Quality
+            Also kept as the attribute `quality_`, until the next fit.
+        """
+        check_is_fitted(self)
+        if sample is not None:
+            sample = check_count("sample", sample, low=LEAST_SAMPLE)
+        source = points_to_transform(self, X)
+        n, d = source.shape
+        size = sample_size(n, d * source.dtype.itemsize) if sample is None else min(n, sample)
+        rows = as_generator(random_state).choice(n, size, replace=False)
+        points = source.take(rows)
+        refuse_non_finite(points, source.name, source.feature_names)
+        check_magnitude(points, source.name, may_be_tiny=True)
+        n_threads = thread_count(self.n_jobs)
+        coordinates, n_far = extend(self.fitted_.extension, points, n_threads)
+        warn_of_far(n_far, size)
+        self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
+        return self.quality_
 
     def _subject(self) -> "Subject":
         """What a report is about."""
@@ -359,6 +436,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = self.takes_sparse
         return tags
 
 
@@ -367,6 +445,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     graph: Any
     n_neighbors: int | None
+    covariance: str
     bandwidth: float | None
 
     # Whether every landmark may be linked to every other.
@@ -374,11 +453,21 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
         self._check_graph()
+        # One that was asked for decides what an automatic graph is, however many columns there are.
+        if self.covariance != "auto" and self._covariance(n_columns=1) is None:
+            raise ParameterValueError(
+                "covariance",
+                self.covariance,
+                "{parameter=} has no effect: this graph compares no covariances",
+                ("leave {parameter} 'auto'", "choose {graph=}"),
+                graph="bhattacharyya",
+            )
         drawn = self.landmarks is not None and (
             isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         )
@@ -394,7 +483,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _check_graph(self) -> None:
         if isinstance(self.graph, str):
-            check_choice("graph", self.graph, ("auto", *METRICS, *_OTHER_GRAPHS))
+            check_choice("graph", self.graph, ("auto", *GRAPH_METRICS, *_OTHER_GRAPHS))
             if self.graph in _OTHER_GRAPHS and self.n_neighbors is not None:
                 raise _without_effect("n_neighbors", self.n_neighbors, self.graph)
             return
@@ -408,7 +497,7 @@ class GraphEmbedding(LandmarkEmbedding):
                 self.graph,
                 "{parameter=} is not understood",
                 "pass {names}, a graph such as KNNGraph(), or a matrix of weights" + also,
-                names=", ".join(map(repr, ("auto", *METRICS, *_OTHER_GRAPHS))),
+                names=", ".join(map(repr, ("auto", *GRAPH_METRICS, *_OTHER_GRAPHS))),
             )
         if self.n_neighbors is not None:
             raise _without_effect("n_neighbors", self.n_neighbors)
@@ -418,40 +507,43 @@ class GraphEmbedding(LandmarkEmbedding):
     def _graph_is_matrix(self) -> bool:
         return not isinstance(self.graph, str) and not hasattr(self.graph, "build")
 
-    def _many_coordinates(self, n_columns: int) -> bool:
-        return self._may_be_complete and many_coordinates(self.n_components, n_columns)
+    def _many_coordinates(self) -> bool:
+        return self._may_be_complete and many_coordinates(self.n_components)
 
     def _builder(self, landmarks: np.ndarray, dimension: float) -> Any:
         """Return the graph object that the parameters describe."""
-        k, n_columns = landmarks.shape
+        k = len(landmarks)
         if not isinstance(self.graph, str):
             return self.graph
         if self.graph == "anchors":
             return AnchorGraph()
         metric, n_neighbors = self.graph, self.n_neighbors
         if metric == "auto":
-            metric = self._metric(n_columns)
+            metric = self._metric()
         if metric == "complete" and (k <= COMPLETE_MAX or self.graph == "complete"):
             return CompleteGraph(bandwidth=self.bandwidth)
         if n_neighbors is None:
-            n_neighbors = min(self._default_neighbors(n_columns, dimension), k - 1)
+            n_neighbors = min(self._default_neighbors(dimension), k - 1)
         metric = "euclidean" if metric == "complete" else metric
         return KNNGraph(n_neighbors, metric=metric, bandwidth=self.bandwidth)
 
-    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
-        return default_neighbors(self._many_coordinates(n_columns), dimension)
+    def _default_neighbors(self, dimension: float) -> int:
+        return default_neighbors(self._many_coordinates(), dimension)
 
-    def _metric(self, n_columns: int) -> str:
+    def _metric(self) -> str:
         """What ``graph="auto"`` stands for."""
-        if self.n_neighbors is None and self._many_coordinates(n_columns):
+        open_to_all = self.n_neighbors is None and self.covariance == "auto"
+        if open_to_all and self._many_coordinates():
             return "complete"
         return "bhattacharyya"
 
-    def _needs_covariances(self, n_columns: int) -> bool:
+    def _covariance(self, n_columns: int) -> str | None:
         if isinstance(self.graph, str):
-            metric = self._metric(n_columns) if self.graph == "auto" else self.graph
-            return metric == "bhattacharyya"
-        return bool(getattr(self.graph, "needs_covariances", False))
+            metric = self._metric() if self.graph == "auto" else self.graph
+            compared = metric == "bhattacharyya"
+        else:
+            compared = bool(getattr(self.graph, "needs_covariances", False))
+        return self.covariance if compared else None
 
     @abstractmethod
     def _embed_graph(
@@ -460,7 +552,7 @@ class GraphEmbedding(LandmarkEmbedding):
         """Embed the landmarks from their graph."""
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         run.begin("graph")
         if self._graph_is_matrix():
@@ -471,11 +563,13 @@ class GraphEmbedding(LandmarkEmbedding):
         run.begin("spectrum")
         return self._embed_graph(chosen, graph, n_components)
 
-    def _built(self, builder: Any, X: np.ndarray, chosen: Landmarks, run: Run) -> LandmarkGraph:
+    def _built(self, builder: Any, X: Points, chosen: Landmarks, run: Run) -> LandmarkGraph:
         built: LandmarkGraph
         if isinstance(builder, AnchorGraph):
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, support.over(X, run.n_threads))
+        elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
+            built = graph_in_one_piece(builder, chosen, run.n_threads, MOST_NEIGHBORS)
         else:
             built = builder.build(chosen, run.n_threads)
         return built
@@ -497,7 +591,7 @@ class GraphEmbedding(LandmarkEmbedding):
     ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
         extension = self.extension
         if isinstance(extension, str) and extension == "auto":
-            extension = "all" if self._many_coordinates(points.shape[1]) else "graph"
+            extension = "all" if self._many_coordinates() else "graph"
         if isinstance(extension, str) and extension == "graph":
             return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)

@@ -2,10 +2,8 @@
 
 A picture and a set of features ask for different things. For the few coordinates of a picture, a
 sparse graph follows the shape of the data, and points are placed along it. For many coordinates,
-fewer than the data has columns, what counts is how well they replace those: every landmark is
-linked to every other by a wide kernel, and supports every point. Those who ask for at least as many
-coordinates as there are columns want functions on the data, not less of it; these come from a
-sparse graph again. ``experiments/benchmarks/defaults.py`` has the measurements.
+what counts is how well they replace the columns of the data: every landmark is linked to every
+other by a wide kernel, and supports every point.
 """
 
 # Coordinates of a picture, at most, and those in which redundant eigenvectors are skipped.
@@ -16,6 +14,8 @@ SHOWN = 3
 _SURFACE_DIMENSION = 3.0
 _SURFACE_NEIGHBORS = 10
 _SPARSE_NEIGHBORS = 7
+# Neighbors if the graph would otherwise fall into pieces, and does not with these.
+MOST_NEIGHBORS = 20
 # Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
 _DENSE_NEIGHBORS = 200
 
@@ -23,9 +23,9 @@ _DENSE_NEIGHBORS = 200
 COMPLETE_MAX = 4000
 
 
-def many_coordinates(n_components: int, n_columns: int) -> bool:
-    """Whether the coordinates are meant to replace the columns of the data."""
-    return _PICTURE < n_components < n_columns
+def many_coordinates(n_components: int) -> bool:
+    """Whether the coordinates are features, more than a picture shows."""
+    return n_components > _PICTURE
 
 
 def default_neighbors(many: bool, dimension: float) -> int:

@@ -10,6 +10,7 @@ from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
+from trigpoint._numerics.sparse import Points
 from trigpoint._spectrum import classical_scaling, geodesics
 
 
@@ -25,10 +26,12 @@ default="auto"
         As for `LaplacianEigenmaps`; ``"auto"`` is ``"bhattacharyya"``.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric; ``None`` means 20.
+    covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
+        As for `LaplacianEigenmaps`.
     extension : "graph" or int, default="graph"
         Landmarks that a point's geodesics start through: the graph neighbors of its three nearest
         landmarks, or this many nearest landmarks.
-    random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -65,7 +68,9 @@ default="auto"
         landmarks: Any = None,
         graph: Any = "auto",
         n_neighbors: int | None = None,
+        covariance: str = "auto",
         extension: Any = "graph",
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -75,7 +80,9 @@ default="auto"
         self.landmarks = landmarks
         self.graph = graph
         self.n_neighbors = n_neighbors
+        self.covariance = covariance
         self.extension = extension
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -85,12 +92,12 @@ default="auto"
     _extensions = ("graph",)
     _may_be_complete = False
 
-    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
+    def _default_neighbors(self, dimension: float) -> int:
         # Over fewer, paths turn left and right, and are longer than they should be.
         return 20
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
         return super()._embed(X, chosen, n_components, run)

@@ -18,6 +18,7 @@ from trigpoint._landmarks import choose_landmarks
 from trigpoint._layout import affinities, layout, principal_start, shared_affinities
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.reduction import all_projected, principal_projection
+from trigpoint._numerics.sparse import Points
 
 _DEFAULT_LANDMARKS = 10_000
 
@@ -57,7 +58,7 @@ class LandmarkMap(LandmarkEmbedding):
     refine : int, default=0
         Further steps over all points, with their exact neighbors. Every point is then a landmark:
         neighbors are kept better, and time, memory and the model file grow with the points.
-    random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -96,6 +97,7 @@ class LandmarkMap(LandmarkEmbedding):
         exaggeration: float = 1.0,
         n_iter: int = 500,
         refine: int = 0,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -107,6 +109,7 @@ class LandmarkMap(LandmarkEmbedding):
         self.exaggeration = exaggeration
         self.n_iter = n_iter
         self.refine = refine
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -115,6 +118,8 @@ class LandmarkMap(LandmarkEmbedding):
     # There is one way to place points.
     extension = "auto"
     _last_stage = "layout"
+    # The principal components and the searches among all points need every coordinate.
+    takes_sparse = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -126,10 +131,11 @@ class LandmarkMap(LandmarkEmbedding):
         check_count("n_iter", self.n_iter)
         check_count("refine", self.refine, low=0)
 
-    def _needs_covariances(self, n_columns: int) -> bool:
-        return False
+    def _covariance(self, n_columns: int) -> str | None:
+        return None
 
-    def _choose(self, X: np.ndarray, run: Run) -> Landmarks:
+    def _choose(self, X: Points, run: Run) -> Landmarks:
+        assert isinstance(X, np.ndarray), "sparse points are refused"
         if X.shape[1] > _MOST_COLUMNS:
             run.begin("projection")
             run.projection = principal_projection(X, _MOST_COLUMNS, run.rng)
@@ -148,7 +154,8 @@ class LandmarkMap(LandmarkEmbedding):
         chosen = choose_landmarks(
             landmarks,
             run.points if drawn else X,
-            covariances=False,
+            metric=self.metric,
+            covariance=None,
             rng=run.rng,
             n_threads=run.n_threads,
             report=run.report,
@@ -159,8 +166,9 @@ class LandmarkMap(LandmarkEmbedding):
         return chosen
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
+        assert isinstance(X, np.ndarray), "sparse points are refused"
         run.begin("affinities")
         inside = all_projected(run.projection, chosen.points, run.n_threads)
         masses, joint = self._affinities(inside, run)

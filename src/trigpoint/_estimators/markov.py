@@ -16,6 +16,7 @@ from trigpoint._estimators.defaults import SHOWN, default_eigenvectors
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph
+from trigpoint._numerics.sparse import Points
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
     density_scale,
@@ -56,7 +57,7 @@ class MarkovEmbedding(GraphEmbedding):
         return None
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         embedded = super()._embed(X, chosen, n_components, run)
         builder = self._builder(chosen.points, run.dimension)
@@ -154,12 +155,18 @@ class LaplacianEigenmaps(MarkovEmbedding):
 default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
         share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
-        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, if the data
-        has more columns than that, and nearest neighbors by Bhattacharyya distance otherwise.
+        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, and nearest
+        neighbors by Bhattacharyya distance for fewer.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
-        dimension of the points is up to 3, and 7 above; where ``graph="auto"`` would link all
-        pairs, 200.
+        dimension of the points is up to 3, and 7 above, but 20 if that joins pieces that the graph
+        would fall into; where ``graph="auto"`` would link all pairs, 200.
+    covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
+        What a Bhattacharyya graph compares of the local covariances: all of them, only their
+        diagonals, or a few directions and one variance for the rest (`LowRankCovariances`), as
+        many for each landmark as the data varies in. ``"auto"`` takes what the sampler computes,
+        or else full ones up to 32 dimensions, and diagonals above; any other makes ``graph="auto"``
+        a graph of nearest neighbors.
     bandwidth : float or None, default=None
         Gaussian bandwidth of the graph's weights and of the extension, shared by all landmarks as
         in the paper; ``None`` gives each landmark its own, proportional to its edge lengths.
@@ -172,6 +179,10 @@ default="auto"
         reintroduces no shortcuts and maps each landmark exactly to its own coordinates; all
         landmarks; or this many nearest ones. ``"auto"`` uses all landmarks where ``graph="auto"``
         would link all pairs, shares with ``graph="anchors"``, and the graph otherwise.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` is for vectors whose length means nothing, such as
+        embeddings and word counts: rows are scaled to unit length, in `fit` and in `transform`,
+        and everything else is as for Euclidean points; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
     n_jobs : int or None, default=None
@@ -192,10 +203,10 @@ default="auto"
         Row indices of the landmarks; ``None`` if they are not rows of the data: points were given,
         or the sampler moved them (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`).
     landmarks_ : ndarray of shape (k, d)
-    covariances_ : ndarray of shape (k, d, d) or (k, d), or None
-        Local covariances of the landmarks, or only their diagonals above 32 dimensions; ``None``
-        if neither the graph nor the sampler needed them, and with 17 to 32 dimensions in an
-        estimator loaded from a file.
+    covariances_ : ndarray of shape (k, d, d) or (k, d), LowRankCovariances or None
+        Local covariances of the landmarks, full, diagonal or of low rank; ``None`` if neither the
+        graph nor the sampler needed them, and full ones above 16 dimensions in an estimator loaded
+        from a file.
     landmark_embedding_ : ndarray of shape (k, n_components)
         Coordinates of the landmarks.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -235,9 +246,11 @@ default="auto"
         landmarks: Any = None,
         graph: Any = "auto",
         n_neighbors: int | None = None,
+        covariance: str = "auto",
         bandwidth: float | None = None,
         eigenvectors: str = "auto",
         extension: Any = "auto",
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -247,9 +260,11 @@ default="auto"
         self.landmarks = landmarks
         self.graph = graph
         self.n_neighbors = n_neighbors
+        self.covariance = covariance
         self.bandwidth = bandwidth
         self.eigenvectors = eigenvectors
         self.extension = extension
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -270,13 +285,13 @@ class DiffusionMaps(MarkovEmbedding):
 
     Parameters
     ----------
-    n_components, landmarks, graph, n_neighbors, bandwidth, eigenvectors, extension
+    n_components, landmarks, graph, n_neighbors, covariance, bandwidth, eigenvectors, extension
         As for `LaplacianEigenmaps`.
     alpha : float, default=1.0
         How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
-    random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -307,11 +322,13 @@ class DiffusionMaps(MarkovEmbedding):
         landmarks: Any = None,
         graph: Any = "auto",
         n_neighbors: int | None = None,
+        covariance: str = "auto",
         bandwidth: float | None = None,
         alpha: float = 1.0,
         time: float = 1.0,
         eigenvectors: str = "auto",
         extension: Any = "auto",
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -321,11 +338,13 @@ class DiffusionMaps(MarkovEmbedding):
         self.landmarks = landmarks
         self.graph = graph
         self.n_neighbors = n_neighbors
+        self.covariance = covariance
         self.bandwidth = bandwidth
         self.alpha = alpha
         self.time = time
         self.eigenvectors = eigenvectors
         self.extension = extension
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

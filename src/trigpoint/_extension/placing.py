@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.records import Projection
 from trigpoint._extension.search import ExactProductSearch, TreeSearch, exact_search
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.reduction import projected
+from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Landmarks that a point is placed among.
@@ -103,10 +105,13 @@ class MapExtension:
     @property
     def row_bytes(self) -> int:
         """Most bytes held per point of a block."""
-        return 32 * (_AROUND + 1) + self.search.row_bytes
+        n_columns = 0 if self.projection is None else len(self.projection.center)
+        return 32 * (_AROUND + 1) + self.search.row_bytes + 8 * n_columns
 
-    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+    def __call__(self, X: Points) -> tuple[np.ndarray, int]:
         """Places (b, l) of a block of points, and how many are far from every landmark."""
+        if isinstance(X, csr_array):
+            X = X.toarray()
         inside, residuals = projected(self.projection, X)
         found, squares = self.search.nearest(inside, min(_AROUND + 1, len(self.positions)))
         placed = np.empty((len(X), self.n_components))

@@ -7,12 +7,15 @@ answer does not depend on the number of threads.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 
+from trigpoint._common.records import Covariances, LowRankCovariances
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.principal import of_matrices
 from trigpoint._numerics.threads import thread_map
 
 # Above this dimension a k-d tree visits nearly every bucket and a matrix product is faster.
@@ -123,11 +126,24 @@ class NeighborIndex(ABC):
 
     name: str
     together: int
+    points: Any
 
-    def __init__(self, points: np.ndarray, n_threads: int = 1) -> None:
-        self.points = np.ascontiguousarray(points)
+    def __init__(self, points: Any, n_threads: int = 1) -> None:
+        self.points = points if issparse(points) else np.ascontiguousarray(points)
         self.n_searches = 0
         self._n_threads = n_threads
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Points in some rows."""
+        taken: np.ndarray = self.points[rows]
+        return taken
+
+    def copies(self, point: np.ndarray) -> np.ndarray:
+        """Rows that equal a point in every coordinate."""
+        blocks = row_blocks(len(self.points), block_rows(self.points.shape[1]))
+        return np.concatenate(
+            [part.start + np.flatnonzero((self.points[part] == point).all(1)) for part in blocks]
+        )
 
     def guess(self, queries: np.ndarray, m: int) -> np.ndarray | None:
         """Guess the distance (q,) to the `m`-th neighbor, where finding it takes much longer."""
@@ -146,12 +162,22 @@ class NeighborIndex(ABC):
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows and squared distances of each query's neighbors, in no particular order."""
 
-    @abstractmethod
-    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+    def covariances(self, found: Neighborhoods, mode: str) -> Covariances:
         """Covariances of the neighbors.
 
-        Of shape (q, d, d) for ``"full"``, or (q, d) for ``"diag"``, their diagonal.
+        Of shape (q, d, d) for ``"full"``, or (q, d) for ``"diag"``, their diagonal; for
+        ``"low-rank"``, those closest to the full ones with up to 7 directions.
         """
+        if mode == "low-rank":
+            return self._low_rank(found)
+        return self._moments(found, mode)
+
+    @abstractmethod
+    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances (q, d, d), or their diagonals (q, d)."""
+
+    def _low_rank(self, found: Neighborhoods) -> LowRankCovariances:
+        return of_matrices(self._moments(found, "full"), found.size, self.points.dtype)
 
     def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and rows, each of shape (q, m), nearest first, equal ones by the lower row."""
@@ -173,12 +199,12 @@ class NeighborIndex(ABC):
         """Yield rows and squared distances, each of shape (some, m), of a few queries in turn."""
 
 
-def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
+def neighbor_index(points: Any, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
     """Index `points` in the way that suits their dimension.
 
     Parameters
     ----------
-    points : ndarray of shape (n, d)
+    points : ndarray or csr_array of shape (n, d)
     m : int
         About how many neighbors will be asked for.
     n_queries : int
@@ -186,12 +212,14 @@ def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 
     n_threads : int, default=1
     """
     from trigpoint._numerics.products import ProductIndex
+    from trigpoint._numerics.sparse import SparseIndex
 
     if points.shape[1] <= TREE_MAX_DIMENSION:
         return TreeIndex(points, n_threads, bucket=bucket_size(m))
     # A power of two, so that a last, unfilled group wastes little.
     together = 2 ** min(max((n_queries // 8).bit_length(), 3), 7)
-    return ProductIndex(points, n_threads, together=together)
+    index = SparseIndex if issparse(points) else ProductIndex
+    return index(points, n_threads, together=together)
 
 
 def bucket_size(m: int) -> int:
@@ -296,8 +324,7 @@ class TreeIndex(NeighborIndex):
         _, n_threads = self._blocks(len(found), found.size)
         return thread_map(gather, range(len(found)), n_threads)
 
-    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances of the neighbors, full or their diagonals."""
+    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
         from trigpoint._numerics.compiled.ball import ball_covariances, ball_variances
 
         d = self.points.shape[1]
