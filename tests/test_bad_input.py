@@ -10,7 +10,15 @@ import trigpoint as tp
 import trigpoint._common.memory
 from trigpoint._common.errors import ParameterWarning
 
-ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA]
+ESTIMATORS = [
+    tp.LaplacianEigenmaps,
+    tp.DiffusionMaps,
+    tp.Isomap,
+    tp.KernelPCA,
+    tp.LandmarkMap,
+]
+# With a choice of landmarks that support a point.
+with_support = pytest.mark.parametrize("estimator", ESTIMATORS[:-1])
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 
@@ -93,7 +101,7 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         estimator(landmarks=40, random_state=0).fit(np.repeat(X[:30], 2, axis=0))
 
 
-@each_estimator
+@with_support
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [

@@ -146,7 +146,7 @@ def run(options: argparse.Namespace) -> Result:
         "metric": options.metric,
         "landmarks": k,
         "components": int(estimator.landmark_embedding_.shape[1]),
-        "eigenvalues": [float(value) for value in estimator.eigenvalues_],
+        "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
         "bridges": len(getattr(estimator, "bridges_", ())),
         "dimension": round(estimator.dimension_, 2),
         "seed": options.seed,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -37,6 +38,7 @@ from trigpoint._common.records import (
     FittedEmbedding,
     LandmarkGraph,
     Landmarks,
+    Projection,
 )
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import (
@@ -63,6 +65,7 @@ from trigpoint._graph import (
     precomputed_graph,
 )
 from trigpoint._landmarks import choose_landmarks
+from trigpoint._landmarks.base import too_much_of_sparse
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
@@ -97,6 +100,9 @@ class Run:
         self.seconds: dict[str, float] = {}
         # Local dimension of the points, once the landmarks are known.
         self.dimension = 0.0
+        # The points as a map measures their distances.
+        self.projection: Projection | None = None
+        self.points = np.empty((0, 0))
         self._last = time.perf_counter()
         self._begun = ""
 
@@ -116,7 +122,7 @@ class Run:
 
 
 class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
-    """Base of the four estimators: embed the landmarks first, then blocks of points."""
+    """Base of the estimators: embed the landmarks first, then blocks of points."""
 
     n_components: int
     landmarks: Any
@@ -127,6 +133,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     # Strings that `extension` accepts besides a number.
     _extensions: tuple[str, ...] = ("auto", "graph", "all")
+
+    # Whether `fit` also takes points in a sparse array.
+    takes_sparse = True
+
+    # The stage that ends with the fit.
+    _last_stage = "spectrum"
 
     def _check_parameters(self) -> None:
         """Reject parameters that are wrong for any data, before any work is done."""
@@ -151,7 +163,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _embed(
         self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
-        """Embed the landmarks of `X`; the stage "spectrum" has begun when this returns."""
+        """Embed the landmarks of `X`; the last stage has begun when this returns."""
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
         """Recompute what a model file leaves out."""
@@ -179,18 +191,13 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self
         """
         self._check_parameters()
+        self._check_storage(X)
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
         X = points_to_fit(self, X, run.report)
+        # Those of a file are known only now.
+        self._check_storage(X)
         run.done("reading")
-        chosen = choose_landmarks(
-            self.landmarks,
-            X,
-            metric=self.metric,
-            covariance=self._covariance(X.shape[1]),
-            rng=run.rng,
-            n_threads=run.n_threads,
-            report=run.report,
-        )
+        chosen = self._choose(X, run)
         k = len(chosen.points)
         n_components = check_count(
             "n_components",
@@ -202,9 +209,26 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         run.done("landmarks")
         embedded = self._embed(X, chosen, n_components, run)
         self._set_fitted(replace(embedded, dimension=run.dimension), X.dtype)
-        run.done("spectrum")
+        run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
         return self
+
+    def _check_storage(self, X: Any) -> None:
+        """Refuse sparse points where all coordinates are needed."""
+        if issparse(X) and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead=())
+
+    def _choose(self, X: Points, run: Run) -> Landmarks:
+        """Choose the landmarks."""
+        return choose_landmarks(
+            self.landmarks,
+            X,
+            metric=self.metric,
+            covariance=self._covariance(X.shape[1]),
+            rng=run.rng,
+            n_threads=run.n_threads,
+            report=run.report,
+        )
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         """Set the fitted attributes from landmarks embedded among points of type `dtype`."""
@@ -412,7 +436,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.takes_sparse
         return tags
 
 

@@ -27,6 +27,7 @@ from trigpoint._common.records import (
     LandmarkGraph,
     Landmarks,
     LowRankCovariances,
+    Projection,
     Spectrum,
 )
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
@@ -83,6 +84,10 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
         arrays["landmarks.covariances"] = covariances
     if fitted.anchor_values is not None:
         arrays["anchor_values"] = fitted.anchor_values
+    if fitted.masses is not None:
+        arrays["masses"] = fitted.masses
+    if fitted.projection is not None:
+        arrays["projection.center"], arrays["projection.components"] = fitted.projection
     if fitted.graph is not None:
         if not _is_complete(fitted.graph, fitted.landmarks.points):
             arrays |= _matrix("graph.weights", fitted.graph.weights)
@@ -113,7 +118,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
 
     Returns
     -------
-    LaplacianEigenmaps, DiffusionMaps, Isomap or KernelPCA
+    LaplacianEigenmaps, DiffusionMaps, Isomap, KernelPCA or LandmarkMap
         Ready to `transform`, with the same results as the saved one.
 
     Raises
@@ -168,9 +173,15 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
 
 def _estimators() -> dict[str, Any]:
     # Imported here because the estimators import this module.
-    from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+    from trigpoint._estimators import (
+        DiffusionMaps,
+        Isomap,
+        KernelPCA,
+        LandmarkMap,
+        LaplacianEigenmaps,
+    )
 
-    kinds = DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+    kinds = DiffusionMaps, Isomap, KernelPCA, LandmarkMap, LaplacianEigenmaps
     return {kind.__name__: kind for kind in kinds}
 
 
@@ -195,7 +206,8 @@ def _embedded(
     _require(coordinates.shape[1] > 0, "coordinates")
     for array in (points, coordinates, eigenvalues):
         _require(array.dtype.kind == "f", "types")
-    _require(eigenvalues.shape == coordinates.shape[1:], "eigenvalues")
+    is_map = method == "LandmarkMap"
+    _require(eigenvalues.shape == ((0,) if is_map else coordinates.shape[1:]), "eigenvalues")
     _require(indices is None or indices.shape == (k,), "rows")
     covariances = _covariances(arrays, k, n_features)
     graph = None
@@ -214,6 +226,11 @@ def _embedded(
     if anchor_values is not None:
         _require(anchor_values.shape == coordinates.shape, "shares")
         _require(anchor_values.dtype.kind == "f", "types")
+    masses = arrays.get("masses")
+    if masses is not None:
+        _require(masses.shape == (k,) and masses.dtype.kind == "f", "masses")
+        _require(bool((masses > 0).all()), "masses")
+    projection = _projection(arrays, n_features)
     for name, array in arrays.items():
         _require(bool(np.isfinite(array).all()), name)
     if bandwidth is not None:
@@ -222,8 +239,26 @@ def _embedded(
     landmarks = Landmarks(points, indices, covariances=covariances)
     spectrum = Spectrum(coordinates, eigenvalues)
     return EmbeddedLandmarks(
-        method, landmarks, spectrum, graph, bandwidth, anchor_values=anchor_values
+        method,
+        landmarks,
+        spectrum,
+        graph,
+        bandwidth,
+        anchor_values=anchor_values,
+        masses=masses,
+        projection=projection,
     )
+
+
+def _projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
+    if "projection.components" not in arrays:
+        return None
+    projection = Projection(arrays["projection.center"], arrays["projection.components"])
+    _require(projection.center.shape == (n_features,), "projection")
+    _require(projection.components.ndim == 2, "projection")
+    _require(len(projection.components) == n_features, "projection")
+    _require(all(array.dtype == np.float64 for array in projection), "projection")
+    return projection
 
 
 def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
