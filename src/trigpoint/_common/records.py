@@ -203,6 +203,8 @@ class EmbeddedLandmarks:
         How many points each landmark stands for, for a map.
     projection : Projection or None
         Center and principal directions in which a map measures distances.
+    extended_by : str or int
+        The `extension` in use: the estimator's parameter, with ``"auto"`` decided.
     """
 
     method: str
@@ -216,6 +218,7 @@ class EmbeddedLandmarks:
     dimension: float | None = None
     masses: np.ndarray | None = None
     projection: Projection | None = None
+    extended_by: str | int = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +232,11 @@ class FittedEmbedding(EmbeddedLandmarks):
         and ``callback``, which do not affect the result.
     extension : Extension
         From the landmarks to other points.
+    landmark_coordinates : ndarray of shape (k, l)
+        Coordinates of the landmarks: those of the spectrum, or what a smooth extension makes of
+        them.
     """
 
     parameters: dict[str, Any]
     extension: Extension
+    landmark_coordinates: np.ndarray

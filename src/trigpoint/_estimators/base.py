@@ -44,10 +44,12 @@ from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import (
     COMPLETE_MAX,
     MOST_NEIGHBORS,
+    default_extension,
     default_neighbors,
     many_coordinates,
 )
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
+from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
     AllLandmarks,
     AnchorShares,
@@ -88,6 +90,9 @@ HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
 
 # Names of graphs that are not of nearest neighbors.
 _OTHER_GRAPHS = ("complete", "anchors")
+
+# How points are extended that are placed by their shares in the landmarks.
+ANCHORS = "anchors"
 
 
 class Run:
@@ -132,7 +137,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     n_jobs: int | None
 
     # Strings that `extension` accepts besides a number.
-    _extensions: tuple[str, ...] = ("auto", "graph", "all")
+    _extensions: tuple[str, ...] = ("auto", "smooth", "graph", "all")
 
     # Whether `fit` also takes points in a sparse array.
     takes_sparse = True
@@ -164,6 +169,13 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         """Embed the landmarks of `X`; the last stage has begun when this returns."""
+
+    def _extended_by(self, embedded: EmbeddedLandmarks, n_points: int | None) -> str | int:
+        """Decide on the extension for landmarks of `n_points` points.
+
+        The number is None for landmarks from a file that does not say how they were extended.
+        """
+        return self.extension if isinstance(self.extension, str) else int(self.extension)
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
         """Recompute what a model file leaves out."""
@@ -208,7 +220,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         run.dimension = local_dimension(X, k)
         run.done("landmarks")
         embedded = self._embed(X, chosen, n_components, run)
-        self._set_fitted(replace(embedded, dimension=run.dimension), X.dtype)
+        embedded = replace(embedded, dimension=run.dimension)
+        extended_by = self._extended_by(embedded, X.shape[0])
+        self._set_fitted(replace(embedded, extended_by=extended_by), X.dtype)
         run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
         return self
@@ -239,10 +253,14 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             for name, value in self.get_params(deep=False).items()
             if name not in HOW_IT_RUNS
         }
+        extension, coordinates = self._prepare(embedded), embedded.spectrum.coordinates
+        if isinstance(extension, SmoothExtension):
+            coordinates, _ = extension(embedded.landmarks.points)
         fitted = FittedEmbedding(
             **{field.name: getattr(embedded, field.name) for field in fields(embedded)},
             parameters=parameters,
-            extension=self._prepare(embedded),
+            extension=extension,
+            landmark_coordinates=coordinates,
         )
         self.fitted_ = fitted
         # What was measured of an earlier fit.
@@ -251,7 +269,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.landmark_indices_ = fitted.landmarks.indices
         self.landmarks_ = fitted.landmarks.points
         self.covariances_ = fitted.landmarks.covariances
-        self.landmark_embedding_ = fitted.spectrum.coordinates.astype(dtype)
+        self.extension_ = fitted.extended_by
+        self.landmark_embedding_ = fitted.landmark_coordinates.astype(dtype)
         self.eigenvalues_ = fitted.spectrum.eigenvalues
         self.dimension_ = fitted.dimension
 
@@ -586,13 +605,35 @@ class GraphEmbedding(LandmarkEmbedding):
         self.bridges_ = embedded.graph.bridges
         self.bandwidths_ = embedded.graph.bandwidths
 
+    def _extended_by(self, embedded: EmbeddedLandmarks, n_points: int | None) -> str | int:
+        if not isinstance(self.extension, str) or self.extension != "auto":
+            return super()._extended_by(embedded, n_points)
+        if embedded.anchor_values is not None:
+            return ANCHORS
+        if self._many_coordinates():
+            return "all"
+        k, d = embedded.landmarks.points.shape
+        if n_points is None or embedded.dimension is None:
+            return "graph"
+        return default_extension(self.n_components, embedded.dimension, d, n_points / k)
+
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        assert embedded.graph is not None
+        if embedded.extended_by == "smooth":
+            return SmoothExtension.prepare(
+                embedded.landmarks.points, embedded.graph, embedded.spectrum.coordinates
+            )
+        return self._weighted(embedded)
+
+    @abstractmethod
+    def _weighted(self, embedded: EmbeddedLandmarks) -> Extension:
+        """Prepare an extension by weights of landmarks."""
+
     def _support(
-        self, points: np.ndarray, graph: LandmarkGraph
+        self, embedded: EmbeddedLandmarks, graph: LandmarkGraph
     ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
-        extension = self.extension
-        if isinstance(extension, str) and extension == "auto":
-            extension = "all" if self._many_coordinates() else "graph"
-        if isinstance(extension, str) and extension == "graph":
+        points, extension = embedded.landmarks.points, embedded.extended_by
+        if extension == "graph":
             return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)
 

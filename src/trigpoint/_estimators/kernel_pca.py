@@ -35,7 +35,9 @@ class KernelPCA(LandmarkEmbedding):
 
     Attributes
     ----------
-    fitted_, landmark_indices_, landmarks_, covariances_, landmark_embedding_, stage_seconds_
+    fitted_, landmark_indices_, landmarks_, covariances_, extension_, landmark_embedding_
+        As for `LaplacianEigenmaps`.
+    stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centered kernel matrix of the landmarks.
@@ -128,7 +130,7 @@ class KernelPCA(LandmarkEmbedding):
         assert embedded.kernel_means is not None
         points = embedded.landmarks.points
         bandwidths = np.full(len(points), embedded.bandwidth)
-        support = plain_support(self.extension, points, bandwidths)
+        support = plain_support(embedded.extended_by, points, bandwidths)
         return KernelExtension.prepare(support, embedded.kernel_means, embedded.spectrum)
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:

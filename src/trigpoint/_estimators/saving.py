@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
+from trigpoint._common.checks import check_count
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import (
@@ -30,7 +31,7 @@ from trigpoint._common.records import (
     Projection,
     Spectrum,
 )
-from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
+from trigpoint._estimators.base import ANCHORS, HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._files.tensors import read_tensors, write_tensors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
@@ -100,6 +101,7 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
         "parameters": _described(fitted),
         "bandwidth": fitted.bandwidth,
         "dimension": fitted.dimension,
+        "extension": fitted.extended_by,
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "dtype": estimator.landmark_embedding_.dtype.name,
@@ -165,10 +167,26 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
-        estimator._set_fitted(embedded, dtype)
+        extended_by = _extended_by(model, estimator, embedded)
+        estimator._set_fitted(replace(embedded, extended_by=extended_by), dtype)
     except _NONSENSE as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
     return estimator
+
+
+def _extended_by(
+    model: dict[str, Any], estimator: LandmarkEmbedding, embedded: EmbeddedLandmarks
+) -> str | int:
+    """How points are extended; files of earlier versions do not say."""
+    extended_by = model.get("extension", estimator._extended_by(embedded, None))
+    if isinstance(extended_by, str):
+        _require(extended_by in (*estimator._extensions, ANCHORS), "extension")
+    else:
+        check_count("extension", extended_by)
+    _require(extended_by != "auto", "extension")
+    _require((extended_by == ANCHORS) == (embedded.anchor_values is not None), "extension")
+    result: str | int = extended_by
+    return result
 
 
 def _estimators() -> dict[str, Any]:

@@ -148,6 +148,15 @@ def landmark_search(
     return TreeSearch(np.ascontiguousarray(landmarks.T), landmark_index(landmarks, count))
 
 
+def nearest_landmarks(
+    search: TreeSearch | ProductSearch, X: Points, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Landmarks and their squared distances, each of shape (b, count), by either search."""
+    if isinstance(search, TreeSearch):
+        return search.nearest(X, count)
+    return search.nearest(search.squares(X), count)
+
+
 def product_search(landmarks: np.ndarray, bandwidths: np.ndarray) -> ProductSearch:
     """Prepare the search by products; `bandwidths` (k,) determine how precise it must be."""
     # One fixed memory order: products round differently in another.

@@ -24,7 +24,9 @@ _LARGE_TREE_LOOPS = {"repulsion.repelling_in_tree": 7.0}
 _PRODUCT_LOOPS = {"scan.sift": 5.0, "repulsion.repelling": 4.0}
 _PICTURE_LOOPS = {"extension.graph_sums_of_all": 6.0}
 _COMPLETE_LOOPS = {"extension.dense_exponents": 3.0}
-_LANDMARK_LOOPS = {"landmark_search.search_tree": 5.0, "extension.graph_sums": 6.0}
+_LANDMARK_LOOPS = {"landmark_search.search_tree": 5.0}
+_SURFACE_LOOPS = {"extension.blended_planes": 2.0}
+_GRAPH_LOOPS = {"extension.graph_sums": 6.0}
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,11 @@ def point_loops(job: Job) -> dict[str, float]:
 
 def landmark_loops(job: Job) -> dict[str, float]:
     """Seconds to compile each of the loops over landmarks, which are float64 in them."""
-    return _LANDMARK_LOOPS if job.by_tree and not job.is_complete else {}
+    if not job.by_tree or job.is_complete:
+        return {}
+    # In one column more than there are coordinates, points are most likely on a surface.
+    is_surface = job.d <= job.n_components + 1
+    return _LANDMARK_LOOPS | (_SURFACE_LOOPS if is_surface else _GRAPH_LOOPS)
 
 
 def _dimension(job: Job) -> float:

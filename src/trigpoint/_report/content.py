@@ -190,7 +190,7 @@ def _landmark_coordinates(subject: Subject, streamed: Streamed | None) -> np.nda
     the cloud.
     """
     fitted = subject.fitted
-    own = fitted.spectrum.coordinates
+    own = fitted.landmark_coordinates
     if streamed is not None:
         own, _ = extend(fitted.extension, fitted.landmarks.points, subject.n_threads)
     return np.asarray(own[:, :MOST_COORDINATES], dtype=np.float64)
