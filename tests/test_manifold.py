@@ -165,7 +165,7 @@ def test_every_extension_recovers_arc_length(estimator, extension, least, roll):
 @pytest.mark.parametrize(
     ("n_components", "n_columns", "graph", "n_neighbors", "extension"),
     [
-        (2, 3, "bhattacharyya", 10, "graph"),
+        (2, 3, "bhattacharyya", 10, "smooth"),
         (5, 20, "bhattacharyya", 10, "graph"),
         (6, 20, "complete", None, "all"),
         (6, 3, "complete", None, "all"),
