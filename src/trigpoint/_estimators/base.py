@@ -269,7 +269,6 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.landmark_indices_ = fitted.landmarks.indices
         self.landmarks_ = fitted.landmarks.points
         self.covariances_ = fitted.landmarks.covariances
-        self.extension_ = fitted.extended_by
         self.landmark_embedding_ = fitted.landmark_coordinates.astype(dtype)
         self.eigenvalues_ = fitted.spectrum.eigenvalues
         self.dimension_ = fitted.dimension
@@ -601,6 +600,7 @@ class GraphEmbedding(LandmarkEmbedding):
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         super()._set_fitted(embedded, dtype)
         assert embedded.graph is not None
+        self.extension_ = embedded.extended_by
         self.graph_ = embedded.graph.weights
         self.bridges_ = embedded.graph.bridges
         self.bandwidths_ = embedded.graph.bandwidths

@@ -35,9 +35,7 @@ class KernelPCA(LandmarkEmbedding):
 
     Attributes
     ----------
-    fitted_, landmark_indices_, landmarks_, covariances_, extension_, landmark_embedding_
-        As for `LaplacianEigenmaps`.
-    stage_seconds_
+    fitted_, landmark_indices_, landmarks_, covariances_, landmark_embedding_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centered kernel matrix of the landmarks.

@@ -31,7 +31,7 @@ from trigpoint._common.records import (
     Projection,
     Spectrum,
 )
-from trigpoint._estimators.base import ANCHORS, HOW_IT_RUNS, LandmarkEmbedding
+from trigpoint._estimators.base import ANCHORS, HOW_IT_RUNS, GraphEmbedding, LandmarkEmbedding
 from trigpoint._files.tensors import read_tensors, write_tensors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
@@ -183,7 +183,7 @@ def _extended_by(
         _require(extended_by in (*estimator._extensions, ANCHORS), "extension")
     else:
         check_count("extension", extended_by)
-    _require(extended_by != "auto", "extension")
+    _require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
     _require((extended_by == ANCHORS) == (embedded.anchor_values is not None), "extension")
     result: str | int = extended_by
     return result
