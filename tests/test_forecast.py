@@ -80,10 +80,17 @@ def test_work_grows_with_every_size(sizes):
         assert least < total(*more) < 64 * least
 
 
-@pytest.mark.parametrize("n", [3000, 210_000])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("d", "n_components"), [(3, 2), (12, 8), (20, 2), (40, 10)])
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "d", "n_components", "dtype"),
+    [
+        (3000, 3, 2, np.float32),
+        (210_000, 3, 2, np.float64),
+        (3000, 12, 8, np.float32),
+        (3000, 20, 2, np.float64),
+        (3000, 40, 10, np.float32),
+    ],
+)
 def test_compilation_is_due_until_the_first_run(n, d, n_components, dtype, tmp_path, monkeypatch):
     def due():
         return tp.forecast(n, d, 50, n_components=n_components, dtype=dtype).stages.get(

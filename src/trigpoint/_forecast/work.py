@@ -18,7 +18,8 @@ _LEAST = 0.005
 _UNFILLED = 300
 
 # Seconds to compile loops, each of which stands for those that are compiled with it.
-_TREE_LOOPS = {"tree.nearest": 10.0, "ball.ball_covariances": 2.0}
+_TREE_LOOPS = {"tree.nearest": 10.0}
+_COVARIANCE_LOOPS = {"ball.ball_covariances": 2.0}
 _SMALL_TREE_LOOPS = {"race.race": 3.0}
 _LARGE_TREE_LOOPS = {"repulsion.repelling_in_tree": 7.0}
 _PRODUCT_LOOPS = {"scan.sift": 5.0, "repulsion.repelling": 4.0}
@@ -65,7 +66,7 @@ def point_loops(job: Job) -> dict[str, float]:
     """Seconds to compile each of the loops over points of the job's type."""
     if job.by_tree:
         needed = _TREE_LOOPS | (_SMALL_TREE_LOOPS if job.races else _LARGE_TREE_LOOPS)
-        return needed | (_COMPLETE_LOOPS if job.is_complete else {})
+        return needed | (_COMPLETE_LOOPS if job.is_complete else _COVARIANCE_LOOPS)
     return _PRODUCT_LOOPS | (_COMPLETE_LOOPS if job.is_complete else _PICTURE_LOOPS)
 
 
@@ -136,7 +137,7 @@ def _points(job: Job) -> Work:
 def _report(job: Job) -> Work:
     """All points again, and what takes as long for any number of them from some thousands on."""
     points = _points(job)
-    few = min(1.0, job.n / 30_000) ** 0.5
+    few = min(1.0, job.n / 5000) ** 0.5
     # The curve of errors over landmarks is measured at a fixed number of values.
-    fixed = few * (5 + 16 * job.d / (job.d + 20))
-    return Work(fixed / 2, 2 * points.shared + fixed / 2, 2 * points.products)
+    fixed = few * (4 + 18 * job.d / (job.d + 10))
+    return Work(fixed, 2 * points.shared, 2 * points.products)
