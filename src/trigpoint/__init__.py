@@ -9,6 +9,7 @@ from trigpoint._estimators import (
     KernelPCA,
     LandmarkMap,
     LaplacianEigenmaps,
+    compare_methods,
     load,
 )
 from trigpoint._extension.extensions import FarPointsWarning
@@ -35,6 +36,7 @@ from trigpoint._landmarks import (
 )
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._spectrum import RedundantEigenvectorsWarning
+from trigpoint.metrics._comparison import Comparison
 
 __version__ = "0.1.0"
 
@@ -43,6 +45,7 @@ __all__ = [
     "AnchorGraph",
     "AnnealedDPP",
     "CoincidingLandmarksWarning",
+    "Comparison",
     "CompleteGraph",
     "DamagedFileError",
     "DiffusionMaps",
@@ -72,6 +75,7 @@ __all__ = [
     "SingularCovarianceWarning",
     "Uniform",
     "__version__",
+    "compare_methods",
     "datasets",
     "forecast",
     "landmark_curve",

@@ -6,6 +6,9 @@ from trigpoint._command.cli import main
 
 
 def run(*arguments):
+    """Run the command; an embedding is by eigenmaps unless a method is named."""
+    if arguments[0] == "embed" and "--method" not in arguments:
+        arguments = (*arguments, "--method", "laplacian")
     return main([*arguments, "--quiet"])
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ def test_embed_is_what_the_library_does(folder, capsys):
         ),
         (["--method", "isomap", "--neighbors", "12"], "Isomap", {"n_neighbors": 12}),
         (["--method", "kernel-pca", "-l", "3"], "KernelPCA", {"n_components": 3}),
+        (["--method", "map", "--neighbors", "12"], "LandmarkMap", {"n_neighbors": 12}),
         (["--eigenvectors", "independent"], "LaplacianEigenmaps", {"eigenvectors": "independent"}),
         (["--refine", "--seed", "7"], "LaplacianEigenmaps", {"random_state": 7}),
     ],
@@ -75,6 +77,49 @@ def test_the_default_is_that_of_the_library(folder, arguments):
         emb.set_params(landmarks=tp.EfficientDPP(1000, refine=True, random_state=0))
     np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
     assert len(emb.landmarks_) == 1000
+
+
+def test_without_a_method_the_best_of_those_tried_is_taken(folder, capsys):
+    X, _ = tp.datasets.make_swiss_roll(1500, random_state=1)
+    np.save("some.npy", X)
+    command = ["embed", "some.npy", "-k", "400", "--quiet"]
+    assert main([*command, "-o", "Y.npy", "--report", "page.html"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[1].startswith("  method isomap: its neighborhoods agree best with those of the po")
+    assert "laplacian 0." in out[1]
+    landmarks = tp.EfficientDPP(400, random_state=0)
+    emb = tp.Isomap(landmarks=landmarks, random_state=0)
+    np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
+    page = Path("page.html").read_text()
+    titles = [page.index(f"<h3>{name}</h3>") for name in ("Isomap", "LandmarkMap", "KernelPCA")]
+    assert titles == sorted(titles)
+    assert main([*command, "-o", "again.npy", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["method"] == next(iter(values["tried"])) == "isomap"
+    assert set(values["tried"]) == {"isomap", "map", "laplacian", "kernel-pca", "pca"}
+    scores = tp.compare_methods(X, landmarks=400, random_state=0).scores
+    assert values["tried"]["isomap"] == pytest.approx(scores["Isomap"], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["-l", "4"], ["--neighbors", "9"], ["--extension", "all"], ["--graph", "euclidean"]],
+    [["-l", "4"], ["--neighbors", "9"], ["--extension", "all"], ["--graph", "euclidean"]],
+)
+def test_without_a_method_options_of_eigenmaps_and_many_coordinates_mean_eigenmaps(
+    folder, capsys, arguments
+):
+    command = ["embed", "roll.npy", "-o", "Y.npy", "-k", "50", "--quiet", "--json"]
+    assert main([*command, *arguments]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["method"] == "laplacian"
+    assert values["tried"] is None
+
+
+def test_few_points_are_embedded_without_trying(folder, capsys):
+    np.save("few.npy", np.load("roll.npy")[:12])
+    assert main(["embed", "few.npy", "-o", "Y.npy", "--quiet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tried"] is None
 
 
 def test_json_is_all_that_is_printed(folder, capsys):
@@ -157,6 +202,7 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
     np.save("big.npy", X)
     before = sorted(os.listdir())
     command = [sys.executable, "-m", "trigpoint", "embed", "big.npy", "-o", "Y.csv", "-k", "300"]
+    command += ["--method", "laplacian"]
     controller, terminal = os.openpty()
     process = subprocess.Popen(
         command,

@@ -11,7 +11,14 @@ from trigpoint._command.columns import read_colors, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
-from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+from trigpoint._estimators import (
+    DiffusionMaps,
+    Isomap,
+    KernelPCA,
+    LandmarkMap,
+    LaplacianEigenmaps,
+    compare_methods,
+)
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
 from trigpoint._files.selection import split_place
@@ -19,16 +26,33 @@ from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks
+from trigpoint.metrics._comparison import Comparison
 
 METHODS: dict[str, Any] = {
     "laplacian": LaplacianEigenmaps,
     "diffusion": DiffusionMaps,
     "isomap": Isomap,
     "kernel-pca": KernelPCA,
+    "map": LandmarkMap,
 }
+_NAMES = {method.__name__: name for name, method in METHODS.items()}
+
+# Coordinates of a picture, for which the method is chosen by trying.
+_PICTURE = 3
+# Points, at least, that methods are tried on.
+_FEWEST_TO_TRY = 20
 
 # Options that do not apply to a method.
-_NOT_FOR = {"kernel-pca": ("graph", "neighbors", "eigenvectors"), "isomap": ("eigenvectors",)}
+_NOT_FOR = {
+    "kernel-pca": ("graph", "neighbors", "eigenvectors"),
+    "isomap": ("eigenvectors",),
+    "map": ("graph", "eigenvectors", "extension"),
+}
+# Options that mean eigenmaps if no method is named.
+_OF_EIGENMAPS = ("graph", "neighbors", "eigenvectors", "extension")
+
+# PCA is named if it scores so much more.
+_PCA_MORE = 0.02
 
 # Numbers that options leave to the library are not known before the landmarks are.
 _LIBRARY_CHOOSES = "default: from the data and the number of coordinates"
@@ -63,7 +87,11 @@ def add(commands: common.Commands) -> None:
         help="coordinates of each point (default: 2)",
     )
     parser.add_argument(
-        "--method", choices=list(METHODS), default="laplacian", help="default: laplacian"
+        "--method",
+        choices=list(METHODS),
+        help="default: for up to three coordinates laplacian, isomap, kernel-pca and map are tried "
+        "on a sample, and the one that keeps most neighborhoods is taken; laplacian for more, and "
+        "with any of the next four options",
     )
     parser.add_argument(
         "--graph",
@@ -118,11 +146,12 @@ def run(options: argparse.Namespace) -> Result:
     common.check_outputs(options, [points, *files], options.output, options.save, options.report)
     open_writer(options.output, 1, 1)
     color = read_colors(places, points) or None
-    estimator = make_estimator(options, points.shape[0])
     check_memory(points, options)
     written: list[Path] = []
     start = time.perf_counter()
     try:
+        method, tried = choose_method(options, points)
+        estimator = make_estimator(options, method, points.shape[0])
         estimator.fit(points)
         estimator.transform(points, out=options.output)
         seconds = time.perf_counter() - start
@@ -134,7 +163,7 @@ def run(options: argparse.Namespace) -> Result:
             with warnings.catch_warnings():
                 # The same warning was just shown for these points.
                 warnings.simplefilter("ignore", FarPointsWarning)
-                estimator.report(options.report, points, color=color)
+                estimator.report(options.report, points, color=color, tried=tried)
             written.append(options.report)
     except KeyboardInterrupt:
         raise Interrupted(written) from None
@@ -143,7 +172,8 @@ def run(options: argparse.Namespace) -> Result:
     k = len(estimator.landmarks_)
     values = {
         "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
-        "method": options.method,
+        "method": method,
+        "tried": None if tried is None else _scores(tried),
         "metric": options.metric,
         "landmarks": k,
         "components": int(estimator.landmark_embedding_.shape[1]),
@@ -157,11 +187,49 @@ def run(options: argparse.Namespace) -> Result:
         "written": [str(path) for path in written],
     }
     coordinates = counted(estimator.landmark_embedding_.shape[1], "coordinate")
-    text = (
-        f"{n:,} points to {coordinates} from {k:,} landmarks in "
-        f"{duration(in_all)}\n" + "\n".join(f"  {path}" for path in written)
+    lines = [f"{n:,} points to {coordinates} from {k:,} landmarks in {duration(in_all)}"]
+    if tried is not None:
+        lines.append(f"  {_reason(tried)}")
+    lines += [f"  {path}" for path in written]
+    return Result("\n".join(lines), values)
+
+
+def choose_method(
+    options: argparse.Namespace, points: PointSource
+) -> tuple[str, Comparison | None]:
+    """The method that was asked for, or the best of those tried, and how they compare."""
+    if options.method is not None:
+        return options.method, None
+    given = any(getattr(options, name) is not None for name in _OF_EIGENMAPS)
+    if options.components > _PICTURE or given or points.shape[0] < _FEWEST_TO_TRY:
+        return "laplacian", None
+    tried = compare_methods(
+        points,
+        options.components,
+        landmarks=options.landmarks if isinstance(options.landmarks, int) else None,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        callback=common.progress(options),
     )
-    return Result(text, values)
+    return _NAMES[tried.attempts[0].method], tried
+
+
+def _scores(tried: Comparison) -> dict[str, float]:
+    """By the command's names of the methods, the best first."""
+    scores = {_NAMES[name]: round(score, 4) for name, score in tried.scores.items()}
+    return scores | {"pca": round(tried.pca_score, 4)}
+
+
+def _reason(tried: Comparison) -> str:
+    """Which method was taken, and why."""
+    best, *others = [(_NAMES[name], score) for name, score in tried.scores.items()]
+    beside = ", ".join(f"{name} {score:.2f}" for name, score in others)
+    text = f"method {best[0]}: its neighborhoods agree best with those of the points, {best[1]:.2f}"
+    text += f" ({beside}; 1 is perfect)" if others else ""
+    if tried.pca_score > best[1] + _PCA_MORE:
+        text += f"; plain PCA would agree better, {tried.pca_score:.2f}"
+    return text
 
 
 def check_choices(options: argparse.Namespace) -> None:
@@ -173,7 +241,7 @@ def check_choices(options: argparse.Namespace) -> None:
         raise UsageError("--color colors the page that --report writes: add --report HTML")
 
 
-def make_estimator(options: argparse.Namespace, n_points: int) -> Any:
+def make_estimator(options: argparse.Namespace, method: str, n_points: int) -> Any:
     """Return the estimator that the options describe."""
     chosen = {
         "graph": options.graph,
@@ -181,7 +249,7 @@ def make_estimator(options: argparse.Namespace, n_points: int) -> Any:
         "n_neighbors": options.neighbors,
         "extension": options.extension,
     }
-    return METHODS[options.method](
+    return METHODS[method](
         options.components,
         landmarks=_sampler(options, n_points),
         metric=options.metric,

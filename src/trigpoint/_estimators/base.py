@@ -541,11 +541,11 @@ class GraphEmbedding(LandmarkEmbedding):
         if metric == "complete" and (k <= COMPLETE_MAX or self.graph == "complete"):
             return CompleteGraph(bandwidth=self.bandwidth)
         if n_neighbors is None:
-            n_neighbors = min(self._default_neighbors(dimension), k - 1)
+            n_neighbors = min(self._default_neighbors(dimension, k), k - 1)
         metric = "euclidean" if metric == "complete" else metric
         return KNNGraph(n_neighbors, metric=metric, bandwidth=self.bandwidth)
 
-    def _default_neighbors(self, dimension: float) -> int:
+    def _default_neighbors(self, dimension: float, k: int) -> int:
         return default_neighbors(self._many_coordinates(), dimension)
 
     def _metric(self) -> str:

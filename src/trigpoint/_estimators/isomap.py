@@ -7,11 +7,16 @@ import numpy as np
 
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
 from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
+from trigpoint._estimators.defaults import MOST_NEIGHBORS
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
 from trigpoint._numerics.sparse import Points
 from trigpoint._spectrum import classical_scaling, geodesics
+
+# Neighbors of each landmark, and how many landmarks there should be for each of them.
+_FEWEST_NEIGHBORS = 10
+_LANDMARKS_PER_NEIGHBOR = 25
 
 
 class Isomap(GraphEmbedding):
@@ -25,7 +30,8 @@ class Isomap(GraphEmbedding):
 default="auto"
         As for `LaplacianEigenmaps`; ``"auto"`` is ``"bhattacharyya"``.
     n_neighbors : int or None, default=None
-        Neighbors of each landmark when `graph` is a metric; ``None`` means 20.
+        Neighbors of each landmark when `graph` is a metric; ``None`` takes 20, or one for
+        every 25 landmarks if those are fewer, but at least 10.
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         As for `LaplacianEigenmaps`.
     extension : {"auto", "smooth", "graph"} or int, default="auto"
@@ -93,9 +99,10 @@ default="auto"
     _extensions = ("auto", "smooth", "graph")
     _may_be_complete = False
 
-    def _default_neighbors(self, dimension: float) -> int:
-        # Over fewer, paths turn left and right, and are longer than they should be.
-        return 20
+    def _default_neighbors(self, dimension: float, k: int) -> int:
+        # Over fewer, paths turn left and right, and are longer than they should be; but if there
+        # are few landmarks, many neighbors reach across gaps.
+        return min(MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
 
     def _embed(
         self, X: Points, chosen: Landmarks, n_components: int, run: Run

@@ -74,7 +74,7 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points:
 
 def _loaded(source: PointSource, report: Report) -> Points:
     """All points of a source, checked."""
-    if _stays_sparse(source):
+    if stays_sparse(source):
         return source.sparse()
     X = load(source, progress=lambda done, total: report("reading", done, total))
     if source.array() is not None:
@@ -84,7 +84,7 @@ def _loaded(source: PointSource, report: Report) -> Points:
     return X
 
 
-def _stays_sparse(source: PointSource) -> bool:
+def stays_sparse(source: PointSource) -> bool:
     """Whether points are used as they are stored, sparse, and not made dense.
 
     A tree is for dense points, and where few values are zero an array takes less memory.
@@ -196,7 +196,7 @@ def checked_blocks(
 
 def blocks_as_stored(source: PointSource, report: Report) -> Iterator[Points]:
     """Yield checked blocks likewise, sparse ones where that is how the points are used."""
-    if not _stays_sparse(source):
+    if not stays_sparse(source):
         return checked_blocks(source, report)
     assert source.n_stored is not None
     width = source.n_stored * (source.dtype.itemsize + _INDEX_BYTES) // source.shape[0]

@@ -23,6 +23,8 @@ from trigpoint._report.given import Given, color_column, named_colors
 from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
 from trigpoint._report.streaming import MOST_COORDINATES, Streamed, stream
 from trigpoint._report.subject import Subject
+from trigpoint._report.tried import tried_section
+from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 from trigpoint.metrics._suspects import (
     JudgedEdges,
@@ -73,6 +75,8 @@ class Content:
     edges : JudgedEdges or None
     quality : Quality or None
         ``None`` without points, or with too few.
+    tried : str
+        The section about methods that were tried; empty if none were.
     covariances : str
         Where the local covariances come from; empty if there are none.
     eigenvalues : Eigenvalues or None
@@ -101,6 +105,7 @@ class Content:
     images: list[DensityImage]
     edges: JudgedEdges | None
     quality: Quality | None
+    tried: str
     covariances: str
     eigenvalues: Eigenvalues | None
     curve: LandmarkCurve | None
@@ -122,6 +127,7 @@ def gather(
     sample: int = SAMPLE,
     neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
     curve: bool = True,
+    tried: Comparison | None = None,
 ) -> Content:
     """Compute the content of a report on a fitted embedding; see `write_report`."""
     fitted, report = subject.fitted, subject.progress
@@ -170,6 +176,7 @@ def gather(
         # A drawing of all pairs shows nothing.
         edges=None if graph is None or is_complete(graph) else edges,
         quality=quality,
+        tried="" if tried is None else tried_section(tried, colors),
         covariances=origin,
         eigenvalues=leading_eigenvalues(fitted) if len(fitted.spectrum.eigenvalues) else None,
         curve=_curve(streamed, len(landmarks.points), report) if curve else None,

@@ -72,6 +72,7 @@ def page(content: Content) -> str:
         "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "arrays": packed.text(),
         "graph_note": escape(_graph_note(content)),
+        "tried": content.tried,
         "neighborhoods": _neighborhoods(content),
         "spectrum": _spectrum(content),
         "curve": _curve(content),

@@ -12,6 +12,7 @@ from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
 from trigpoint._report.name_suggestions import suggesting_names
 from trigpoint._report.page import page
 from trigpoint._report.subject import Subject
+from trigpoint.metrics._comparison import Comparison
 
 
 @suggesting_names
@@ -25,6 +26,7 @@ def write_report(
     sample: int = SAMPLE,
     neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
     curve: bool = True,
+    tried: Comparison | None = None,
     force: bool = True,
 ) -> Path:
     """Write an interactive page about a fitted embedding, in one HTML file.
@@ -53,6 +55,8 @@ def write_report(
         ``None`` skips it.
     curve : bool, default=True
         Whether to measure the landmark error curve, on part of the sample.
+    tried : Comparison or None, default=None
+        Methods that were compared before, to show beside each other.
     force : bool, default=True
         Whether to replace an existing file.
 
@@ -87,6 +91,7 @@ def write_report(
             sample=sample,
             neighborhoods=neighborhoods,
             curve=curve,
+            tried=tried,
         )
         partial.write_text(page(content), encoding="utf-8")
     return target

@@ -1,5 +1,6 @@
 """Quality of landmarks, of their graph and of the embedding."""
 
+from trigpoint.metrics._agreement import neighborhood_agreement
 from trigpoint.metrics._approximation import nystrom_error, optimal_error
 from trigpoint.metrics._coverage import coverage_radius
 from trigpoint.metrics._embedding import (
@@ -20,6 +21,7 @@ __all__ = [
     "knn_labels",
     "neighbor_preservation",
     "neighbor_recall",
+    "neighborhood_agreement",
     "nystrom_error",
     "optimal_error",
     "rank_correlation",

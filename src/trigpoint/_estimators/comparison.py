@@ -1,0 +1,175 @@
+"""Several methods tried on a sample of the points, to see which of them keeps most."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from trigpoint._common.checks import as_generator, check_choice, check_count, check_magnitude
+from trigpoint._common.errors import ParameterError, ParameterValueError
+from trigpoint._common.progress import reporter
+from trigpoint._estimators.isomap import Isomap
+from trigpoint._estimators.kernel_pca import KernelPCA
+from trigpoint._estimators.landmark_map import LandmarkMap
+from trigpoint._estimators.markov import LaplacianEigenmaps
+from trigpoint._files import PointSource, read_points
+from trigpoint._landmarks import choose_landmarks
+from trigpoint._landmarks.choice import default_n_landmarks
+from trigpoint._numerics.blocks import block_rows
+from trigpoint._numerics.threads import thread_count
+from trigpoint._points.inputs import stays_sparse
+from trigpoint._points.unit_rows import METRICS, UnitRows
+from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
+from trigpoint.metrics._comparison import Attempt, Comparison
+from trigpoint.metrics._preserved import principal_components
+
+# Methods that draw pictures. Diffusion maps draw those of Laplacian eigenmaps, stretched.
+_TRIED: tuple[type[Any], ...] = (LaplacianEigenmaps, Isomap, KernelPCA, LandmarkMap)
+
+# Points that methods are fitted to, and those of them whose neighborhoods are compared: enough for
+# differences of .01, and few enough for seconds.
+_FITTED, _COMPARED = 20_000, 1_000
+_SAMPLE_BYTES = 2**27
+_FEWEST = 20
+
+# Neighbors in the graph that distances are measured along.
+_NEIGHBORS = 10
+
+# Pictures have up to three coordinates.
+_MOST_COMPONENTS = 3
+
+
+def compare_methods(
+    X: Any,
+    n_components: int = 2,
+    *,
+    landmarks: int | None = None,
+    metric: str = "euclidean",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    callback: Callable[[str, int, int], None] | None = None,
+) -> Comparison:
+    """Try the methods that draw pictures, and say which keeps most of the neighborhoods.
+
+    Laplacian eigenmaps, Isomap, kernel PCA and the map are fitted to 20,000 points with the same
+    landmarks, and 1,000 of these points compared. It takes seconds, for any number of points.
+
+    Parameters
+    ----------
+    X : array-like or sparse array of shape (n, d), or file
+        The points.
+    n_components : {1, 2, 3}, default=2
+        Number of coordinates.
+    landmarks : int or None, default=None
+        Number of landmarks; ``None`` as for `LaplacianEigenmaps`.
+    metric, random_state, n_jobs, verbose, callback
+        As for `LaplacianEigenmaps`.
+
+    Returns
+    -------
+    Comparison
+        Its ``best`` is the estimator to fit.
+
+    Notes
+    -----
+    The score is `trigpoint.metrics.neighborhood_agreement`. It rewards small neighborhoods and
+    large shapes alike, measured along the points and not across gaps: a Swiss roll comes out
+    unrolled, and digits in groups.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> tp.compare_methods(X, landmarks=300, random_state=0).best
+    Isomap()
+    """
+    n_components = check_count(
+        "n_components",
+        n_components,
+        high=_MOST_COMPONENTS,
+        why="methods are compared for pictures",
+    )
+    check_choice("metric", metric, METRICS)
+    source = read_points(X)
+    n, d = source.shape
+    if n < _FEWEST:
+        raise ParameterValueError(
+            "X",
+            source.shape,
+            "{source} has {n} points, too few to compare methods on",
+            "pass at least {fewest}, or choose an estimator",
+            source=source.name,
+            n=n,
+            fewest=_FEWEST,
+        )
+    rng = as_generator(random_state)
+    rows = rng.choice(n, min(n, _FITTED, max(_COMPARED, _SAMPLE_BYTES // (8 * d))), replace=False)
+    points = _checked(UnitRows(source) if metric == "cosine" else source, rows)
+    report = reporter(verbose, callback)
+    k = default_n_landmarks(len(points)) if landmarks is None else landmarks
+    settings = {"metric": metric, "n_jobs": n_jobs}
+    seed = int(rng.integers(2**31))
+    chosen = choose_landmarks(
+        min(k, len(points)),
+        points,
+        metric=metric,
+        covariance=None,
+        rng=rng,
+        n_threads=thread_count(n_jobs),
+    )
+    compared = min(len(points), _COMPARED)
+    ranks = neighbor_ranks(reference_distances(points[:compared], _NEIGHBORS))
+    attempts, failures = [], {}
+    for done, method in enumerate(_TRIED):
+        report("trying methods", done, len(_TRIED))
+        if stays_sparse(source) and not method.takes_sparse:
+            failures[method.__name__] = "takes no sparse points"
+            continue
+        estimator = method(n_components, random_state=seed, **settings)
+        tried = clone(estimator).set_params(landmarks=chosen.indices)
+        with warnings.catch_warnings():
+            # What a method warns of shows in its score, and is said again when it is chosen.
+            warnings.simplefilter("ignore")
+            try:
+                coordinates = tried.fit(points).transform(points[:compared]).astype(np.float64)
+            except ParameterError as error:
+                failures[method.__name__] = str(error)
+                continue
+        score = agreement(ranks, coordinates)
+        attempts.append(Attempt(method.__name__, method(n_components), score, coordinates))
+    report("trying methods", len(_TRIED), len(_TRIED))
+    if not attempts:
+        raise ParameterValueError(
+            "X",
+            source.shape,
+            "no method can embed {source}: {reasons}",
+            "choose an estimator and its parameters",
+            source=source.name,
+            reasons="; ".join(f"{name}: {reason}" for name, reason in failures.items()),
+        )
+    centered = points[:compared] - points[:compared].mean(axis=0)
+    return Comparison(
+        tuple(_best_first(attempts)),
+        failures,
+        agreement(ranks, principal_components(centered.astype(np.float64), n_components)),
+        rows[:compared],
+        len(points),
+        n,
+    )
+
+
+def _checked(source: PointSource, rows: np.ndarray) -> np.ndarray:
+    points = source.take(rows)
+    if not np.isfinite(points).all():
+        # Reading all points names the row.
+        for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
+            pass
+    check_magnitude(points, source.name)
+    return points
+
+
+def _best_first(attempts: Sequence[Attempt]) -> list[Attempt]:
+    return sorted(attempts, key=lambda attempt: -attempt.score)

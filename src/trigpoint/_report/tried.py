@@ -1,0 +1,78 @@
+"""Small pictures of the methods that were tried before one was chosen."""
+
+from collections.abc import Mapping
+from html import escape
+
+import numpy as np
+
+from trigpoint._common.palette import GRAY, graded, spaced
+from trigpoint._report.columns import MISSING
+from trigpoint._report.given import Given, color_column
+from trigpoint.metrics._comparison import Attempt, Comparison
+
+_SIZE, _MARGIN, _DOT = 220, 10, 3
+_LEVELS = 10
+
+
+def tried_section(tried: Comparison, colors: Mapping[str, Given]) -> str:
+    """A picture of each method with its score, the chosen one first.
+
+    Points have the first of the given colors, or those of the first coordinate of the best method.
+    """
+    groups, palette = _groups(tried, colors)
+    figures = "".join(
+        f"<figure><figcaption><h3>{escape(attempt.method)}</h3><b>{attempt.score:.2f}</b>"
+        f"</figcaption>{_picture(attempt, groups, palette)}</figure>"
+        for attempt in tried.attempts
+    )
+    failed = "".join(
+        f'<p class="note">{escape(name)} was not tried: {escape(reason)}</p>'
+        for name, reason in tried.failures.items()
+    )
+    return (
+        '<section id="tried" aria-labelledby="tried-title"><h2 id="tried-title">Methods tried</h2>'
+        f"<p class=intro>Each was fitted to {tried.n_fitted:,} points with the same landmarks. The "
+        "score is how far neighborhoods of all sizes agree with those of the points, measured "
+        "along them: 1 is perfect, 0 is random. "
+        f"Principal components score {tried.pca_score:.2f}.</p>"
+        f"<div class=tried>{figures}</div>{failed}</section>"
+    )
+
+
+def _groups(tried: Comparison, colors: Mapping[str, Given]) -> tuple[np.ndarray, list[str]]:
+    """The group (r,) of each point, and a color for each group."""
+    if not colors:
+        values = tried.attempts[0].coordinates[:, 0]
+    else:
+        name, given = next(iter(colors.items()))
+        column = color_column(name, given.take(tried.rows))
+        missing = column.codes == MISSING
+        if column.labels is not None:
+            count = len(column.labels)
+            return np.where(missing, count, column.codes), [*spaced(count), GRAY]
+        values = np.where(missing, np.nan, column.codes)
+    known = np.isfinite(values)
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    levels = np.minimum(_LEVELS * ranks // max(1, int(known.sum())), _LEVELS - 1)
+    return np.where(known, levels, _LEVELS), [*graded(_LEVELS), GRAY]
+
+
+def _picture(attempt: Attempt, groups: np.ndarray, palette: list[str]) -> str:
+    """Points as dots in a square, to one scale; dots are lines of no length with round ends."""
+    points = attempt.coordinates[:, :2]
+    if points.shape[1] == 1:
+        points = np.column_stack([points, np.zeros(len(points))])
+    low, high = points.min(axis=0), points.max(axis=0)
+    scale = (_SIZE - 2 * _MARGIN) / (float((high - low).max()) or 1.0)
+    places = np.round(_SIZE / 2 + scale * (points - (low + high) / 2), 1)
+    places[:, 1] = np.round(_SIZE - places[:, 1], 1)
+    paths = []
+    for group, color in enumerate(palette):
+        dots = "".join(f"M{x:g} {y:g}h0" for x, y in places[groups == group])
+        if dots:
+            paths.append(f'<path d="{dots}" stroke="{color}"/>')
+    return (
+        f'<svg viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{len(points):,} points by '
+        f'{escape(attempt.method)}" fill="none" stroke-width="{_DOT}" stroke-linecap="round" '
+        f'stroke-opacity=".75">{"".join(paths)}</svg>'
+    )

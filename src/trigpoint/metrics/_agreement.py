@@ -1,0 +1,126 @@
+"""How far an embedding agrees with the points about who is near whom, at all scales at once."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial.distance import cdist
+
+from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.memory import check_dense
+from trigpoint._numerics.connectivity import bridge_components
+from trigpoint._numerics.nearest import nearest
+from trigpoint._points.unit_rows import METRICS, unit_rows
+from trigpoint.metrics._arguments import as_matrix, check_same_length
+
+_FEWEST = 4
+
+
+def neighborhood_agreement(
+    X: Any, embedding: Any, *, n_neighbors: int | None = 10, metric: str = "euclidean"
+) -> float:
+    """Share of neighborhoods that agree, of every size, the small ones counting most.
+
+    Neighborhoods of the points are those along a graph of nearest neighbors. So an unrolled Swiss
+    roll agrees with the roll at all scales, while its shadow on a wall does not.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The points, or a sample of them: time and memory grow as n².
+    embedding : array-like of shape (n, l)
+        Their coordinates in the embedding.
+    n_neighbors : int or None, default=10
+        Neighbors of each point in that graph. Pieces that it falls into are joined where they are
+        nearest. ``None`` compares with straight distances instead.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between the points of `X`; in the embedding it is always Euclidean.
+
+    Returns
+    -------
+    agreement : float
+        1 if every point has the others in the same order of distance, about 0 at random.
+
+    Notes
+    -----
+    The area under the curve of R_NX(K) over log K: Q_NX(K) is the share of a point's K nearest that
+    are among its K nearest in the embedding, and R_NX(K) rescales it to 0 at random.
+
+    References
+    ----------
+    J. A. Lee, D. H. Peluffo-Ordóñez and M. Verleysen, "Multi-scale similarities in stochastic
+    neighbour embedding", Neurocomputing, 2015.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, intrinsic = tp.datasets.make_swiss_roll(1000, random_state=0)
+    >>> round(neighborhood_agreement(X, intrinsic), 2)
+    0.97
+    >>> round(neighborhood_agreement(X, X[:, :2]), 2)
+    0.34
+    """
+    X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
+    check_same_length("X", X, "embedding", Y)
+    if len(X) < _FEWEST:
+        raise ParameterValueError(
+            "X",
+            X.shape,
+            "{parameter} has {n} points",
+            "pass at least {fewest}",
+            n=len(X),
+            fewest=_FEWEST,
+        )
+    check_dense("X", len(X), "points", "a sample of the points")
+    if check_choice("metric", metric, METRICS) == "cosine":
+        X = unit_rows(X)
+    if n_neighbors is not None:
+        check_count("n_neighbors", n_neighbors, high=len(X) - 1, why=f"X has {len(X)} points")
+    return agreement(neighbor_ranks(reference_distances(X, n_neighbors)), Y)
+
+
+def reference_distances(X: np.ndarray, n_neighbors: int | None) -> np.ndarray:
+    """Distances (n, n) along the graph that links each point to its nearest, or straight ones."""
+    X, copies = np.unique(X.astype(np.float64), axis=0, return_inverse=True)
+    if n_neighbors is None or len(X) == 1:
+        distances = cdist(X, X)
+    else:
+        count = min(n_neighbors, len(X) - 1)
+        found, neighbors = nearest(X, X, count + 1)
+        starts = np.arange(len(X)) * (count + 1)
+        graph = csr_array((found.ravel(), neighbors.ravel(), np.append(starts, found.size)))
+        graph = csr_array(graph.maximum(graph.T))
+        left, right = bridge_components(graph, X).T
+        gaps = np.linalg.norm(X[left] - X[right], axis=1)
+        graph = graph + coo_array((gaps, (left, right)), shape=graph.shape)
+        distances = dijkstra(graph, directed=False)
+    return distances[np.ix_(copies, copies)]
+
+
+def neighbor_ranks(distances: np.ndarray) -> np.ndarray:
+    """For each point, the places (n, n) of the others in the order of distance, from 0.
+
+    Of equally distant points, earlier ones come first. A point is beyond all others of its own.
+    """
+    n = len(distances)
+    distances = distances.copy()
+    np.fill_diagonal(distances, np.inf)
+    ranks = np.empty((n, n), dtype=np.int32)
+    order = np.argsort(distances, axis=1, kind="stable")
+    np.put_along_axis(ranks, order, np.arange(n, dtype=np.int32)[None], axis=1)
+    return ranks
+
+
+def agreement(ranks: np.ndarray, Y: np.ndarray) -> float:
+    """Compare `neighbor_ranks` of the points with neighborhoods of the coordinates `Y` (n, l)."""
+    n = len(ranks)
+    Y = Y.astype(np.float64)
+    # Two points are among each other's K nearest in both spaces if neither rank exceeds K - 1.
+    larger = np.maximum(ranks, neighbor_ranks(cdist(Y, Y)))
+    both = np.cumsum(np.bincount(larger.ravel(), minlength=n)[: n - 2])
+    sizes = np.arange(1, n - 1)
+    shares = both / (n * sizes)
+    rescaled = ((n - 1) * shares - sizes) / (n - 1 - sizes)
+    return float(np.average(rescaled, weights=1 / sizes))

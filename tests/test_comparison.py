@@ -1,0 +1,102 @@
+"""Methods tried on a sample: which is taken, the same every time, and what cannot be tried."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+
+import trigpoint as tp
+from trigpoint.metrics import neighborhood_agreement
+
+
+@pytest.fixture(scope="module")
+def compared(roll):
+    return tp.compare_methods(roll[0], landmarks=200, random_state=0)
+
+
+def test_a_roll_comes_out_unrolled(compared, roll):
+    assert next(iter(compared.scores)) == "Isomap"
+    assert set(compared.scores) == {"LaplacianEigenmaps", "Isomap", "KernelPCA", "LandmarkMap"}
+    assert sorted(compared.scores.values(), reverse=True) == list(compared.scores.values())
+    assert compared.scores["Isomap"] > 0.9 > compared.scores["LandmarkMap"]
+    Y = compared.best.set_params(landmarks=200, random_state=0).fit_transform(roll[0])
+    assert tp.metrics.coordinate_recovery(Y, roll[1]).min() > 0.99
+
+
+def test_digits_come_out_in_groups():
+    X, labels = load_digits(return_X_y=True)
+    compared = tp.compare_methods(X, landmarks=500, random_state=0)
+    assert repr(compared.best) == "LandmarkMap()"
+    Y = compared.attempts[0].coordinates
+    known, asked = compared.rows[:800], compared.rows[800:]
+    accuracy = tp.metrics.knn_accuracy(Y[:800], labels[known], Y[800:], labels[asked])
+    assert accuracy > 0.9
+
+
+def test_scores_are_the_stated_ones(compared, roll):
+    """Of the coordinates that are kept, on the rows that are named."""
+    for attempt in compared.attempts:
+        score = neighborhood_agreement(roll[0][compared.rows], attempt.coordinates)
+        assert attempt.score == pytest.approx(score, rel=1e-12)
+    centered = roll[0] - roll[0].mean(axis=0)
+    axes = np.linalg.svd(centered[compared.rows], full_matrices=False)[2][:2]
+    by_pca = neighborhood_agreement(roll[0][compared.rows], centered[compared.rows] @ axes.T)
+    assert compared.pca_score == pytest.approx(by_pca, abs=0.02)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_same_seed_gives_the_same_scores(compared, roll, n_jobs, tmp_path):
+    np.save(tmp_path / "roll.npy", roll[0])
+    for X in (roll[0], tmp_path / "roll.npy"):
+        again = tp.compare_methods(X, landmarks=200, random_state=0, n_jobs=n_jobs)
+        assert again.scores == compared.scores
+        np.testing.assert_array_equal(again.rows, compared.rows)
+
+
+def test_three_coordinates(roll):
+    compared = tp.compare_methods(roll[0], 3, landmarks=100, random_state=0)
+    assert compared.attempts[0].coordinates.shape[1] == 3
+    assert compared.best.n_components == 3
+
+
+def test_representation(compared):
+    lines = repr(compared).splitlines()
+    assert lines[0].startswith("Isomap keeps most, on ")
+    assert lines[1].split()[0] == "Isomap"
+    assert lines[-1].split()[:1] == ["PCA,"]
+
+
+def test_what_cannot_be_tried_is_named(rng):
+    X = csr_array(np.where(rng.uniform(size=(300, 60)) < 0.05, rng.uniform(size=(300, 60)), 0))
+    compared = tp.compare_methods(X, landmarks=100, random_state=0)
+    assert compared.failures == {"LandmarkMap": "takes no sparse points"}
+    assert "takes no sparse points" in repr(compared)
+    assert len(compared.attempts) == 3
+
+
+def test_progress_and_metric(rng):
+    stages = []
+    X = rng.normal(size=(200, 5))
+    scores = {
+        metric: tp.compare_methods(
+            X, landmarks=100, metric=metric, random_state=0, callback=lambda *a: stages.append(a)
+        ).scores
+        for metric in ("euclidean", "cosine")
+    }
+    assert scores["euclidean"] != scores["cosine"]
+    assert ("trying methods", 4, 4) in stages
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda X: X[:19], {}, "19 points, too few"),
+        (lambda X: X, {"n_components": 4}, "n_components=4"),
+        (lambda X: X, {"metric": "hamming"}, "metric='hamming'"),
+        (lambda X: np.where(np.arange(300)[:, None] == 217, np.nan, X), {}, "row 217"),
+        (lambda X: np.zeros((300, 3)), {}, "no method can embed|coincide|distinct"),
+    ],
+)
+def test_refusals(change, options, message, rng):
+    with pytest.raises(tp.ParameterError, match=message):
+        tp.compare_methods(change(rng.normal(size=(300, 3))), **options)
