@@ -8,6 +8,10 @@ READY := $(VENV)/.ready
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
+# With as many processes as cores, threads of BLAS would wait for those of the other process. Tests
+# of threads ask for theirs.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
+
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
@@ -36,19 +40,19 @@ bench: $(BENCH_READY)
 	$(BENCH)/bin/python -m experiments bench $(EXPERIMENT_OPTIONS)
 
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses 2
+	$(PYTEST)
 
 test-fast: $(READY)
-	$(BIN)/python -m pytest --numprocesses 2 -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 # Coverage of lines and branches; fails below 95 %.
 coverage: $(READY)
-	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term-missing:skip-covered
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered
 
 # The fast tests with the oldest versions that pyproject.toml allows and this Python supports. Their own
 # dependencies are recent, so deprecation warnings are ignored.
 test-lowest: $(LOWEST_READY)
-	$(LOWEST)/bin/python -m pytest --numprocesses 2 -m 'not slow' -W ignore::DeprecationWarning
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest --numprocesses 2 -m 'not slow' -W ignore::DeprecationWarning
 
 $(LOWEST_READY): pyproject.toml $(READY)
 	$(PYTHON) -m venv $(LOWEST)

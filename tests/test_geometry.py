@@ -11,6 +11,7 @@ from trigpoint._geometry import (
     neighborhood_covariances,
     regularize,
 )
+from trigpoint._numerics import products
 from trigpoint._numerics.neighbors import TreeIndex
 from trigpoint._numerics.products import ProductIndex
 from trigpoint._points.memory import MemoryStore
@@ -131,6 +132,15 @@ def test_variances_by_products_and_by_fetching_agree(m, rng):
     found = index.search(points[:40], m)
     by_fetching = [points[rows].var(axis=0) for rows in found.members]
     np.testing.assert_allclose(index.covariances(found, "diag"), by_fetching)
+
+
+def test_variances_of_more_landmarks_than_are_marked_together(rng, monkeypatch):
+    points = rng.normal(size=(500, 20))
+    index = ProductIndex(points)
+    found = index.search(points[:7], 300)
+    whole = index.covariances(found, "diag")
+    monkeypatch.setattr(products, "_MARKED_TOGETHER", 3)
+    np.testing.assert_allclose(index.covariances(found, "diag"), whole, rtol=1e-12)
 
 
 def test_neighborhood_covariances_of_a_plane_are_flat(rng):

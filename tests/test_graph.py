@@ -6,11 +6,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
+import trigpoint as tp
 import trigpoint._graph
 from trigpoint._common.records import Landmarks
 from trigpoint._graph import KNNGraph, RadiusGraph, ordinary_edges, precomputed_graph
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import neighbor_recall, shortcut_rate
 
@@ -125,6 +127,13 @@ def test_precomputed_graph_is_taken_as_it_is(landmarks):
     assert abs(taken.lengths - built.lengths).max() < 1e-12
 
 
+def test_scale_of_precomputed_weights_changes_no_edge(landmarks):
+    built = KNNGraph(6, metric="euclidean").build(landmarks)
+    for scale in (1e-30, 1e30):
+        taken = precomputed_graph(scale * built.weights, landmarks.points, None)
+        np.testing.assert_allclose(taken.weights.toarray(), scale * built.weights.toarray())
+
+
 def test_precomputed_graph_in_pieces_is_joined(rng):
     points = rng.normal(size=(4, 2))
     pieces = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0.5], [0, 0, 0.5, 0]], dtype=float)
@@ -191,3 +200,40 @@ def test_a_large_ridge_makes_bhattacharyya_neighbors_euclidean_ones(landmarks):
 def test_a_ridge_must_be_positive(graph, landmarks):
     with pytest.raises(ValueError, match="ridge"):
         graph.build(landmarks)
+
+
+def test_complete_graph_is_the_kernel_of_all_pairs(rng):
+    points = rng.normal(size=(60, 4))
+    graph = tp.CompleteGraph(bandwidth=1.5).build(Landmarks(points))
+    np.testing.assert_allclose(graph.weights.toarray(), gaussian_kernel(points, 1.5), atol=1e-12)
+    assert graph.lengths.nnz == 60 * 59
+    assert len(graph.bridges) == 0
+
+
+@pytest.mark.parametrize("d", [3, 50])
+@pytest.mark.parametrize("mean_weight", [0.1, 0.4])
+def test_complete_graph_has_the_mean_weight(d, mean_weight, rng):
+    points = rng.normal(size=(300, d)) * np.exp(rng.normal(size=(300, 1)))
+    weights = tp.CompleteGraph(mean_weight=mean_weight).build(Landmarks(points)).weights.toarray()
+    assert weights[~np.eye(300, dtype=bool)].mean() == pytest.approx(mean_weight, rel=1e-3)
+    np.testing.assert_array_equal(weights, weights.T)
+
+
+@pytest.mark.parametrize("mean_weight", [0, 1, -1, "half"])
+def test_complete_graph_refuses_an_impossible_mean_weight(mean_weight, rng):
+    with pytest.raises(tp.ParameterError, match="mean_weight"):
+        tp.CompleteGraph(mean_weight=mean_weight).build(Landmarks(rng.normal(size=(5, 2))))
+
+
+def test_anchor_graph_sums_products_of_shares(rng):
+    """Block by block, the same as the product of the whole matrix of shares."""
+    nearest = np.array([rng.choice(20, 3, replace=False) for _ in range(400)])
+    shares = rng.random((400, 3))
+    shares /= shares.sum(axis=1, keepdims=True)
+    blocks = [(nearest[i : i + 150], shares[i : i + 150]) for i in range(0, 400, 150)]
+    graph = tp.AnchorGraph().build(Landmarks(rng.normal(size=(20, 2))), blocks)
+    Z = np.zeros((400, 20))
+    np.put_along_axis(Z, nearest, shares, axis=1)
+    np.testing.assert_allclose(graph.weights.toarray(), Z.T @ Z, atol=1e-12)
+    # Shares of a point sum to 1, so degrees are the shares that landmarks have in all points.
+    np.testing.assert_allclose(graph.weights.sum(axis=1), Z.sum(axis=0), atol=1e-12)

@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 
 from trigpoint._numerics.kernels import (
     gaussian_kernel,
+    landmark_spacing,
     median_bandwidth,
     resolve_bandwidth,
     resolve_repulsion,
@@ -43,6 +44,19 @@ def test_median_bandwidth_of_many_points_is_near_the_median_of_all(rng):
     x = rng.normal(size=(4000, 2))
     exact = np.median(cdist(x, x)[np.triu_indices(4000, 1)])
     assert abs(median_bandwidth(x, rng) / exact - 1) < 0.05
+
+
+def test_spacing_is_the_radius_of_a_landmarks_share_of_the_points(rng):
+    """On a line, a ball around a point holds as many on either side."""
+    X = np.arange(1000.0)[:, None]
+    assert 9 < landmark_spacing(X, 50, rng) < 12
+
+
+def test_spacing_among_copies_is_that_of_the_next_points(rng):
+    X = np.repeat(np.arange(10.0), 30)[:, None]
+    assert landmark_spacing(X, 100, rng) == 1
+    with pytest.raises(ValueError, match="width=None needs distinct points"):
+        landmark_spacing(np.ones((50, 2)), 5, rng, "width")
 
 
 def test_bandwidth_of_identical_points_is_refused(rng):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from trigpoint._extension.search import TreeSearch, landmark_search
+from trigpoint._extension.search import TreeSearch, landmark_index, landmark_search
+from trigpoint._numerics.compiled.landmark_search import _insert
 
 
 def by_looking_at_all(landmarks, X, count):
@@ -76,3 +77,24 @@ def test_clusters_of_very_different_sizes(rng):
 def test_single_precision_counts_as_it_is(dtype, rng):
     landmarks = rng.normal(size=(300, 3)).astype(dtype)
     check(landmarks, rng.normal(size=(300, 3)).astype(dtype), 4)
+
+
+@pytest.mark.parametrize(("k", "count", "listed"), [(2000, 4, 32), (2000, 9, 0), (50, 9, 50)])
+def test_lists_are_short(k, count, listed, rng):
+    """Without them a search takes longer; beyond a length, reading them does."""
+    index = landmark_index(rng.normal(size=(k, 3)), count)
+    assert index.lists.shape == (k, listed)
+    if listed:
+        np.testing.assert_array_equal(index.lists[:, 0], np.arange(k))
+        assert np.isinf(index.reach).all() == (listed == k)
+
+
+def test_inserting_keeps_within_the_places_given(rng):
+    found, squares = np.full(6, -1), np.full(6, -1.0)
+    found[1:5], squares[1:5] = 2**62, np.inf
+    numbers = rng.integers(6, size=30) / 2
+    for landmark in rng.permutation(30):
+        _insert(numbers[landmark], landmark, found[1:5], squares[1:5])
+    nearest = np.lexsort((np.arange(30), numbers))[:4]
+    np.testing.assert_array_equal(found, [-1, *nearest, -1])
+    np.testing.assert_array_equal(squares, [-1, *numbers[nearest], -1])

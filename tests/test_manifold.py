@@ -308,3 +308,46 @@ def test_mnist_digits_are_told_apart(data_dir):
     Y = emb.fit_transform(X[:10_000])
     accuracy = tp.metrics.knn_accuracy(Y[:8000], y[:8000], Y[8000:], y[8000:10_000])
     assert accuracy > 0.88
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_anchors_embed_every_point_with_an_eigenvector_of_the_points_own_walk(d, rng, roll):
+    X = roll[0][:800] @ np.linalg.qr(rng.normal(size=(d, 3)))[0].T
+    emb = tp.LaplacianEigenmaps(3, landmarks=60, graph="anchors", random_state=0)
+    Y = emb.fit_transform(X)
+    # The slow and obvious way: shares of the nearest three, as in the docstring.
+    distances = np.linalg.norm(X[:, None] - emb.landmarks_, axis=2)
+    order = np.argsort(distances, axis=1)
+    near = np.take_along_axis(distances, order[:, :4], axis=1)
+    shares = (1 - (near[:, :3] / near[:, 3:]) ** 2) ** 2
+    Z = np.zeros(distances.shape)
+    np.put_along_axis(Z, order[:, :3], shares / shares.sum(axis=1, keepdims=True), axis=1)
+    np.testing.assert_allclose(emb.graph_.toarray(), Z.T @ Z, atol=1e-9)
+    walk = Z @ np.diag(1 / Z.sum(axis=0)) @ Z.T
+    np.testing.assert_allclose(walk @ Y, Y * (1 - emb.eigenvalues_), atol=1e-9 * np.abs(Y).max())
+    np.testing.assert_allclose(emb.transform(emb.landmarks_), emb.landmark_embedding_, atol=1e-12)
+
+
+def test_anchors_out_of_core_and_with_any_number_of_threads(roll, tmp_path):
+    X = roll[0]
+    np.save(tmp_path / "X.npy", X)
+    expected = tp.LaplacianEigenmaps(landmarks=80, graph="anchors", random_state=0).fit_transform(X)
+    for n_jobs in (1, 4):
+        emb = tp.LaplacianEigenmaps(landmarks=80, graph="anchors", random_state=0, n_jobs=n_jobs)
+        np.testing.assert_array_equal(emb.fit_transform(tmp_path / "X.npy"), expected)
+
+
+def test_a_kernel_too_wide_for_so_many_coordinates_is_narrowed(rng):
+    """Points of two directions in 60 columns: a wide kernel has few eigenvalues of any size."""
+    X = (rng.normal(size=(3000, 2)) @ rng.normal(size=(2, 60))).astype(np.float32)
+    emb = tp.LaplacianEigenmaps(50, landmarks=300, random_state=0).fit(X)
+    assert (1 - emb.eigenvalues_).min() > 1e-3
+    wide = tp.LaplacianEigenmaps(50, landmarks=300, graph=tp.CompleteGraph(), random_state=0)
+    assert (1 - wide.fit(X).eigenvalues_).min() < 1e-3
+
+
+@pytest.mark.parametrize("graph", ["complete", "anchors", tp.AnchorGraph(5), tp.CompleteGraph()])
+def test_named_graphs_refuse_a_number_of_neighbors(graph, roll):
+    emb = tp.LaplacianEigenmaps(landmarks=50, graph=graph, n_neighbors=5)
+    with pytest.raises(tp.ParameterError, match="n_neighbors=5 has no effect"):
+        emb.fit(roll[0])

@@ -23,6 +23,7 @@ ESTIMATORS = [
     tp.LaplacianEigenmaps(landmarks=60, graph="euclidean", extension=10, random_state=0),
     tp.LaplacianEigenmaps(landmarks=tp.KMeansLandmarks(50, snap=False, random_state=1)),
     tp.LaplacianEigenmaps(landmarks=np.arange(0, 300, 5), graph=tp.KNNGraph(12, ridge=0.1)),
+    tp.LaplacianEigenmaps(landmarks=60, covariance="low-rank", random_state=0),
     tp.DiffusionMaps(landmarks=60, alpha=0.5, time=2.0, random_state=0),
     tp.Isomap(landmarks=60, random_state=0),
     tp.Isomap(landmarks=60, extension=5, random_state=0),
@@ -51,6 +52,9 @@ def test_same_numbers_again(estimator, dtype, dimension, roll, tmp_path):
         assert found is expected is None or found.dtype == expected.dtype
     if fitted.covariances_ is None:
         assert again.covariances_ is None
+    elif isinstance(fitted.covariances_, tp.LowRankCovariances):
+        for part, values in vars(fitted.covariances_).items():
+            np.testing.assert_array_equal(getattr(again.covariances_, part), values)
     else:
         np.testing.assert_array_equal(again.covariances_, fitted.covariances_)
     assert again.get_params()["n_components"] == fitted.n_components
@@ -297,6 +301,21 @@ def rewritten(model, tmp_path, change):
     return path.read_bytes()
 
 
+def low_rank(arrays, directions, variances, n_rest, variance=1.0):
+    """Put low-rank covariances of these shapes in place of the full ones."""
+    del arrays["landmarks.covariances"]
+    arrays["landmarks.covariances.directions"] = np.ones(directions)
+    arrays["landmarks.covariances.variances"] = np.full(variances, variance)
+    arrays["landmarks.covariances.rest"] = np.ones(n_rest)
+
+
+def test_covariances_of_low_rank_are_read(model, tmp_path):
+    """With the right shapes, unlike those below."""
+    data = rewritten(model, tmp_path, lambda a, m, _: low_rank(a, (30, 2, 3), (30, 2), 30))
+    (tmp_path / "other.trig").write_bytes(data)
+    assert tp.load(tmp_path / "other.trig").covariances_.rank == 2
+
+
 CHANGES = {
     "lengths below zero": lambda a, m, _: a["graph.lengths.data"].__setitem__(0, -1.0),
     "no columns": lambda a, m, _: (
@@ -314,6 +333,12 @@ CHANGES = {
     "edge to nowhere": lambda a, m, _: a["graph.lengths.indices"].__setitem__(0, 30),
     "rows that run back": lambda a, m, _: a["graph.weights.indptr"].__setitem__(1, 10**9),
     "other covariances": lambda a, m, _: a.update({"landmarks.covariances": np.ones((30, 4))}),
+    "directions of other landmarks": lambda a, m, _: low_rank(a, (29, 2, 3), (29, 2), 29),
+    "directions of other columns": lambda a, m, _: low_rank(a, (30, 2, 4), (30, 2), 30),
+    "no directions": lambda a, m, _: low_rank(a, (30, 0, 3), (30, 0), 30),
+    "variances of other directions": lambda a, m, _: low_rank(a, (30, 2, 3), (30, 3), 30),
+    "no rest": lambda a, m, _: low_rank(a, (30, 2, 3), (30, 2), 0),
+    "variances below zero": lambda a, m, _: low_rank(a, (30, 2, 3), (30, 2), 30, -1.0),
     "not finite": lambda a, m, _: a["spectrum.coordinates"].__setitem__((0, 0), np.nan),
     "bandwidth 0": lambda a, m, _: a["graph.bandwidths"].__setitem__(0, 0),
     "bridge to nowhere": lambda a, m, _: a.update({"graph.bridges": np.array([[0, 99]])}),

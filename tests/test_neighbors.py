@@ -89,6 +89,27 @@ def test_distances_that_decide_are_summed_in_order(d, dtype, rng):
     np.testing.assert_array_equal(squares_to(points, np.arange(50), points[7]), expected)
 
 
+def test_a_tree_of_points_that_come_ever_closer(rng):
+    """Each split cuts off one point, which takes more nodes than there is room for at first."""
+    points = 3.0 ** -np.arange(600)[:, None]
+    rng.shuffle(points)
+    tree = build_tree(points, 8)
+    assert len(tree.starts) > 64 + 8 * (600 // 8)
+    buckets = np.flatnonzero(tree.children == 0)
+    assert (tree.stops - tree.starts)[buckets].max() <= 8
+    np.testing.assert_array_equal(np.sort(tree.rows), np.arange(600))
+    np.testing.assert_array_equal(tree.points, points[tree.rows])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_nodes_are_halved_across_their_longest_side(axis, rng):
+    points = rng.uniform(size=(200, 3))
+    points[:, axis] *= 3
+    tree = build_tree(points, 50)
+    left = tree.children[0]
+    assert tree.upper[left, axis] < 1.5 <= tree.lower[left + 1, axis]
+
+
 def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
     """Enough points for a top that several threads split; an outlier and copies among them."""
     points = rng.normal(size=(300_000, 3)).astype(np.float32)
@@ -101,6 +122,12 @@ def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
             np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(np.sort(trees[0].rows), np.arange(len(points)))
     np.testing.assert_array_equal(trees[0].points, points[trees[0].rows])
+    # What is below the top can be found.
+    queries = points[[1, 5, 7, 100_001, 299_999]]
+    distances, rows = TreeIndex(points, bucket=64).query(queries, 40)
+    expected_distances, expected_rows = by_definition(points, queries, 40)
+    np.testing.assert_array_equal(rows, expected_rows)
+    np.testing.assert_allclose(distances, expected_distances, rtol=1e-9)
 
 
 def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):

@@ -100,10 +100,13 @@ def test_pool_factor_is_that_of_the_dense_kernel(scale):
     assert factor.n_missing == 0
 
 
-def test_pool_factor_sees_when_all_is_explained():
-    K = gaussian_kernel(np.repeat(np.arange(3.0), 4)[:, None], 1.0)
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_pool_factor_sees_when_all_is_explained(scale):
+    """What counts as rounding error depends on the variances."""
+    K = scale * gaussian_kernel(np.repeat(np.arange(3.0), 4)[:, None], 1.0)
     factor = PoolFactor(lambda places, part: K[places, part], K.diagonal(), 12, n_threads=1)
-    for place in (0, 5, 9):
+    for t, place in enumerate((0, 5, 9)):
+        assert factor.n_missing == 12 - t
         factor.add(place, factor.rows(np.array([place]))[0])
     assert factor.n_missing == 0
     assert not factor.variances.any()
@@ -149,6 +152,9 @@ def test_tables_are_those_of_the_definition(X, bandwidth):
     tables = inverse.tables(slots, X[C])
     np.testing.assert_allclose(tables.A, A, rtol=1e-6, atol=1e-8 * abs(A).max())
     np.testing.assert_allclose(tables.H, H, rtol=1e-6, atol=1e-8 * abs(H).max())
+    # Residuals take memory, and are kept only if asked for.
+    assert tables.residuals.shape == (0, 40)
+    assert inverse.tables(slots, X[C], keep=True).residuals.shape == (300, 40)
     error = nystrom_error(X, J, bandwidth)
     np.testing.assert_allclose(inverse.unexplained.sum(), error, rtol=1e-9)
 

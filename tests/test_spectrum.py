@@ -98,6 +98,14 @@ def test_diffusion_maps_by_definition(weights, alpha, time):
     np.testing.assert_allclose(density_scale(weights, alpha), density**-alpha)
 
 
+def test_a_fractional_time_needs_positive_eigenvalues():
+    """Without self-loops, a step between two landmarks has the eigenvalue -1."""
+    weights = csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    np.testing.assert_allclose(diffusion_maps(weights, 1, time=2).eigenvalues, [-1])
+    with pytest.raises(ValueError, match=r"time=0\.5 needs positive eigenvalues"):
+        diffusion_maps(weights, 1, time=0.5)
+
+
 def test_isomap_is_scikit_learns(roll):
     X = roll[0][:500]
     lengths = csr_array(kneighbors_graph(X, 10, mode="distance"))
@@ -146,6 +154,8 @@ def test_independent_columns_skip_functions_of_earlier_ones(rng):
     mixed = np.cos(np.pi * s) * np.cos(np.pi * h)
     vectors = np.column_stack([*columns, mixed])
     np.testing.assert_array_equal(independent_columns(vectors, 2), [0, 3])
+    # The last one is tried, too.
+    np.testing.assert_array_equal(independent_columns(vectors[:, :4], 2), [0, 3])
 
 
 def test_independent_columns_say_when_there_are_too_few(rng):

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
+from trigpoint._common.records import LowRankCovariances
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks import drawing
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
+from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import ProductIndex
 from trigpoint._points.memory import MemoryStore, WeightedProposals
 from trigpoint._points.repulsion import Repulsion
@@ -59,6 +61,8 @@ class PartedStore:
     def covariances(self, found, mode):
         points = np.concatenate(self.parts).astype(np.float64)
         full = np.array([np.cov(points[rows].T, bias=True) for rows, _ in self.members(found)])
+        if mode == "low-rank":
+            return nearest_of_low_rank(full, found.size)
         return full if mode == "full" else np.einsum("kii->ki", full)
 
     def weights(self, log_repulsion):
@@ -69,6 +73,19 @@ class PartedStore:
 
     def screen(self, log_repulsion):
         return None
+
+
+def nearest_of_low_rank(full, m):
+    """Probabilistic PCA by its definition, one matrix at a time."""
+    d = full.shape[1]
+    rank = max(1, min(MAX_RANK, d, m - 1))
+    directions, variances, rest = [], [], []
+    for matrix in full:
+        values, vectors = np.linalg.eigh(matrix)
+        directions.append(vectors[:, -rank:].T[::-1])
+        variances.append(np.maximum(values[-rank:][::-1], 0))
+        rest.append(max(np.mean(values[:-rank]), 0) if rank < d else 0.0)
+    return LowRankCovariances(np.array(directions), np.array(variances), np.array(rest))
 
 
 class PartedWeights:
@@ -191,6 +208,19 @@ def test_every_store_measures_the_same_covariances(cloud, name, mode):
     expected = neighborhood_covariances(PartedStore(points), points[::40], 30, mode)
     np.testing.assert_array_equal(radii, expected[0])
     np.testing.assert_allclose(covariances, expected[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("cloud", ["plain", "copies", "grid", "many dimensions"])
+def test_every_store_measures_the_same_covariances_of_low_rank(cloud, name):
+    """Directions of equal variance may be turned, so matrices are compared."""
+    points = CLOUDS[cloud]
+    radii, found = neighborhood_covariances(STORES[name](points), points[::40], 30, "low-rank")
+    expected = neighborhood_covariances(PartedStore(points), points[::40], 30, "low-rank")
+    np.testing.assert_array_equal(radii, expected[0])
+    assert found.rank == expected[1].rank
+    for i in range(len(found)):
+        np.testing.assert_allclose(found.full(i), expected[1].full(i), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", STORES)

@@ -2,6 +2,7 @@
 
 from trigpoint import datasets, metrics, plot
 from trigpoint._common.errors import ParameterError
+from trigpoint._common.records import LowRankCovariances
 from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import DamagedFileError, PointSource, read_points
@@ -52,6 +53,7 @@ __all__ = [
     "KernelPCA",
     "LandmarkCurve",
     "LaplacianEigenmaps",
+    "LowRankCovariances",
     "ParameterError",
     "PointSource",
     "RPCholesky",

@@ -21,6 +21,7 @@ from trigpoint._numerics.neighbors import (
     bucket_size,
     neighbor_index,
 )
+from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import SCAN_BYTES, ProductIndex
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.memory import RACE_UP_TO
@@ -146,7 +147,7 @@ def forecast_bytes(
         selection += 8 * min(NEIGHBORS_KEPT, k * m)
     if d <= TREE_MAX_DIMENSION and n <= RACE_UP_TO:
         selection += 8 * n
-    covariance = d * d if covariance_mode("auto", d) == "full" else d
+    covariance = {"full": d * d, "diag": d, "low-rank": MAX_RANK * d}[covariance_mode("auto", d)]
     graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2
     coordinates = itemsize * n * n_components if keep else 0
     return float(_COMPILED_BYTES + max(selection, graph, coordinates))

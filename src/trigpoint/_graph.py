@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from trigpoint._common.checks import check_choice, check_count, check_positive, check_share
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
-from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._common.records import Covariances, LandmarkGraph, Landmarks, LowRankCovariances
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
@@ -36,10 +36,12 @@ _NEGLIGIBLE = 1e-12
 _PAIRS = 2**20
 
 # Budget for Bhattacharyya distances, in covariance entries read: several seconds on one core;
-# diagonal entries are ten times cheaper. If all pairs would exceed it, or take too much memory,
-# only the Euclidean nearest landmarks are compared.
+# diagonal entries are ten times cheaper. Those of low rank are counted in multiplications of their
+# directions. If all pairs would exceed it, or take too much memory, only the Euclidean nearest
+# landmarks are compared.
 _FULL_BUDGET = 3 * 10**8
 _DIAGONAL_BUDGET = 3 * 10**9
+_LOW_RANK_BUDGET = 2 * 10**11
 MATRIX_MAX = 4096
 _CANDIDATES_HELD = 2**24
 _MIN_CANDIDATES_PER_NEIGHBOR = 4
@@ -312,7 +314,7 @@ class AnchorGraph(BaseEstimator):
         return LandmarkGraph(csr_array(edges + diags_array(loops)), lengths, bridges, bandwidths)
 
 
-def _regular_covariances(landmarks: Landmarks, ridge: float) -> np.ndarray:
+def _regular_covariances(landmarks: Landmarks, ridge: float) -> Covariances:
     if landmarks.covariances is None:
         raise ParameterValueError(
             "metric",
@@ -336,8 +338,7 @@ def _bhattacharyya_neighbors(
     points = landmarks.points.astype(np.float64)
     covariances = _regular_covariances(landmarks, ridge)
     k = len(points)
-    budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
-    affordable = min(budget // covariances[0].size, _CANDIDATES_HELD) // k
+    affordable = min(_affordable_pairs(covariances), _CANDIDATES_HELD) // k
     candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
     # All pairs are evaluated once for both directions, so they cost half.
     if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
@@ -349,6 +350,13 @@ def _bhattacharyya_neighbors(
     left = np.repeat(np.arange(k), candidates)
     found = bhattacharyya(points, covariances, left, near.ravel(), n_threads)
     return np.take_along_axis(near, _smallest(found.reshape(near.shape), count), axis=1)
+
+
+def _affordable_pairs(covariances: Covariances) -> int:
+    if isinstance(covariances, LowRankCovariances):
+        return _LOW_RANK_BUDGET // (covariances.rank**2 * covariances.n_features)
+    budget = _FULL_BUDGET if covariances.ndim == 3 else _DIAGONAL_BUDGET
+    return budget // int(covariances[0].size)
 
 
 def _smallest(distances: np.ndarray, count: int) -> np.ndarray:

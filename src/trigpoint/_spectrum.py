@@ -34,7 +34,7 @@ _SHIFT = 1e-6
 _CANDIDATES_PER_COMPONENT = 15
 # Smallest part of an eigenvector that earlier ones must leave unexplained. On a Swiss roll
 # redundant ones come out below 0.1 and new directions above 0.9.
-_INDEPENDENT = 0.5
+INDEPENDENT = 0.5
 _REGRESSION_POINTS = 1500
 # Neighbors in the regression for each of its coefficients.
 _REGRESSION_NEIGHBORS = 6
@@ -284,9 +284,9 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
     for column in range(1, vectors.shape[1]):
         if len(chosen) == n_components:
             break
-        residual = _regression_residual(sample[:, chosen], sample[:, column])
+        residual = regression_residual(sample[:, chosen], sample[:, column])
         logger.debug("eigenvector %d: %.3f not explained by %s", column + 1, residual, chosen)
-        if residual >= _INDEPENDENT:
+        if residual >= INDEPENDENT:
             chosen.append(column)
         else:
             passed_over[column] = residual
@@ -314,7 +314,7 @@ def redundant_columns(vectors: np.ndarray) -> list[int]:
     return [
         column
         for column in range(1, vectors.shape[1])
-        if _regression_residual(sample[:, :column], sample[:, column]) < _INDEPENDENT
+        if regression_residual(sample[:, :column], sample[:, column]) < INDEPENDENT
     ]
 
 
@@ -324,7 +324,7 @@ def _regression_sample(vectors: np.ndarray) -> np.ndarray:
     return vectors[::step] / vectors.std(axis=0)
 
 
-def _regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
+def regression_residual(inputs: np.ndarray, target: np.ndarray) -> float:
     """Root mean square error of leave-one-out local linear regression on a standardized target.
 
     Local means the nearest few in the inputs, so that harmonics, which turn fastest where the

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from terminal import embed, run, said
 
-from trigpoint._command import info
+from trigpoint._command import info, inspection
 from trigpoint._command.cli import main
 from trigpoint._command.common import FAILED
 
@@ -132,3 +132,32 @@ def test_info_of_a_file_that_cannot_be_read(folder, capsys):
         said(capsys)
         == "ragged.csv has 2 columns at first but 1 in row 2: give every row the same number"
     )
+
+
+def test_info_of_a_model_names_the_columns_it_takes(folder, capsys):
+    arguments = ["--columns", "east,north,up", "-o", "Y.npy", "--save", "m.trig", "-k", "60"]
+    assert run("embed", "roll.csv", *arguments) == 0
+    capsys.readouterr()
+    assert main(["info", "m.trig"]) == 0
+    assert "points of 3 columns: east, north, up\n" in capsys.readouterr().out
+
+
+def test_columns_that_are_called_by_numbers(folder, capsys):
+    """A number is a place, unless only a name can be meant."""
+    np.savetxt("years.csv", np.load("roll.npy"), delimiter=",", header="x,1990,1", comments="")
+    assert main(["info", "years.csv", "--columns", "x,1990", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["feature_names"] == ["x", "1990"]
+    assert main(["info", "years.csv", "--columns", "1"]) == FAILED
+    assert "has a column 1, named '1990', and another column named '1'" in capsys.readouterr().err
+    assert main(["info", "years.csv", "--columns", "x,2000"]) == FAILED
+    assert "2000" in capsys.readouterr().err
+
+
+def test_info_of_points_in_several_blocks(folder, capsys, monkeypatch):
+    X = np.ones((1000, 2))
+    X[700:, 1] = 2
+    np.save("steps.npy", X)
+    monkeypatch.setattr(inspection, "block_rows", lambda row_bytes: 300)
+    assert main(["info", "steps.npy", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["constant_columns"] == [0]

@@ -23,7 +23,25 @@ def test_transform_and_evaluate_with_a_saved_model(folder, capsys):
     assert values["coverage_radius"] == pytest.approx(radius)
     assert values["nearest_neighbor_accuracy"] > 0.95
     assert 0 < values["trace_error"] < 0.1
-    assert 0.1 < values["neighbor_preservation"] <= 1
+    quality = values["quality"]
+    assert 0.1 < quality["neighbors_kept"] <= 1
+    assert quality["n_sampled"] == 2000
+    expected = tp.load("m.trig").quality(X).figures()
+    assert {name: quality[name] for name in expected if name != "redundant"} == {
+        name: value for name, value in expected.items() if name != "redundant"
+    }
+
+
+def test_evaluate_begins_with_the_verdict(folder, capsys):
+    arguments = ["-o", "Y.npy", "--save", "m.trig", "--landmarks", "500"]
+    assert run("embed", "roll.npy", *arguments) == 0
+    capsys.readouterr()
+    assert run("evaluate", "m.trig", "roll.npy") == 0
+    name, verdict, *lines = capsys.readouterr().out.splitlines()
+    assert name == "m.trig"
+    assert verdict.startswith("Good: ")
+    assert verdict == tp.load("m.trig").quality(np.load("roll.npy")).verdict
+    assert any(line.split()[:2] == ["kept", "by"] for line in lines)
 
 
 def test_transform_takes_the_columns_that_the_model_knows(folder):

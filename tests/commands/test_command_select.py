@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 from terminal import run, said
 
 import trigpoint as tp
-from trigpoint._command.common import FAILED
+from trigpoint._command.common import FAILED, USAGE
+from trigpoint._command.select import METHODS
 
 
 def test_columns_choose_what_is_compared_not_what_is_written(folder):
@@ -73,3 +75,22 @@ def test_select_is_asked_how_many_of_few_rows(folder, capsys):
     )
     assert run("select", "roll.npy") == 0
     assert len(capsys.readouterr().out.splitlines()) == 1000
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_select_by_any_method(method, folder, capsys):
+    assert run("select", "roll.npy", "-k", "20", "--seed", "3", "--method", method) == 0
+    rows = [int(line) for line in capsys.readouterr().out.splitlines()]
+    expected = METHODS[method](20, random_state=3).fit(np.load("roll.npy")).indices_
+    assert rows == expected.tolist()
+
+
+def test_select_refuses_what_a_method_cannot_do(folder, capsys):
+    arguments = ["select", "roll.npy", "--method", "farthest-point"]
+    for options, why in (
+        (["--refine"], "--refine does not apply to --method farthest-point"),
+        (["-k", "auto"], "--landmarks auto does not apply to --method farthest-point"),
+    ):
+        with pytest.raises(SystemExit, match=str(USAGE)):
+            run(*arguments, *options)
+        assert why in capsys.readouterr().err

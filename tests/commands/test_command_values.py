@@ -35,6 +35,14 @@ def test_labels_from_every_kind_of_table(folder, capsys, name):
     assert json.loads(capsys.readouterr().out)["nearest_neighbor_accuracy"] > 0.95
 
 
+def test_as_many_labels_as_points(folder, capsys):
+    np.save("y.npy", np.zeros(1999, dtype=int))
+    embed("--save", "m.trig")
+    capsys.readouterr()
+    assert run("evaluate", "m.trig", "roll.npy", "--labels", "y.npy") == FAILED
+    assert said(capsys) == "y.npy has 1,999 labels for 2,000 points: pass one for each"
+
+
 def test_labels_that_are_missing(folder, capsys):
     (folder / "gaps.csv").write_text("id,kind\n" + "1,a\n" * 1990 + "2,\n" * 10)
     embed("--save", "m.trig")

@@ -53,7 +53,7 @@ def test_the_loop_has_the_probabilities_of_the_definition(rng):
 
 def test_the_loop_spreads_landmarks_as_the_library_does():
     rng = np.random.default_rng(0)
-    X = rng.uniform(size=(1500, 20)).astype(np.float32)
+    X = rng.uniform(size=(600, 20)).astype(np.float32)
 
     def spreads(draw):
         rows = (draw(seed) for seed in range(30))
@@ -61,15 +61,13 @@ def test_the_loop_spreads_landmarks_as_the_library_does():
 
     ours = spreads(
         lambda seed: (
-            EfficientDPP(40, n_neighbors=150, bandwidth=0.8, random_state=seed).select(X).indices
+            EfficientDPP(40, n_neighbors=60, bandwidth=0.8, random_state=seed).select(X).indices
         )
     )
-    literal = spreads(
-        lambda seed: literal_algorithm_2(X, 40, 150, 0.8, np.random.default_rng(seed))
-    )
+    literal = spreads(lambda seed: literal_algorithm_2(X, 40, 60, 0.8, np.random.default_rng(seed)))
     error = np.hypot(ours.std(), literal.std()) / np.sqrt(30)
     assert abs(ours.mean() - literal.mean()) < 4 * error
-    uniform = spreads(lambda seed: np.random.default_rng(seed).choice(1500, 40, replace=False))
+    uniform = spreads(lambda seed: np.random.default_rng(seed).choice(600, 40, replace=False))
     assert literal.mean() - uniform.mean() > 4 * error
 
 

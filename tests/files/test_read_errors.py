@@ -1,6 +1,8 @@
 """What cannot be read is refused by name, with the remedy."""
 
+import io
 import sys
+import zipfile
 from types import SimpleNamespace
 
 import h5py
@@ -188,6 +190,27 @@ def test_files_cut_short(tmp_path, points):
     (tmp_path / "a.npy").write_bytes(whole[:20])
     with pytest.raises(ValueError, match=r"a\.npy is not a \.npy file"):
         read_points(tmp_path / "a.npy")
+
+
+def test_versions_of_arrays_in_an_archive(tmp_path, points):
+    """The second is for long headers, later ones are for records."""
+    for version in ((1, 0), (2, 0), (3, 0)):
+        with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive, archive.open("X.npy", "w") as f:
+            np.lib.format.write_array(f, points, version=version)
+        if version < (3, 0):
+            np.testing.assert_array_equal(np.asarray(read_points(tmp_path / "a.npz")), points)
+        else:
+            with pytest.raises(ValueError, match=r"X\.npy is damaged: version \(3, 0\)"):
+                read_points(tmp_path / "a.npz")
+
+
+def test_an_archive_whose_array_is_cut_short(tmp_path, points):
+    whole = io.BytesIO()
+    np.save(whole, points)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", whole.getvalue()[:-4])
+    with pytest.raises((ValueError, OSError), match="truncated"):
+        list(read_points(tmp_path / "a.npz").blocks(100))
 
 
 def test_files_that_change(tmp_path, points):

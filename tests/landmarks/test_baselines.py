@@ -297,6 +297,24 @@ def test_filling_an_empty_cluster_empties_no_other():
     assert sorted(labels) == [0, 1, 2, 3]
 
 
+def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
+    X = np.array([[0.0], [1.0], [5.0], [20.0], [20.1]])
+    labels = np.array([0, 0, 0, 1, 1])
+    kmeans._fill_empty(X, labels, 4)
+    np.testing.assert_array_equal(labels, [3, 0, 2, 1, 1])
+
+
+def test_as_many_distinct_rows_as_there_are():
+    X = np.repeat(np.arange(5.0), 8)[:, None]
+    rows = kmeans._distinct_rows(X, 5, as_generator(0))
+    assert sorted(X[rows, 0]) == [0, 1, 2, 3, 4]
+
+
+def test_copies_cannot_fill_an_empty_cluster():
+    with pytest.raises(ValueError, match=r"n_landmarks=3 clusters were asked for.*left only 2"):
+        kmeans._fill_empty(np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1]), 3)
+
+
 @pytest.mark.parametrize("snap", [True, False])
 def test_clusters_left_empty_are_filled(snap):
     """Stopped after one iteration, k-means may leave a cluster without members."""

@@ -146,6 +146,12 @@ def test_negative_eigenvalues_are_clipped():
     np.testing.assert_allclose(np.abs(ensemble.basis), np.full((2, 1), np.sqrt(0.5)))
 
 
+@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e10])
+def test_eigenvalues_lost_in_rounding_are_those_of_the_scale(scale):
+    factor = np.random.default_rng(0).normal(size=(50, 4)) * [1, 1e-2, 1e-4, 1e-6]
+    assert len(decompose(scale * factor @ factor.T).eigenvalues) == 4
+
+
 def test_geodesic_kernel_reaches_the_inner_turn_more_often():
     """Figure 1: with Euclidean distances the inside of a Swiss roll is neglected."""
     X, intrinsic = make_swiss_roll(600, random_state=0)

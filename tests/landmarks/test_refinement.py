@@ -96,9 +96,67 @@ def test_errors_are_measured_where_they_are_said_to_be():
     np.testing.assert_allclose([refined.errors[0], refined.errors[-1]], [first, final], rtol=1e-6)
 
 
+def test_errors_are_measured_at_all_points_or_at_a_sample_of_the_others(X, monkeypatch):
+    rows = np.arange(20)
+    monkeypatch.setattr(search, "_NUMBERS_CHEAP", 0)
+
+    def measured(per_landmark, most):
+        monkeypatch.setattr(search, "_MEASURED", per_landmark)
+        monkeypatch.setattr(search, "_NUMBERS_HELD", most * patches.ENOUGH_CANDIDATES)
+        return ExchangeSearch(X, rows, 1.0, None, np.random.default_rng(0), 1)._measured_rows()
+
+    np.testing.assert_array_equal(measured(8, 300), np.arange(300))
+    # If there are more than twice as many as are needed, or more than there is room for.
+    for per_landmark, most, expected in ((7, 300, 140), (20, 80, 80), (20, 200, 150)):
+        some = measured(per_landmark, most)
+        assert len(some) == expected
+        assert len(np.union1d(some, rows)) == expected + 20
+
+
+def test_too_many_landmarks_for_the_points_that_can_be_held(X, monkeypatch):
+    monkeypatch.setattr(search, "_NUMBERS_HELD", 40 * patches.ENOUGH_CANDIDATES)
+    with pytest.raises(ValueError, match="20 landmarks are too many to refine together"):
+        tp.Refinement().refine(X, np.arange(20), bandwidth=1.0, random_state=0)
+
+
+def test_all_points_are_landmarks_and_some_redundant(X):
+    with pytest.raises(ValueError, match="numerically singular for a kernel of bandwidth 100"):
+        tp.Refinement().refine(X[:20], np.arange(20), bandwidth=100.0, random_state=0)
+
+
+def test_sweeps_end_when_they_gain_little(X):
+    refined = tp.Refinement().refine(X, np.arange(0, 300, 10), bandwidth=1.0, random_state=0)
+    errors = np.array(refined.errors)
+    n_sweeps = len(errors) - 1
+    assert 2 < n_sweeps < 20
+    # Each two sweeps but the last were worth it.
+    gains = 1 - errors[2:n_sweeps] / errors[: n_sweeps - 2]
+    assert (gains[:-1] >= search._CONVERGED_OF_FEW).all()
+    assert gains[-1] < search._CONVERGED_OF_FEW
+    patient = tp.Refinement(12).refine(X, np.arange(0, 300, 10), bandwidth=1.0, random_state=0)
+    assert len(patient.errors) == 13
+
+
+def test_a_chain_may_propose_every_other_point(X, monkeypatch):
+    asked = []
+
+    def draw(*arguments):
+        asked.append(arguments[3])
+        return patches.draw_patches(*arguments)
+
+    monkeypatch.setattr(search, "draw_patches", draw)
+    rows = np.random.default_rng(0).permutation(300)[:20]
+    chain = ExchangeSearch(X, rows.copy(), 1.0, 1.0, np.random.default_rng(0), 1)
+    assert len(chain._reserved) == 0
+    chain.sweep()
+    assert asked
+    for excluded in asked:
+        np.testing.assert_array_equal(excluded, np.sort(rows))
+
+
 def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
-    X, _ = tp.datasets.make_swiss_roll(40_000, random_state=0)
-    start = tp.EfficientDPP(600, random_state=0).fit(X).indices_
+    X, _ = tp.datasets.make_swiss_roll(16_000, random_state=0)
+    start = tp.EfficientDPP(400, random_state=0).fit(X).indices_
     errors = {}
     for name, share in (("local", 3), ("global", 10**9)):
         monkeypatch.setattr(search, "_LOCAL_FROM", share)

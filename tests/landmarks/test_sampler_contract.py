@@ -110,3 +110,12 @@ def test_landmarks_that_are_not_rows_have_no_indices(sampler, X):
     sampler.set_params(random_state=0).fit(X)
     assert sampler.indices_ is None
     assert not any((landmark == X).all(axis=1).any() for landmark in sampler.landmarks_)
+
+
+def test_a_random_state_of_the_old_kind_is_a_seed_too():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    first, again, other = (
+        tp.EfficientDPP(10, random_state=np.random.RandomState(seed)).fit(X).indices_.tolist()
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other

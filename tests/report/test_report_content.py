@@ -216,7 +216,7 @@ def test_long_work_tells_how_far_it_is(roll):
     told.clear()
     content = gathered(emb, roll[0], neighborhoods=(10, 20))
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
-    assert stages == ["report", "landmark curve", "neighborhoods"]
+    assert stages == ["report", "quality", "landmark curve", "neighborhoods"]
     for stage, total in (("landmark curve", len(content.curve.errors)), ("neighborhoods", 4)):
         progress = [(done, of) for name, done, of in told if name == stage]
         assert progress == [(done, total) for done in range(total + 1)]
@@ -244,3 +244,28 @@ def test_parameters_are_those_of_the_fit_without_how_it_was_run(roll):
     assert shown["n_components"] == "2"
     assert shown["landmarks"] == "100"
     assert not {"callback", "verbose", "n_jobs"} & set(shown)
+
+
+def test_the_verdict_is_that_of_the_estimator(fitted, roll):
+    X, _ = roll
+    content = quick(fitted, X)
+    found = content.quality
+    assert found.figures() == fitted.quality(X).figures()
+    lost = next(column for column in content.derived if column.name == "neighbors lost")
+    Y = fitted.transform(X[content.rows])
+    np.testing.assert_allclose(values(lost), found.distortion_of(X[content.rows], Y), atol=1e-4)
+
+
+def test_points_without_whole_rows_have_the_distortion_of_their_cell(fitted, roll, monkeypatch):
+    X, _ = roll
+    monkeypatch.setattr("trigpoint._report.streaming._MOST_ROWS", 1000)
+    content = quick(fitted, X)
+    lost = values(next(column for column in content.derived if column.name == "neighbors lost"))
+    exact = content.quality.distortion_of(X, fitted.transform(X))[content.rows]
+    same = np.abs(lost - exact) < 1e-3
+    assert 1000 <= same.sum() < 2500
+    assert np.corrcoef(lost, exact)[0, 1] > 0.6
+
+
+def test_without_points_there_is_no_verdict(fitted):
+    assert quick(fitted).quality is None

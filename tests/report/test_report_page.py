@@ -215,3 +215,13 @@ def test_a_parameter_by_another_spelling_is_answered_with_its_name(fitted, roll,
     with pytest.raises(TypeError, match="no parameter 'xyz': choose from color, title"):
         fitted.report(tmp_path / "a.html", xyz=1)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_verdict_comes_first(fitted, roll, text, tmp_path):
+    """Before the figures and the plots; not on a page without points."""
+    judged = fitted.quality(roll[0]).grade.capitalize()
+    assert f'<h2 id="verdict-title">{judged}</h2>' in text
+    assert text.index('id="verdict-title"') < text.index('class="figures"')
+    assert text.index('id="verdict-title"') < text.index('id="explore"')
+    alone = fitted.report(tmp_path / "landmarks.html", curve=False, neighborhoods=None)
+    assert "verdict-title" not in alone.read_text(encoding="utf-8")

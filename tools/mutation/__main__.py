@@ -7,6 +7,9 @@ that call its function run, the quickest first, until one fails. Results are row
 written as they come: started again, it goes on where it was, as long as the sources stay the same.
 Every process works in a copy of the tree with compiled loops of its own.
 
+Some changes are no mistakes: a result is the same bits, or only takes longer. Those that someone
+has looked at are in ``harmless.toml``, with the reason. They are reported, and count neither way.
+
 Needs nothing beyond the standard library, except what the tests need: pytest above all.
 """
 
@@ -24,13 +27,16 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tools.mutation.edits import Edit, edits
 
 ROOT = Path(__file__).parents[2]
+HARMLESS = Path(__file__).with_name("harmless.toml")
 LIBRARY = Path("src/trigpoint")
 SOURCES = ["_numerics", "_landmarks", "_geometry.py", "_graph.py", "_spectrum.py"]
 SOURCES += ["_extension", "metrics"]
@@ -68,6 +74,11 @@ def main() -> None:
         path = arguments.out / "mutations.csv"
         done = {key(row) for row in read(path)}
         waiting = [edit for edit in chosen if key(edit._asdict()) not in done]
+        reasons = harmless()
+        for edit in [edit for edit in waiting if harmless_key(edit) in reasons]:
+            waiting.remove(edit)
+            row = edit._asdict() | {"result": "harmless", "by": reasons[harmless_key(edit)]}
+            append(path, row | {"diff": f"-{edit.right}\n+{edit.wrong}"})
         jobs = [pool.submit(attempt, edit, tests, trees, arguments.budget) for edit in waiting]
         for job in as_completed(jobs):
             append(path, job.result())
@@ -136,15 +147,38 @@ def pytest(
     return process.returncode, output
 
 
-def choose(count: int, seed: int, sources: list[str]) -> list[Edit]:
-    """Draw lines at random, and for each one of the mistakes that can be made there."""
-    lines: dict[tuple[str, int], list[Edit]] = {}
+def all_edits(sources: list[str]) -> Iterator[Edit]:
+    """Every mistake that can be made."""
     for name in sources:
         path = ROOT / LIBRARY / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             if file.name not in NOT_NUMERICS:
-                for edit in edits(str(file.relative_to(ROOT / "src")), file.read_text()):
-                    lines.setdefault((edit.file, edit.line), []).append(edit)
+                yield from edits(str(file.relative_to(ROOT / "src")), file.read_text())
+
+
+def harmless() -> dict[tuple[str, ...], str]:
+    """Reasons of the changes that are no mistakes; each must be one that can be made."""
+    listed = tomllib.loads(HARMLESS.read_text())["change"]
+    reasons = {
+        (change["file"], change["right"], wrong): change["reason"]
+        for change in listed
+        for wrong in change["wrong"]
+    }
+    for missing in reasons.keys() - {harmless_key(edit) for edit in all_edits(SOURCES)}:
+        sys.exit(f"{HARMLESS} lists a change that cannot be made any more: {missing}")
+    return reasons
+
+
+def harmless_key(edit: Edit) -> tuple[str, ...]:
+    """What a change is listed by: not its line number, which other changes move."""
+    return edit.file, edit.right, edit.wrong
+
+
+def choose(count: int, seed: int, sources: list[str]) -> list[Edit]:
+    """Draw lines at random, and for each one of the mistakes that can be made there."""
+    lines: dict[tuple[str, int], list[Edit]] = {}
+    for edit in all_edits(sources):
+        lines.setdefault((edit.file, edit.line), []).append(edit)
     rng = random.Random(seed)
     drawn = rng.sample(sorted(lines), min(count, len(lines)))
     return [rng.choice(lines[line]) for line in drawn]
@@ -187,7 +221,18 @@ def failures(output: str) -> list[str]:
 def concerned(edit: Edit, tests: dict, budget: float) -> list[str]:
     """Tests that call the function, the quickest first, as far as the budget goes."""
     reaching = {f"{edit.file}:{edit.function}"} | importers(edit.file)
-    names = [name for name, (_, calls) in tests.items() if reaching.intersection(calls)]
+    module = edit.file.removesuffix(".py").replace("/", ".")
+    # Calls of compiled loops by a test itself are not seen.
+    direct = {
+        file
+        for file in {name.partition("::")[0] for name in tests}
+        if "/compiled/" in edit.file and imports(ROOT / file, module)
+    }
+    names = [
+        name
+        for name, (_, calls) in tests.items()
+        if reaching.intersection(calls) or name.partition("::")[0] in direct
+    ]
     names.sort(key=lambda name: tests[name][0])
     spent, taken = 0.0, []
     for name in names:
@@ -206,9 +251,9 @@ def importers(loops: str) -> set[str]:
     found = set()
     for file in (ROOT / LIBRARY).rglob("*.py"):
         name = str(file.relative_to(ROOT / "src"))
-        tree = ast.parse(file.read_text())
-        if not any(module in imported(node) for node in ast.walk(tree)):
+        if not imports(file, module):
             continue
+        tree = ast.parse(file.read_text())
         if "/compiled/" in name:
             found |= importers(name)
         for node in ast.walk(tree):
@@ -221,6 +266,11 @@ def importers(loops: str) -> set[str]:
                     owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
                     found.add(f"{name}:{owner}{part.name}")
     return found
+
+
+def imports(file: Path, module: str) -> bool:
+    """Whether a file imports a module, or from it."""
+    return any(module in imported(node) for node in ast.walk(ast.parse(file.read_text())))
 
 
 def imported(node: ast.AST) -> set[str]:
@@ -254,13 +304,15 @@ def append(path: Path, row: dict) -> None:
 
 
 def summarize(rows: list[dict], path: Path) -> None:
-    """Print the share that was caught, and what was not."""
+    """Print the share that was caught, what was not, and what no test could catch."""
     counts = Counter(row["result"] for row in rows)
     caught = counts["killed"] + counts["timeout"]
     for row in rows:
         if row["result"] not in ("killed", "timeout"):
-            print(f"\n{row['result']}\n{row['diff']}")
-    print(f"\n{dict(counts)}\n{caught} of {len(rows)} caught, {caught / len(rows):.0%}: {path}")
+            reason = f": {row['by']}" if row["result"] == "harmless" else ""
+            print(f"\n{row['result']}{reason}\n{row['diff']}")
+    total = len(rows) - counts["harmless"]
+    print(f"\n{dict(counts)}\n{caught} of {total} mistakes caught, {caught / total:.0%}: {path}")
 
 
 if __name__ == "__main__":

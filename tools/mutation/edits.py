@@ -37,9 +37,18 @@ _RENAMED |= {new: old for old, new in _RENAMED.items()}
 # Messages and types say nothing about numbers.
 _LEFT_ALONE = (ast.Raise, ast.Assert, ast.JoinedStr, ast.arguments, ast.Import, ast.ImportFrom)
 
+# Nor do the log and progress bars, nor how many bytes a row of a block takes.
+_CALLS_LEFT_ALONE = {"debug", "info", "report", "block_rows"}
+
+# These switches save a copy or a check.
+_SWITCHES_LEFT_ALONE = {"copy", "overwrite_a", "overwrite_b", "check_finite", "strict"}
+
 
 class Edit(NamedTuple):
-    """One mistake: the bytes ``start`` to ``stop`` of a file replaced."""
+    """One mistake: the bytes ``start`` to ``stop`` of a file replaced.
+
+    ``right`` and ``wrong`` are the lines of source that it is in, before and after.
+    """
 
     file: str
     line: int
@@ -48,6 +57,8 @@ class Edit(NamedTuple):
     stop: int
     old: str
     new: str
+    right: str
+    wrong: str
 
 
 def edits(file: str, source: str) -> list[Edit]:
@@ -65,7 +76,10 @@ def edits(file: str, source: str) -> list[Edit]:
             stop = starts[node.end_lineno - 1] + node.end_col_offset
             old = source.encode()[start:stop].decode()
             new = new if is_statement else f"({new})"
-            found.append(Edit(file, node.lineno, function, start, stop, old, new))
+            before = source.encode()[starts[node.lineno - 1] : start].decode()
+            after = source.encode()[stop : starts[node.end_lineno]].decode()
+            right, wrong = (" ".join(f"{before}{text}{after}".split()) for text in (old, new))
+            found.append(Edit(file, node.lineno, function, start, stop, old, new, right, wrong))
     return found
 
 
@@ -73,7 +87,7 @@ def _inside_functions(node: ast.AST, function: str) -> Iterator[tuple[str, ast.A
     """Nodes of function bodies, with the qualified name of the outermost function."""
     for name, child in ast.iter_fields(node):
         for part in child if isinstance(child, list) else [child]:
-            if not isinstance(part, ast.AST) or isinstance(part, _LEFT_ALONE):
+            if not isinstance(part, ast.AST) or _is_left_alone(part):
                 continue
             if name in ("annotation", "returns", "decorator_list"):
                 continue
@@ -85,6 +99,15 @@ def _inside_functions(node: ast.AST, function: str) -> Iterator[tuple[str, ast.A
             if function.endswith("()"):
                 yield function.removesuffix("()"), part
             yield from _inside_functions(part, inside)
+
+
+def _is_left_alone(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in _CALLS_LEFT_ALONE
+        case ast.keyword(arg=name):
+            return name in _SWITCHES_LEFT_ALONE
+    return isinstance(node, _LEFT_ALONE)
 
 
 def _changed(node: ast.AST) -> Iterator[ast.AST]:

@@ -60,6 +60,7 @@ def _draw(
     # Draws to a file, even without a display.
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     arc = intrinsic[:, 0]
     shown = slice(None, None, max(1, len(X) // _DRAWN_IN_3D))
@@ -67,7 +68,9 @@ def _draw(
     axes = figure.add_subplot(1, 3, 1, projection="3d")
     axes.scatter(X[shown, 0], X[shown, 1], X[shown, 2], c=arc[shown], s=1, linewidths=0)
     axes.view_init(elev=8, azim=-75)
-    axes.set(xticklabels=[], yticklabels=[], zticklabels=[])
+    # Empty lists of labels would make Matplotlib 3.10 give up the layout.
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_major_formatter(NullFormatter())
     axes.set_title(f"{len(X):,} points (some shown)")
 
     axes = figure.add_subplot(1, 3, 2)

@@ -15,17 +15,17 @@ from trigpoint._files import PointSource, read_points
 from trigpoint._files.source import picked_rows
 from trigpoint._files.values import FORMATS, read_values
 from trigpoint._numerics.kernels import landmark_spacing
+from trigpoint._numerics.threads import thread_count
 from trigpoint.metrics import (
     coverage_radius,
     knn_accuracy,
-    neighbor_preservation,
     nystrom_error,
 )
+from trigpoint.metrics._quality import assess, sample_size
 
 # Points in the sample; more would not change the figures shown.
 _SAMPLE = 20_000
 _ERROR_SAMPLE = 4_000
-_NEIGHBORS = 15
 _BLOCK_ROWS = 2**16
 
 # With fewer than twice this many points, any labels may be classes.
@@ -68,10 +68,13 @@ def run(options: argparse.Namespace) -> Result:
     X = picked_rows(points.blocks(_BLOCK_ROWS), rows)
     # As a source, which has the column names that the model was fitted to.
     Y = model.transform(_named(X, points))
+    size = min(len(X), sample_size(n, X.shape[1] * X.itemsize))
+    # Drawn as by `quality` of the estimators: the same points where all of them were sampled.
+    part = np.random.default_rng(options.seed).choice(len(X), size, replace=False)
+    quality = assess(model.fitted_, X[part], Y[part], rows[part], n, thread_count(None))
     landmarks = model.landmarks_
     few = X[rng.choice(len(X), min(len(X), _ERROR_SAMPLE), replace=False)]
     bandwidth = 2 * landmark_spacing(X, len(landmarks), rng)
-    n_neighbors = min(_NEIGHBORS, len(X) - 1)
     values: dict[str, Any] = {
         "model": str(options.model),
         "input": points.name,
@@ -82,8 +85,8 @@ def run(options: argparse.Namespace) -> Result:
         "coverage_radius_95": coverage_radius(X, landmarks, quantile=0.95),
         "trace_error": float(nystrom_error(few, landmarks, bandwidth, relative=True)),
         "trace_error_bandwidth": float(bandwidth),
-        "neighbor_preservation": neighbor_preservation(X, Y, n_neighbors=n_neighbors),
         "bridges": len(getattr(model, "bridges_", ())),
+        "quality": quality.figures(),
     }
     shown = {
         "points": f"{n:,}" + (f", {len(rows):,} of them sampled" if len(rows) < n else ""),
@@ -91,15 +94,13 @@ def run(options: argparse.Namespace) -> Result:
         "farthest point": f"{values['coverage_radius']:.4g} from its nearest landmark "
         f"(95% are within {values['coverage_radius_95']:.4g})",
         "trace error": f"{values['trace_error']:.2%} of the kernel with bandwidth {bandwidth:.3g}",
-        "neighbors kept": f"{values['neighbor_preservation']:.1%} of each point's nearest "
-        f"{n_neighbors}",
-        "bridges": f"{values['bridges']} edges added to join separate parts of the graph",
+        **{name: line for name, line in quality.lines().items() if name != "measured on"},
     }
     if labels is not None:
         accuracy = _accuracy(Y, labels[rows], rng)
         values["nearest_neighbor_accuracy"] = accuracy
         shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
-    return Result(f"{options.model}\n{common.listing(shown)}", values)
+    return Result(f"{options.model}\n{quality.verdict}\n{common.listing(shown)}", values)
 
 
 def _named(X: np.ndarray, points: PointSource) -> Any:

@@ -2,17 +2,40 @@
 
 import argparse
 import time
+from typing import Any
 
 import numpy as np
 
 from trigpoint._command import common
-from trigpoint._command.common import CommandError, Result
+from trigpoint._command.common import CommandError, Result, UsageError
 from trigpoint._common.words import counted, duration
 from trigpoint._files import PointSource, open_writer, read_points
 from trigpoint._files.column_types import is_table
 from trigpoint._files.rows import can_copy_rows, copy_rows
-from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks import (
+    EfficientDPP,
+    FarthestPoint,
+    GreedyNystrom,
+    KMeansLandmarks,
+    KMeansPlusPlus,
+    RPCholesky,
+    Sampler,
+    Uniform,
+)
 from trigpoint._landmarks.choice import default_n_landmarks
+
+METHODS: dict[str, Any] = {
+    "efficient-dpp": EfficientDPP,
+    "farthest-point": FarthestPoint,
+    "k-means++": KMeansPlusPlus,
+    "k-means": KMeansLandmarks,
+    "rp-cholesky": RPCholesky,
+    "greedy-nystrom": GreedyNystrom,
+    "uniform": Uniform,
+}
+
+# The one that improves its draw by exchanges, and can tell how many rows it takes.
+_DEFAULT = "efficient-dpp"
 
 
 def add(commands: common.Commands) -> None:
@@ -25,6 +48,7 @@ def add(commands: common.Commands) -> None:
         examples="""
             trigpoint select points.npy -k 500 > rows.txt
             trigpoint select cells.parquet -k 2000 -o subsample.parquet
+            trigpoint select cells.h5ad::obsm/X_pca -k 500 --method farthest-point > rows.txt
             trigpoint select scan.csv --columns x,y,z -k auto --refine -o scan_small.csv
         """,
         notes="Row numbers, counted from 0, go to standard output; with -o the rows themselves go "
@@ -39,27 +63,30 @@ def add(commands: common.Commands) -> None:
         required=False,
     )
     common.add_selection(parser, fewest=1)
+    parser.add_argument(
+        "--method",
+        choices=list(METHODS),
+        default=_DEFAULT,
+        help=f"sampler (default: {_DEFAULT}); farthest-point takes the most of what is rare, and "
+        "every outlier",
+    )
 
 
 def run(options: argparse.Namespace) -> Result:
     """Choose rows; print or write them."""
+    check_choices(options)
     points = common.open_points(options)
     common.check_outputs(options, [points], options.output)
     if options.output is not None and not can_copy_rows(points, options.output):
         open_writer(options.output, 1, 1)
-    sampler = EfficientDPP(
-        _n_rows(options, points),
-        refine=options.refine,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        callback=common.progress(options),
-    )
+    sampler = make_sampler(options, points)
     start = time.perf_counter()
     sampler.fit(points)
     assert sampler.indices_ is not None
     rows = [int(row) for row in sampler.indices_]
     values = {
         "input": {"name": points.name, "rows": points.shape[0], "columns": points.shape[1]},
+        "method": options.method,
         "seed": options.seed,
         "seconds": round(time.perf_counter() - start, 3),
         "rows": rows,
@@ -73,6 +100,31 @@ def run(options: argparse.Namespace) -> Result:
         f"{duration(time.perf_counter() - start)}"
     )
     return Result(f"{text}\n  {options.output}", values)
+
+
+def check_choices(options: argparse.Namespace) -> None:
+    """Reject options that have no effect with the method."""
+    if options.method == _DEFAULT:
+        return
+    if options.refine:
+        raise UsageError(f"--refine does not apply to --method {options.method}")
+    if options.landmarks == "auto":
+        raise UsageError(
+            f"--landmarks auto does not apply to --method {options.method}: give a number"
+        )
+
+
+def make_sampler(options: argparse.Namespace, points: PointSource) -> Sampler:
+    """Return the sampler that the options describe."""
+    own = {"refine": options.refine} if options.method == _DEFAULT else {}
+    sampler: Sampler = METHODS[options.method](
+        _n_rows(options, points),
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        callback=common.progress(options),
+        **own,
+    )
+    return sampler
 
 
 def _n_rows(options: argparse.Namespace, points: PointSource) -> int | str:
@@ -90,7 +142,7 @@ def _n_rows(options: argparse.Namespace, points: PointSource) -> int | str:
     return k
 
 
-def _write(options: argparse.Namespace, points: PointSource, sampler: EfficientDPP) -> int:
+def _write(options: argparse.Namespace, points: PointSource, sampler: Sampler) -> int:
     """Write the chosen rows, with all columns if possible; return the number of columns."""
     rows = np.asarray(sampler.indices_)
     if can_copy_rows(points, options.output):

@@ -1,10 +1,99 @@
 """The small frozen records passed between the stages."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class LowRankCovariances:
+    """Local covariances that have a few directions each, and one variance for the rest of space.
+
+    The covariance of landmark ``i`` is ``rest[i]`` in every direction, except that it is
+    ``variances[i, a]`` along ``directions[i, a]``: probabilistic PCA of its neighbors. That takes
+    ``k r d`` numbers, where full matrices take ``k d^2``.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (k, r, d)
+        Orthogonal directions of length 1. Where the neighbors leave fewer than r directions with
+        any variance, the others are zero.
+    variances : float64 ndarray of shape (k, r)
+        Variances along them, descending.
+    rest : float64 ndarray of shape (k,)
+        Mean variance in the directions orthogonal to them.
+
+    References
+    ----------
+    M. E. Tipping and C. M. Bishop, "Probabilistic principal component analysis", Journal of the
+    Royal Statistical Society B, 1999.
+    """
+
+    directions: np.ndarray
+    variances: np.ndarray
+    rest: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rest)
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Those of some landmarks: a slice, a mask or an array of their numbers."""
+        return type(self)(self.directions[rows], self.variances[rows], self.rest[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Concatenate several, of the same rank."""
+        return cls(
+            np.concatenate([part.directions for part in parts]),
+            np.concatenate([part.variances for part in parts]),
+            np.concatenate([part.rest for part in parts]),
+        )
+
+    @property
+    def rank(self) -> int:
+        """Number of directions of each landmark, r."""
+        return self.directions.shape[1]
+
+    @property
+    def n_features(self) -> int:
+        """Number of dimensions of space, d."""
+        return self.directions.shape[2]
+
+    @property
+    def mean_variance(self) -> np.ndarray:
+        """Mean (k,) of the variances in all directions."""
+        total = self.variances.sum(axis=1) + (self.n_features - self.rank) * self.rest
+        return np.asarray(total / self.n_features)
+
+    def leading(self, rank: int) -> Self:
+        """Keep fewer directions; what the others explain goes to the rest."""
+        if rank == self.rank:
+            return self
+        n_rest = self.n_features - self.rank
+        dropped = self.variances[:, rank:].sum(axis=1)
+        rest = (dropped + n_rest * self.rest) / (self.n_features - rank)
+        return type(self)(
+            np.ascontiguousarray(self.directions[:, :rank]), self.variances[:, :rank], rest
+        )
+
+    def full(self, i: int) -> np.ndarray:
+        """Covariance (d, d) of landmark `i`."""
+        return self[i : i + 1].among(np.arange(self.n_features))[0]
+
+    def among(self, columns: np.ndarray) -> np.ndarray:
+        """Covariances (k, c, c) of some of the columns."""
+        directions = self.directions[:, :, columns].astype(np.float64)
+        spreads = self.variances - self.rest[:, None]
+        matrices = np.einsum("kr,kra,krb->kab", spreads, directions, directions)
+        matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
+        return np.asarray(matrices + self.rest[:, None, None] * np.eye(len(columns)))
+
+
+# Of the landmarks: (k, d, d), their diagonals (k, d), or of low rank.
+Covariances = np.ndarray | LowRankCovariances
 
 
 @dataclass(frozen=True)
@@ -19,14 +108,14 @@ class Landmarks:
         Their rows among the points; ``None`` when the landmarks are not rows of the data.
     radii : ndarray of shape (k,) or None
         Distance from each landmark to the farthest neighbor used for its covariance.
-    covariances : ndarray of shape (k, d, d), (k, d) or None
-        Local covariances, full or diagonal, before regularization.
+    covariances : ndarray of shape (k, d, d) or (k, d), LowRankCovariances or None
+        Local covariances, full, diagonal or of low rank, before regularization.
     """
 
     points: np.ndarray
     indices: np.ndarray | None = None
     radii: np.ndarray | None = None
-    covariances: np.ndarray | None = None
+    covariances: Covariances | None = None
 
 
 @dataclass(frozen=True)

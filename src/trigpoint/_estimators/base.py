@@ -20,7 +20,14 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
+from trigpoint._common.checks import (
+    as_generator,
+    check_choice,
+    check_count,
+    check_magnitude,
+    check_positive,
+    refuse_non_finite,
+)
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, Report, reporter
@@ -33,7 +40,7 @@ from trigpoint._common.records import (
 )
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
-from trigpoint._extension.extensions import extended_blocks
+from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.support import (
     AllLandmarks,
     AnchorShares,
@@ -41,6 +48,7 @@ from trigpoint._extension.support import (
     NearestLandmarks,
 )
 from trigpoint._files import open_writer, read_points, refuse_same_file
+from trigpoint._geometry import COVARIANCES
 from trigpoint._graph import (
     METRICS,
     AnchorGraph,
@@ -52,6 +60,7 @@ from trigpoint._landmarks import choose_landmarks
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
+from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
     from trigpoint._report import Subject
@@ -120,8 +129,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             )
 
     @abstractmethod
-    def _needs_covariances(self, n_columns: int) -> bool:
-        """Whether the local covariances of landmarks with so many columns will be used."""
+    def _covariance(self, n_columns: int) -> str | None:
+        """Which local covariances of landmarks with so many columns will be used, if any."""
 
     @abstractmethod
     def _embed(
@@ -160,7 +169,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         chosen = choose_landmarks(
             self.landmarks,
             X,
-            covariances=self._needs_covariances(X.shape[1]),
+            covariance=self._covariance(X.shape[1]),
             rng=run.rng,
             n_threads=run.n_threads,
             report=run.report,
@@ -195,6 +204,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             extension=self._prepare(embedded),
         )
         self.fitted_ = fitted
+        # What was measured of an earlier fit.
+        if hasattr(self, "quality_"):
+            del self.quality_
         self.landmark_indices_ = fitted.landmarks.indices
         self.landmarks_ = fitted.landmarks.points
         self.covariances_ = fitted.landmarks.covariances
@@ -261,10 +273,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         The file holds the landmarks, their graph and coordinates, and the parameters; its size does
         not depend on the number of fitted points. It uses the safetensors layout and no pickle:
         only numbers are loaded. Covariances of the landmarks are kept if they are small: diagonal
-        ones always, full ones up to 16 dimensions. Parameters that cannot be serialized are
-        replaced by their result (a custom sampler by the rows it chose) or dropped (a random
-        generator). `n_jobs`, `verbose`, `callback` and the timings of `fit` are not kept, so that
-        the same run gives the same file.
+        and low-rank ones always, full ones up to 16 dimensions. Parameters that cannot be
+        serialized are replaced by their result (a custom sampler by the rows it chose) or dropped
+        (a random generator). `n_jobs`, `verbose`, `callback` and the timings of `fit` are not kept,
+        so that the same run gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 
@@ -297,6 +309,41 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         check_is_fitted(self)
         source = None if X is None else points_to_transform(self, X)
         return write_report(self._subject(), path, source, color=color, **options)
+
+    def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
+        """Measure how good the embedding is, and say what would most likely make it better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or file
+            The points that were fitted, or others like them. A file is read once.
+        sample : int or None, default=None
+            Number of points, drawn at random, among which neighborhoods are compared; ``None``
+            takes a tenth of them, but at least 2,000 and at most 10,000, which takes less time
+            than the fit.
+        random_state : None, int, RandomState or Generator, default=0
+            Seed of the sample.
+
+        Returns
+        -------
+        Quality
+            Also kept as the attribute `quality_`, until the next fit.
+        """
+        check_is_fitted(self)
+        if sample is not None:
+            sample = check_count("sample", sample, low=LEAST_SAMPLE)
+        source = points_to_transform(self, X)
+        n, d = source.shape
+        size = sample_size(n, d * source.dtype.itemsize) if sample is None else min(n, sample)
+        rows = as_generator(random_state).choice(n, size, replace=False)
+        points = source.take(rows)
+        refuse_non_finite(points, source.name, source.feature_names)
+        check_magnitude(points, source.name, may_be_tiny=True)
+        n_threads = thread_count(self.n_jobs)
+        coordinates, n_far = extend(self.fitted_.extension, points, n_threads)
+        warn_of_far(n_far, size)
+        self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
+        return self.quality_
 
     def _subject(self) -> "Subject":
         """What a report is about."""
@@ -356,6 +403,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     graph: Any
     n_neighbors: int | None
+    covariance: str
     bandwidth: float | None
 
     # Whether every landmark may be linked to every other.
@@ -363,11 +411,21 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
         self._check_graph()
+        # One that was asked for decides what an automatic graph is, however many columns there are.
+        if self.covariance != "auto" and self._covariance(n_columns=1) is None:
+            raise ParameterValueError(
+                "covariance",
+                self.covariance,
+                "{parameter=} has no effect: this graph compares no covariances",
+                ("leave {parameter} 'auto'", "choose {graph=}"),
+                graph="bhattacharyya",
+            )
         drawn = self.landmarks is not None and (
             isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         )
@@ -432,15 +490,18 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _metric(self, n_columns: int) -> str:
         """What ``graph="auto"`` stands for."""
-        if self.n_neighbors is None and self._many_coordinates(n_columns):
+        open_to_all = self.n_neighbors is None and self.covariance == "auto"
+        if open_to_all and self._many_coordinates(n_columns):
             return "complete"
         return "bhattacharyya"
 
-    def _needs_covariances(self, n_columns: int) -> bool:
+    def _covariance(self, n_columns: int) -> str | None:
         if isinstance(self.graph, str):
             metric = self._metric(n_columns) if self.graph == "auto" else self.graph
-            return metric == "bhattacharyya"
-        return bool(getattr(self.graph, "needs_covariances", False))
+            compared = metric == "bhattacharyya"
+        else:
+            compared = bool(getattr(self.graph, "needs_covariances", False))
+        return self.covariance if compared else None
 
     @abstractmethod
     def _embed_graph(

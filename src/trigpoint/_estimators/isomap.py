@@ -25,6 +25,8 @@ default="auto"
         As for `LaplacianEigenmaps`; ``"auto"`` is ``"bhattacharyya"``.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric; ``None`` means 20.
+    covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
+        As for `LaplacianEigenmaps`.
     extension : "graph" or int, default="graph"
         Landmarks that a point's geodesics start through: the graph neighbors of its three nearest
         landmarks, or this many nearest landmarks.
@@ -65,6 +67,7 @@ default="auto"
         landmarks: Any = None,
         graph: Any = "auto",
         n_neighbors: int | None = None,
+        covariance: str = "auto",
         extension: Any = "graph",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -75,6 +78,7 @@ default="auto"
         self.landmarks = landmarks
         self.graph = graph
         self.n_neighbors = n_neighbors
+        self.covariance = covariance
         self.extension = extension
         self.random_state = random_state
         self.n_jobs = n_jobs

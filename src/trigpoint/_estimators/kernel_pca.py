@@ -81,8 +81,8 @@ class KernelPCA(LandmarkEmbedding):
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
 
-    def _needs_covariances(self, n_columns: int) -> bool:
-        return False
+    def _covariance(self, n_columns: int) -> str | None:
+        return None
 
     def _embed(
         self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run

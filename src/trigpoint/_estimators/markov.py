@@ -160,6 +160,12 @@ default="auto"
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
         dimension of the points is up to 3, and 7 above; where ``graph="auto"`` would link all
         pairs, 200.
+    covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
+        What a Bhattacharyya graph compares of the local covariances: all of them, only their
+        diagonals, or a few directions and one variance for the rest (`LowRankCovariances`), as
+        many for each landmark as the data varies in. ``"auto"`` takes what the sampler computes,
+        or else full ones up to 32 dimensions, and diagonals above; any other makes ``graph="auto"``
+        a graph of nearest neighbors.
     bandwidth : float or None, default=None
         Gaussian bandwidth of the graph's weights and of the extension, shared by all landmarks as
         in the paper; ``None`` gives each landmark its own, proportional to its edge lengths.
@@ -192,10 +198,10 @@ default="auto"
         Row indices of the landmarks; ``None`` if they are not rows of the data: points were given,
         or the sampler moved them (`Refinement(snap=False)`, `KMeansLandmarks(snap=False)`).
     landmarks_ : ndarray of shape (k, d)
-    covariances_ : ndarray of shape (k, d, d) or (k, d), or None
-        Local covariances of the landmarks, or only their diagonals above 32 dimensions; ``None``
-        if neither the graph nor the sampler needed them, and with 17 to 32 dimensions in an
-        estimator loaded from a file.
+    covariances_ : ndarray of shape (k, d, d) or (k, d), LowRankCovariances or None
+        Local covariances of the landmarks, full, diagonal or of low rank; ``None`` if neither the
+        graph nor the sampler needed them, and full ones above 16 dimensions in an estimator loaded
+        from a file.
     landmark_embedding_ : ndarray of shape (k, n_components)
         Coordinates of the landmarks.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -235,6 +241,7 @@ default="auto"
         landmarks: Any = None,
         graph: Any = "auto",
         n_neighbors: int | None = None,
+        covariance: str = "auto",
         bandwidth: float | None = None,
         eigenvectors: str = "auto",
         extension: Any = "auto",
@@ -247,6 +254,7 @@ default="auto"
         self.landmarks = landmarks
         self.graph = graph
         self.n_neighbors = n_neighbors
+        self.covariance = covariance
         self.bandwidth = bandwidth
         self.eigenvectors = eigenvectors
         self.extension = extension
@@ -270,7 +278,7 @@ class DiffusionMaps(MarkovEmbedding):
 
     Parameters
     ----------
-    n_components, landmarks, graph, n_neighbors, bandwidth, eigenvectors, extension
+    n_components, landmarks, graph, n_neighbors, covariance, bandwidth, eigenvectors, extension
         As for `LaplacianEigenmaps`.
     alpha : float, default=1.0
         How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
@@ -307,6 +315,7 @@ class DiffusionMaps(MarkovEmbedding):
         landmarks: Any = None,
         graph: Any = "auto",
         n_neighbors: int | None = None,
+        covariance: str = "auto",
         bandwidth: float | None = None,
         alpha: float = 1.0,
         time: float = 1.0,
@@ -321,6 +330,7 @@ class DiffusionMaps(MarkovEmbedding):
         self.landmarks = landmarks
         self.graph = graph
         self.n_neighbors = n_neighbors
+        self.covariance = covariance
         self.bandwidth = bandwidth
         self.alpha = alpha
         self.time = time

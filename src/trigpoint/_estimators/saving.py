@@ -7,7 +7,7 @@ other programs can read.
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,12 @@ from trigpoint import _landmarks as samplers
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import (
+    Covariances,
     EmbeddedLandmarks,
     FittedEmbedding,
     LandmarkGraph,
     Landmarks,
+    LowRankCovariances,
     Spectrum,
 )
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
@@ -33,9 +35,10 @@ from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
 
-# Covariances are only for reports and plots. They are saved if they hold at most this many times
-# as many numbers as the landmarks: diagonals always, full ones up to this many dimensions.
+# Covariances are only for reports and plots. Full ones are saved up to this many dimensions, where
+# they hold as many times the numbers of the landmarks; those of low rank never hold many more.
 _COVARIANCES = 16
+_LOW_RANK = "landmarks.covariances."
 
 # Classes that parameters may be instances of; no other class is created from a file.
 _PARTS: dict[str, Any] = {
@@ -71,7 +74,12 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
     if fitted.landmarks.indices is not None:
         arrays["landmarks.indices"] = fitted.landmarks.indices
     covariances = fitted.landmarks.covariances
-    if covariances is not None and covariances.size <= _COVARIANCES * fitted.landmarks.points.size:
+    if isinstance(covariances, LowRankCovariances):
+        arrays |= {_LOW_RANK + name: values for name, values in vars(covariances).items()}
+    elif (
+        covariances is not None
+        and covariances.size <= _COVARIANCES * arrays["landmarks.points"].size
+    ):
         arrays["landmarks.covariances"] = covariances
     if fitted.anchor_values is not None:
         arrays["anchor_values"] = fitted.anchor_values
@@ -189,10 +197,7 @@ def _embedded(
         _require(array.dtype.kind == "f", "types")
     _require(eigenvalues.shape == coordinates.shape[1:], "eigenvalues")
     _require(indices is None or indices.shape == (k,), "rows")
-    covariances = arrays.get("landmarks.covariances")
-    if covariances is not None:
-        shapes = (k, n_features), (k, n_features, n_features)
-        _require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
+    covariances = _covariances(arrays, k, n_features)
     graph = None
     if "graph.bandwidths" in arrays:
         bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
@@ -233,6 +238,26 @@ def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
 def _dimension(value: Any) -> float | None:
     _require(value is None or 0 <= float(value) < float("inf"), "dimension")
     return None if value is None else float(value)
+
+
+def _covariances(arrays: dict[str, np.ndarray], k: int, n_features: int) -> Covariances | None:
+    covariances = arrays.get("landmarks.covariances")
+    if covariances is not None:
+        shapes = (k, n_features), (k, n_features, n_features)
+        _require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
+        return covariances
+    if _LOW_RANK + "directions" not in arrays:
+        return None
+    names = (field.name for field in fields(LowRankCovariances))
+    low_rank = LowRankCovariances(**{name: arrays[_LOW_RANK + name] for name in names})
+    directions, variances, rest = low_rank.directions, low_rank.variances, low_rank.rest
+    _require(directions.ndim == 3 and 0 < directions.shape[1] <= n_features, "covariances")
+    _require(directions.shape[::2] == (k, n_features), "covariances")
+    _require(variances.shape == directions.shape[:2] and rest.shape == (k,), "covariances")
+    for array in (directions, variances, rest):
+        _require(array.dtype.kind == "f", "types")
+    _require(bool((variances >= 0).all() and (rest >= 0).all()), "covariances")
+    return low_rank
 
 
 def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:

@@ -46,7 +46,7 @@ def choose_landmarks(
     landmarks: Any,
     X: np.ndarray,
     *,
-    covariances: bool,
+    covariance: str | None,
     rng: np.random.Generator,
     n_threads: int,
     report: Report | None = None,
@@ -59,14 +59,15 @@ def choose_landmarks(
         As for the estimators.
     X : ndarray of shape (n, d)
         Validated points.
-    covariances : bool
-        Whether local covariances are needed; they are added if the sampler does not compute them.
+    covariance : {"auto", "full", "diag", "low-rank"} or None
+        Which local covariances are needed, if any; they are added if the sampler does not compute
+        them. ``"auto"`` leaves the choice to a sampler that has made one.
     rng : Generator
     n_threads : int
     report : callable or None
         Receives the progress, unless the sampler reports its own.
     """
-    mode = covariance_mode("auto", X.shape[1]) if covariances else None
+    mode = None if covariance is None else covariance_mode(covariance, X.shape[1])
     few = distinct_rows(X, default_n_landmarks(len(X))) if landmarks is None else None
     if few is not None:
         chosen = _rows(X, few)
@@ -83,6 +84,7 @@ def choose_landmarks(
             # Users of an estimator have not heard of the sampler's parameter.
             raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
     elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
+        _refuse_contradiction(landmarks, covariance)
         chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, report), X))
     else:
         chosen = _given(landmarks, X)
@@ -96,8 +98,7 @@ def choose_landmarks(
             n_points=counted(len(X), "point"),
             fewest=_FEWEST_LANDMARKS,
         )
-    if covariances and chosen.covariances is None:
-        assert mode is not None
+    if mode is not None and chosen.covariances is None:
         m = resolve_n_neighbors(None, len(X), len(chosen.points))
         store = MemoryStore.of(X, m, len(chosen.points), n_threads)
         radii, found = neighborhood_covariances(store, chosen.points, m, mode)
@@ -129,14 +130,27 @@ def _distinct(chosen: Landmarks) -> Landmarks:
     def kept(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else values[first]
 
-    return Landmarks(
-        chosen.points[first], kept(chosen.indices), kept(chosen.radii), kept(chosen.covariances)
-    )
+    covariances = None if chosen.covariances is None else chosen.covariances[first]
+    return Landmarks(chosen.points[first], kept(chosen.indices), kept(chosen.radii), covariances)
 
 
 def _rows(X: np.ndarray, rows: np.ndarray) -> Landmarks:
     rows = rows.astype(np.int64)
     return Landmarks(X[rows], rows)
+
+
+def _refuse_contradiction(sampler: Any, covariance: str | None) -> None:
+    """Refuse covariances other than those that the sampler has been told to compute."""
+    own = getattr(sampler, "covariance", None)
+    if own is None or covariance in (None, "auto", own):
+        return
+    raise ParameterValueError(
+        "covariance",
+        covariance,
+        "{parameter=} contradicts the sampler, which computes {own}",
+        ("leave {parameter} 'auto'", "leave it None on the sampler"),
+        own=f"covariance={own!r}",
+    )
 
 
 def _prepared(

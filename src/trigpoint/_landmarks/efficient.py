@@ -9,7 +9,7 @@ from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
-from trigpoint._geometry import LocalCovariances, neighborhood_covariances
+from trigpoint._geometry import COVARIANCES, LocalCovariances, neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_a_store
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
@@ -50,8 +50,9 @@ class EfficientDPP(Sampler):
     repulsion : {"welsch", "sin2"} or callable, default="welsch"
         The function f: ``1 - exp(-distance^2 / 2 sigma^2)`` or ``sin^2(distance / sqrt(2) sigma)``;
         a callable takes distances and the bandwidth and returns values from 0 to 1.
-    covariance : {None, "full", "diag"}, default=None
-        Whether to keep the local covariance around each landmark, in full or only its diagonal.
+    covariance : {None, "full", "diag", "low-rank"}, default=None
+        Whether to keep the local covariance around each landmark: in full, only its diagonal, or a
+        few directions with their variances and one variance for the rest.
     refine : bool, int or Refinement, default=False
         Whether to improve the landmarks after the draw, by sweeps of exchanges with nearby points.
         ``True`` sweeps until the gain is no longer worth it; an int is a number of sweeps; a
@@ -82,8 +83,9 @@ class EfficientDPP(Sampler):
         Their coordinates.
     radii_ : ndarray of shape (n_landmarks,)
         Distance from each landmark to the last of its neighbors.
-    covariances_ : ndarray of shape (n_landmarks, d, d) or (n_landmarks, d), or None
-        Covariance of each landmark's neighbors.
+    covariances_ : ndarray, LowRankCovariances or None
+        Covariance of each landmark's neighbors: of shape (n_landmarks, d, d) or (n_landmarks, d),
+        or `LowRankCovariances`.
     bandwidth_ : float
         The bandwidth of the repulsion that was used.
     n_landmarks_ : int
@@ -165,7 +167,7 @@ class EfficientDPP(Sampler):
         # Separate streams: whether one thing is given must not change the draw of another.
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
-        check_choice("covariance", self.covariance, (None, "full", "diag"))
+        check_choice("covariance", self.covariance, (None, *COVARIANCES))
         if self.kernel_bandwidth is not None:
             check_positive("kernel_bandwidth", self.kernel_bandwidth)
         check_tolerance(self.tolerance)

@@ -12,7 +12,9 @@ from typing import Self
 import numpy as np
 from scipy.spatial import cKDTree
 
+from trigpoint._common.records import Covariances, LowRankCovariances
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.principal import of_matrices
 from trigpoint._numerics.threads import thread_map
 
 # Above this dimension a k-d tree visits nearly every bucket and a matrix product is faster.
@@ -146,12 +148,22 @@ class NeighborIndex(ABC):
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows and squared distances of each query's neighbors, in no particular order."""
 
-    @abstractmethod
-    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+    def covariances(self, found: Neighborhoods, mode: str) -> Covariances:
         """Covariances of the neighbors.
 
-        Of shape (q, d, d) for ``"full"``, or (q, d) for ``"diag"``, their diagonal.
+        Of shape (q, d, d) for ``"full"``, or (q, d) for ``"diag"``, their diagonal; for
+        ``"low-rank"``, those closest to the full ones with up to 7 directions.
         """
+        if mode == "low-rank":
+            return self._low_rank(found)
+        return self._moments(found, mode)
+
+    @abstractmethod
+    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances (q, d, d), or their diagonals (q, d)."""
+
+    def _low_rank(self, found: Neighborhoods) -> LowRankCovariances:
+        return of_matrices(self._moments(found, "full"), found.size, self.points.dtype)
 
     def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and rows, each of shape (q, m), nearest first, equal ones by the lower row."""
@@ -296,8 +308,7 @@ class TreeIndex(NeighborIndex):
         _, n_threads = self._blocks(len(found), found.size)
         return thread_map(gather, range(len(found)), n_threads)
 
-    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances of the neighbors, full or their diagonals."""
+    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
         from trigpoint._numerics.compiled.ball import ball_covariances, ball_variances
 
         d = self.points.shape[1]

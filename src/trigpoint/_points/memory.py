@@ -4,6 +4,7 @@ from typing import Self
 
 import numpy as np
 
+from trigpoint._common.records import Covariances
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex, neighbor_index
 from trigpoint._points.repulsion import Repulsion
@@ -52,8 +53,8 @@ class MemoryStore:
         """Guess the radii where that is much faster than the search."""
         return self.index.guess(queries, m)
 
-    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances of the points in neighborhoods, full or their diagonals."""
+    def covariances(self, found: Neighborhoods, mode: str) -> Covariances:
+        """Covariances of the points in neighborhoods, full, their diagonals, or of low rank."""
         return self.index.covariances(found, mode)
 
     def weights(self, log_repulsion: LogRepulsion) -> "MemoryWeights":

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from trigpoint._common.records import Covariances
 from trigpoint._numerics.neighbors import Neighborhoods
 
 # Logarithms of the factors by which weights shrink, from squared distances.
@@ -91,8 +92,12 @@ class Store(Protocol):
     def guess(self, queries: np.ndarray, m: int) -> np.ndarray | None:
         """Guess the radii (q,), where that is much faster than the search; else None."""
 
-    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances of the points in neighborhoods, (q, d, d) or their diagonals (q, d)."""
+    def covariances(self, found: Neighborhoods, mode: str) -> Covariances:
+        """Covariances of the points in neighborhoods.
+
+        For ``"full"`` (q, d, d), for ``"diag"`` their diagonals (q, d), and for ``"low-rank"`` the
+        leading directions and their variances: 7, or as many as there can be.
+        """
 
     def weights(self, log_repulsion: LogRepulsion) -> Weights:
         """Weights of all points, 1 until landmarks repel them."""

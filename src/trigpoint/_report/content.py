@@ -20,14 +20,16 @@ from trigpoint._landmarks.count import distinct_points
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.density import DensityImage
 from trigpoint._report.given import Given, color_column, named_colors
-from trigpoint._report.neighborhoods import (
-    Neighborhoods,
-    compare_neighborhoods,
-    with_covariances,
-)
+from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
 from trigpoint._report.streaming import MOST_COORDINATES, Streamed, stream
 from trigpoint._report.subject import Subject
-from trigpoint._report.suspects import JudgedEdges, judge_edges
+from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
+from trigpoint.metrics._suspects import (
+    JudgedEdges,
+    is_complete,
+    judge_edges,
+    with_covariances,
+)
 from trigpoint.plot._eigenvalues import Eigenvalues, leading_eigenvalues
 
 SAMPLE = 40_000
@@ -69,6 +71,8 @@ class Content:
         Nearest landmark of each sampled point.
     images : list of DensityImage
     edges : JudgedEdges or None
+    quality : Quality or None
+        ``None`` without points, or with too few.
     covariances : str
         Where the local covariances come from; empty if there are none.
     eigenvalues : Eigenvalues
@@ -96,6 +100,7 @@ class Content:
     cells: np.ndarray
     images: list[DensityImage]
     edges: JudgedEdges | None
+    quality: Quality | None
     covariances: str
     eigenvalues: Eigenvalues
     curve: LandmarkCurve | None
@@ -141,6 +146,8 @@ def gather(
     if streamed is not None:
         own = np.concatenate([streamed.coordinates, own])
         values = np.concatenate([streamed.columns, values])
+    edges = None if graph is None else judge_edges(graph, known)
+    quality, lost = _measured(subject, streamed, n, edges)
     axes = [f"coordinate {j + 1}" for j in range(own.shape[1])]
     if own.shape[1] == 1:
         own = np.column_stack([own, _spread(landmarks, streamed)])
@@ -156,11 +163,13 @@ def gather(
         coordinates=_numbers(axes, own),
         columns=_numbers([names[j] for j in shown], values),
         first_columns=_first_columns(landmarks.points[:, shown]),
-        derived=_derived(streamed),
+        derived=_derived(streamed, lost),
         colors=_sampled(colors, streamed),
         cells=np.arange(len(values)) if streamed is None else streamed.cells,
         images=[] if streamed is None else streamed.images,
-        edges=None if graph is None else judge_edges(graph, known),
+        # A drawing of all pairs shows nothing.
+        edges=None if graph is None or is_complete(graph) else edges,
+        quality=quality,
         covariances=origin,
         eigenvalues=leading_eigenvalues(fitted),
         curve=_curve(streamed, len(landmarks.points), report) if curve else None,
@@ -227,10 +236,41 @@ def _spread(landmarks: Landmarks, streamed: Streamed | None) -> np.ndarray:
     return rows * (np.sqrt(5) - 1) / 2 % 1
 
 
-def _derived(streamed: Streamed | None) -> list[Column]:
+def _measured(
+    subject: Subject, streamed: Streamed | None, n: int | None, edges: JudgedEdges | None
+) -> tuple[Quality | None, np.ndarray | None]:
+    """The verdict, and the distortion of the sampled points.
+
+    Points whose whole rows were not kept have the mean distortion of those in their cell, which is
+    missing if there are none.
+    """
+    if streamed is None or n is None or len(streamed.points) < LEAST_SAMPLE:
+        return None, None
+    fitted, points = subject.fitted, streamed.points
+    subject.progress("quality", 0, 1)
+    own, _ = extend(fitted.extension, points, subject.n_threads)
+    size = min(len(points), sample_size(n, points[:1].nbytes))
+    # Drawn as by `quality` of the estimators: the same points where all of them were kept.
+    part = np.random.default_rng(0).choice(len(points), size, replace=False)
+    rows = streamed.rows[streamed.whole]
+    quality = assess(fitted, points[part], own[part], rows[part], n, subject.n_threads, edges=edges)
+    known, k = streamed.cells[streamed.whole], len(fitted.landmarks.points)
+    distortion = quality.distortion_of(points, own)
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(known, distortion, k) / np.bincount(known, minlength=k)
+    lost = means[streamed.cells]
+    lost[streamed.whole] = distortion
+    subject.progress("quality", 1, 1)
+    return quality, lost
+
+
+def _derived(streamed: Streamed | None, lost: np.ndarray | None) -> list[Column]:
     if streamed is None:
         return []
-    return [number_column("points in the cell", streamed.cell_sizes[streamed.cells])]
+    derived = [number_column("points in the cell", streamed.cell_sizes[streamed.cells])]
+    if lost is not None:
+        derived.append(number_column("neighbors lost", lost))
+    return derived
 
 
 def _sampled(colors: dict[str, Given], streamed: Streamed | None) -> list[Column]:

@@ -10,12 +10,9 @@ import numpy as np
 from trigpoint._common.checks import check_count
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
-from trigpoint._geometry import covariance_mode, neighborhood_covariances
 from trigpoint._graph import METRICS, KNNGraph
-from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._points.memory import MemoryStore
 from trigpoint._report.subject import Subject
-from trigpoint._report.suspects import JudgedEdges, judge_edges
+from trigpoint.metrics._suspects import JudgedEdges, judge_edges
 
 # More landmarks would take minutes: shortest paths for Isomap, eigenvectors for the others.
 _MOST_FOR_PATHS = 1500
@@ -50,23 +47,6 @@ class Neighborhoods:
 
     embeddings: list[Neighborhood]
     notes: list[str]
-
-
-def with_covariances(
-    landmarks: Landmarks, points: np.ndarray | None, n_threads: int
-) -> tuple[Landmarks, str]:
-    """Landmarks with local covariances if available, and where the covariances come from."""
-    if landmarks.covariances is not None:
-        return landmarks, "kept from fit"
-    if points is None or len(points) < 10:
-        return landmarks, ""
-    m = resolve_n_neighbors(None, len(points), len(landmarks.points))
-    store = MemoryStore.of(points, m, len(landmarks.points), n_threads)
-    mode = covariance_mode("auto", points.shape[1])
-    centers = landmarks.points.astype(points.dtype)
-    radii, covariances = neighborhood_covariances(store, centers, m, mode)
-    found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
-    return found, f"estimated from {len(points):,} points of the sample"
 
 
 def compare_neighborhoods(

@@ -19,7 +19,8 @@ from trigpoint._report.content import Content
 from trigpoint._report.density import DensityImage
 from trigpoint._report.neighborhoods import Neighborhood
 from trigpoint._report.packing import Packed, smallest
-from trigpoint._report.suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
+from trigpoint.metrics import Quality
+from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
 _SCRIPTS = (
     "data.js",
@@ -45,6 +46,9 @@ _NO_PROOF = (
     "shortcuts. If none is suspected, that does not prove there are none."
 )
 
+# By bars, or among the figures.
+_SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
+
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -58,6 +62,7 @@ def page(content: Content) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     slots = {
         "title": escape(content.title),
+        "verdict": "" if content.quality is None else _verdict(content.quality),
         "lead": _lead(content),
         "figures": _figures(content),
         "script_hash": digest,
@@ -187,6 +192,41 @@ def _lead(content: Content) -> str:
     return escape(text)
 
 
+def _verdict(quality: Quality) -> str:
+    """How good the embedding is, beside PCA, before anything else."""
+    word, _, rest = quality.verdict.partition(": ")
+    sentence = escape(rest[0].upper() + rest[1:])
+    if quality.remedy:
+        remedy = escape(quality.remedy)
+        sentence = sentence.replace(remedy, f"<code>{remedy}</code>")
+    bars = "".join(
+        f"<h3>Of the nearest {count:,}</h3>{_bar('kept', kept)}{_bar('by PCA', by_pca)}"
+        for count, kept, by_pca in (
+            (quality.n_neighbors, quality.neighbors_kept, quality.pca_kept),
+            (quality.n_wide, quality.neighbors_kept_wide, quality.pca_kept_wide),
+        )
+    )
+    shown = {name: line for name, line in quality.lines().items() if name not in _SHOWN_ELSEWHERE}
+    return _filled(
+        _asset("verdict.html"),
+        {
+            "grade": quality.grade,
+            "word": word,
+            "sentence": sentence,
+            "bars": bars,
+            "lines": _rows(shown),
+        },
+    )
+
+
+def _bar(name: str, share: float) -> str:
+    kind = "" if name == "kept" else " class=other"
+    return (
+        f"<div{kind}><span>{name}</span><i><i style='width: {share:.1%}'></i></i>"
+        f"<b>{share:.1%}</b></div>"
+    )
+
+
 def _figures(content: Content) -> str:
     figures = [("points", "&ndash;")]
     if content.n_points is not None:
@@ -217,7 +257,7 @@ def _fit_seconds(content: Content) -> float:
 
 def _graph_note(content: Content) -> str:
     if content.edges is None:
-        return "This method compares all landmarks and has no graph."
+        return "All pairs of landmarks are compared, so there is no graph to draw."
     apart = "its ends have no neighbor in common, while those of the median edge have three or more"
     if not content.covariances:
         return (
@@ -268,8 +308,11 @@ def _chart(title: str, note: str, drawn: str = "") -> str:
 
 
 def _details(title: str, rows: Mapping[str, str]) -> str:
-    lines = "".join(
+    return f"<div><h2>{title}</h2><table>{_rows(rows)}</table></div>" if rows else ""
+
+
+def _rows(rows: Mapping[str, str]) -> str:
+    return "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
         for name, value in rows.items()
     )
-    return f"<div><h2>{title}</h2><table>{lines}</table></div>" if rows else ""

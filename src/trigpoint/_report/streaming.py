@@ -36,8 +36,10 @@ class Streamed:
         Their values in the chosen columns.
     cells : int64 ndarray of shape (s,)
         Their nearest landmarks.
+    whole : int64 ndarray of shape (p,)
+        Positions in the sample of those whose whole rows are kept.
     points : ndarray of shape (p, d)
-        Whole rows of some of them.
+        Their whole rows.
     images : list of DensityImage
         Densities of all points; empty if all of them are in the sample.
     covering_radius : float
@@ -52,6 +54,7 @@ class Streamed:
     coordinates: np.ndarray
     columns: np.ndarray
     cells: np.ndarray
+    whole: np.ndarray
     points: np.ndarray
     images: list[DensityImage]
     covering_radius: float
@@ -96,7 +99,10 @@ def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: i
         del block, coordinates, distances, cells
     warn_of_far(n_far, n)
     images = [grid.image(axes) for axes, grid in grids.items()]
-    return Streamed(rows, *kept.joined(), images, radius, cell_sizes, seconds)
+    coordinates, values, cells, points = kept.joined()
+    return Streamed(
+        rows, coordinates, values, cells, whole, points, images, radius, cell_sizes, seconds
+    )
 
 
 def _whole_rows(n_sampled: int, source: PointSource, rng: np.random.Generator) -> np.ndarray:

@@ -10,8 +10,10 @@ from trigpoint.metrics._embedding import (
     rank_correlation,
 )
 from trigpoint.metrics._neighborhoods import neighbor_recall, shortcut_rate
+from trigpoint.metrics._quality import Quality
 
 __all__ = [
+    "Quality",
     "coordinate_recovery",
     "coverage_radius",
     "knn_accuracy",

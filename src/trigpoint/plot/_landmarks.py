@@ -7,6 +7,7 @@ import numpy as np
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.palette import BLUE, GRAY, VERMILLION
+from trigpoint._common.records import LowRankCovariances
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
@@ -128,6 +129,8 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
             type=type(source).__name__,
             covariances=False,
         )
+    if isinstance(covariances, LowRankCovariances):
+        return covariances.among(np.array(check_plane(plane, covariances.n_features)))
     columns = check_plane(plane, covariances.shape[1])
     if covariances.ndim == 3:
         return covariances[:, columns][:, :, columns].astype(np.float64)

@@ -5,8 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import triu
 
-from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._geometry import bhattacharyya, regularize
+from trigpoint._common.records import Covariances, LandmarkGraph, Landmarks
+from trigpoint._geometry import (
+    bhattacharyya,
+    covariance_mode,
+    largest_variances,
+    neighborhood_covariances,
+    regularize,
+)
+from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._points.memory import MemoryStore
 
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
@@ -40,6 +48,23 @@ class JudgedEdges:
         return int((self.kinds == kind).sum())
 
 
+def with_covariances(
+    landmarks: Landmarks, points: np.ndarray | None, n_threads: int
+) -> tuple[Landmarks, str]:
+    """Landmarks with local covariances if available, and where the covariances come from."""
+    if landmarks.covariances is not None:
+        return landmarks, "kept from fit"
+    if points is None or len(points) < 10:
+        return landmarks, ""
+    m = resolve_n_neighbors(None, len(points), len(landmarks.points))
+    store = MemoryStore.of(points, m, len(landmarks.points), n_threads)
+    mode = covariance_mode("auto", points.shape[1])
+    centers = landmarks.points.astype(points.dtype)
+    radii, covariances = neighborhood_covariances(store, centers, m, mode)
+    found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
+    return found, f"estimated from {len(points):,} points of the sample"
+
+
 def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
     """Classify edges as bridges, suspected shortcuts, or ordinary.
 
@@ -54,6 +79,8 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
     - Those whose ends have no neighbor in common, in a graph where the ends of the median edge
       have at least three.
 
+    In a graph of all pairs none is suspected: edges of any length are meant to be there.
+
     Parameters
     ----------
     graph : LandmarkGraph
@@ -64,6 +91,8 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
     order = np.lexsort((right, left))
     ends = np.column_stack([left[order], right[order]]).astype(np.int64)
     kinds = np.full(len(ends), ORDINARY, dtype=np.uint8)
+    if is_complete(graph):
+        return JudgedEdges(ends, kinds)
     kinds[_apart(graph, ends)] = SHORTCUT
     if landmarks.covariances is not None:
         lengths = np.asarray(graph.lengths[ends[:, 0], ends[:, 1]]).ravel()
@@ -72,13 +101,19 @@ def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:
     return JudgedEdges(ends, kinds)
 
 
+def is_complete(graph: LandmarkGraph) -> bool:
+    """Whether every landmark is linked to every other."""
+    k = len(graph.bandwidths)
+    return k > 2 and graph.lengths.nnz == k * (k - 1)
+
+
 def _far(
-    points: np.ndarray, covariances: np.ndarray, ends: np.ndarray, lengths: np.ndarray
+    points: np.ndarray, covariances: Covariances, ends: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
     left, right = np.ascontiguousarray(ends.T)
     regular = regularize(covariances)
     distances = bhattacharyya(points.astype(np.float64), regular, left, right)
-    widest = regular.max(axis=1) if regular.ndim == 2 else np.linalg.eigvalsh(regular)[:, -1]
+    widest = largest_variances(regular)
     along = lengths**2 / (8 * (widest[left] + widest[right]) / 2)
     relative = distances / along
     return (distances > _FAR * np.median(distances)) & (relative > _FAR * np.median(relative))

@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 
 import trigpoint as tp
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._report.suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges
 from trigpoint.metrics._neighborhoods import shortcut_rate
+from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,238 @@
+"""Neighborhoods of a sample in two spaces: which are kept, which are torn, and by how much."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
+from scipy.spatial.distance import cdist
+
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.threads import one_blas_thread, thread_map
+
+NEAREST = 10
+# The wider neighborhoods, as a share of the points.
+WIDE = 0.01
+
+# Up to this many columns, distances from differences are as fast as from products, and exact.
+_FEW_COLUMNS = 32
+
+# Points nearer than this, relative to the squared radius of the cloud, coincide: copies of a point
+# have coordinates that differ by rounding.
+_COINCIDE = 1e-12
+
+# Rows from which principal components are computed, at least and for each column.
+_PCA_ROWS = 2_000
+_PCA_ROWS_PER_COLUMN = 2
+
+# Distances that are ranked at once.
+_BLOCK_BYTES = 2**22
+
+
+@dataclass(frozen=True)
+class Preserved:
+    """What an embedding preserves of the neighborhoods in a sample.
+
+    Attributes
+    ----------
+    n_near, n_wide : int
+        Sizes of the two neighborhoods: 10, and 1 % of the sample.
+    kept, kept_wide : float
+        Mean share of a query's nearest points that are nearest in the embedding too.
+    pca_kept, pca_kept_wide : float
+        The same for principal components of the same number.
+    trustworthiness, continuity : float
+        Of the smaller neighborhoods.
+    dimension : float
+        Local dimension of the points, from the distances to the nearest ten; NaN if they coincide.
+    distortion : float32 ndarray of shape (r,)
+        For each point of the sample, the share of its nearest queries that are not its nearest in
+        the embedding.
+    """
+
+    n_near: int
+    n_wide: int
+    kept: float
+    kept_wide: float
+    pca_kept: float
+    pca_kept_wide: float
+    trustworthiness: float
+    continuity: float
+    dimension: float
+    distortion: np.ndarray
+
+
+def compare_neighborhoods(
+    X: np.ndarray, Y: np.ndarray, n_queries: int, n_threads: int = 1
+) -> Preserved:
+    """Compare the neighborhoods of the first points of a sample in `X` with those in `Y`.
+
+    Parameters
+    ----------
+    X : ndarray of shape (r, d)
+        A sample of points, in random order: of equally distant points, earlier ones are taken.
+    Y : ndarray of shape (r, l)
+        Their coordinates in the embedding.
+    n_queries : int
+        How many neighborhoods to compare, those of the first points.
+    n_threads : int, default=1
+        The result does not depend on it.
+
+    Notes
+    -----
+    Ranks count the points that are nearer. With a neighborhood of m points, trustworthiness takes
+    off for every neighbor in `Y` that is none in `X` by how much its rank there exceeds m,
+    continuity the reverse; 1 if all are kept, about .5 at random (Venna and Kaski, 2001). The
+    local dimension is the maximum likelihood estimate of Levina and Bickel (2004), with the mean
+    taken over inverses.
+    """
+    r = len(X)
+    near = min(NEAREST, (r - 1) // 2)
+    wide = max(1, round(WIDE * r))
+    centered = X.astype(np.float64)
+    centered -= centered.mean(axis=0)
+    with one_blas_thread():
+        components = principal_components(centered, Y.shape[1])
+    spaces = [_squares_of(points) for points in (centered, Y.astype(np.float64), components)]
+    # From queries to all points, for the queries around each point afterwards.
+    squares = np.empty((2, n_queries, r), dtype=np.float32)
+
+    def compare(part: slice) -> np.ndarray:
+        of_pca = spaces[2](part)
+        for space, own in zip(spaces[:2], squares, strict=True):
+            own[part] = space(part)
+        return _figures(squares[0, part], squares[1, part], of_pca, near, wide)
+
+    with one_blas_thread():
+        parts = row_blocks(n_queries, block_rows(8 * r, _BLOCK_BYTES))
+        figures = np.concatenate(list(thread_map(compare, parts, n_threads)))
+    distortion = _distortion(squares, n_threads)
+    kept, kept_wide, pca_kept, pca_kept_wide, intruders, missing, inverse = figures.T
+    worst = near * (2 * r - 3 * near - 1) / 2
+    inverse = inverse[np.isfinite(inverse)]
+    return Preserved(
+        near,
+        wide,
+        float(kept.mean()),
+        float(kept_wide.mean()),
+        float(pca_kept.mean()),
+        float(pca_kept_wide.mean()),
+        float(1 - intruders.mean() / worst),
+        float(1 - missing.mean() / worst),
+        float(1 / inverse.mean()) if len(inverse) and inverse.mean() > 0 else float("nan"),
+        distortion,
+    )
+
+
+def principal_components(X: np.ndarray, n_components: int) -> np.ndarray:
+    """Projections of centered points on their principal axes, as many as asked for or exist."""
+    r, d = X.shape
+    if n_components >= d:
+        return X
+    some = X[: max(_PCA_ROWS, _PCA_ROWS_PER_COLUMN * d)] if d <= r else X[:_PCA_ROWS]
+    if d <= len(some):
+        return X @ _leading_eigenvectors(some.T @ some, n_components)[1]
+    # Fewer rows than columns: the axes are combinations of the rows.
+    values, vectors = _leading_eigenvectors(some @ some.T, min(n_components, len(some) - 1))
+    usable = values > len(some) * np.finfo(np.float64).eps * values.max()
+    return X @ (some.T @ (vectors[:, usable] / np.sqrt(values[usable])))
+
+
+def _leading_eigenvectors(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    size = len(matrix)
+    if count > size // 8:
+        return eigh(matrix, subset_by_index=[size - count, size - 1])
+    return eigsh(matrix, count, which="LA", v0=np.ones(size))
+
+
+def _squares_of(points: np.ndarray) -> Callable[[slice], np.ndarray]:
+    """Squared distances (b, r) from some of the points to all; none is its own neighbor."""
+    centered = points - points.mean(axis=0)
+    norms = np.einsum("ij,ij->i", centered, centered)
+    # As a unit, so that squares fit in float32.
+    unit = float(np.median(norms)) or 1.0
+
+    def squares(part: slice) -> np.ndarray:
+        if points.shape[1] <= _FEW_COLUMNS:
+            found = cdist(points[part], points, "sqeuclidean")
+        else:
+            found = norms[part, None] + norms - 2 * (centered[part] @ centered.T)
+        found /= unit
+        found[found <= _COINCIDE] = 0
+        own = np.arange(part.start, part.stop)
+        found[own - part.start, own] = np.inf
+        return found.astype(np.float32)
+
+    return squares
+
+
+def _figures(
+    in_x: np.ndarray, in_y: np.ndarray, in_pca: np.ndarray, near: int, wide: int
+) -> np.ndarray:
+    """What is kept for some queries, shape (b, 7), from their squared distances (b, r)."""
+    most = max(near, wide)
+    of_x, of_y, of_pca = (ranked_neighbors(squares, most) for squares in (in_x, in_y, in_pca))
+    shares = [
+        shared(of_x[:, :m], other[:, :m], in_x.shape[1]).mean(axis=1)
+        for other in (of_y, of_pca)
+        for m in (near, wide)
+    ]
+    intruders = _excess(of_y[:, :near], of_x[:, :near], in_x)
+    missing = _excess(of_x[:, :near], of_y[:, :near], in_y)
+    distances = np.take_along_axis(in_x, of_x[:, :near], axis=1)
+    return np.column_stack([*shares, intruders, missing, _inverse_dimension(distances)])
+
+
+def ranked_neighbors(squares: np.ndarray, m: int) -> np.ndarray:
+    """Columns (b, m) of the smallest entries in each row, ascending; equal ones by column."""
+    farthest = np.partition(squares, m - 1, axis=1)[:, m - 1 : m]
+    near = squares <= farthest
+    # Where several tie for the last place, the first of them are taken.
+    for q in np.flatnonzero(np.count_nonzero(near, axis=1) > m):
+        near[q] = False
+        near[q, np.argsort(squares[q], kind="stable")[:m]] = True
+    found = near.nonzero()[1].reshape(len(squares), m)
+    order = np.take_along_axis(squares, found, axis=1).argsort(axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)
+
+
+def shared(some: np.ndarray, others: np.ndarray, width: int) -> np.ndarray:
+    """Which entries of `others` (b, m) are in the same row of `some`; all are below `width`."""
+    marked = np.zeros((len(some), width), dtype=bool)
+    np.put_along_axis(marked, some, True, axis=1)
+    return np.take_along_axis(marked, others, axis=1)
+
+
+def _excess(claimed: np.ndarray, true: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """By how much the ranks of claimed neighbors exceed the size of the neighborhoods, summed."""
+    m = true.shape[1]
+    total = np.zeros(len(true))
+    for q, place in np.argwhere(~shared(true, claimed, squares.shape[1])):
+        nearer = np.count_nonzero(squares[q] < squares[q, claimed[q, place]])
+        total[q] += max(0, nearer + 1 - m)
+    return total
+
+
+def _inverse_dimension(squares: np.ndarray) -> np.ndarray:
+    """Estimates (b,) of one over the local dimension from ascending squares; NaN for copies."""
+    squares = np.where(squares[:, :1] > 0, squares, np.nan).astype(np.float64)
+    # Distances relative to the farthest, from squares, hence the half.
+    return np.asarray(np.log(squares[:, -1:] / squares[:, :-1]).mean(axis=1) / 2)
+
+
+def _distortion(squares: np.ndarray, n_threads: int) -> np.ndarray:
+    """Share of its nearest queries that each point loses, from squares (2, q, r)."""
+    n_queries, r = squares.shape[1:]
+    m = min(NEAREST, n_queries - 1)
+    lost = np.empty(r, dtype=np.float32)
+
+    def lose(part: slice) -> None:
+        of_x, of_y = (
+            ranked_neighbors(np.ascontiguousarray(space[:, part].T), m) for space in squares
+        )
+        lost[part] = 1 - shared(of_x, of_y, n_queries).mean(axis=1)
+
+    for _ in thread_map(lose, row_blocks(r, block_rows(8 * n_queries, _BLOCK_BYTES)), n_threads):
+        pass
+    return lost

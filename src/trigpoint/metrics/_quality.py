@@ -1,0 +1,321 @@
+"""How good an embedding is: everything that is measured of it, in one record."""
+
+from dataclasses import dataclass, fields
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.records import FittedEmbedding
+from trigpoint._common.words import counted
+from trigpoint._extension.support import AllLandmarks
+from trigpoint._numerics.nearest import nearest
+from trigpoint._spectrum import regression_residual
+from trigpoint.metrics._arguments import as_matrix, check_same_length
+from trigpoint.metrics._preserved import NEAREST, compare_neighborhoods, shared
+from trigpoint.metrics._suspects import (
+    SHORTCUT,
+    JudgedEdges,
+    is_complete,
+    judge_edges,
+    with_covariances,
+)
+from trigpoint.metrics._verdict import grade_of, remedy_for, verdict_on
+
+# Share of the points, from the fewest to the most: so that measuring takes less time than fitting.
+_SHARE = 0.1
+_FEWEST, _MOST = 2_000, 10_000
+_SAMPLE_BYTES = 2**27
+_QUERIES = 500
+# Neighborhoods of fewer points say nothing.
+LEAST_SAMPLE = 5
+
+# A coordinate is a function of earlier ones if these leave at most this much of its standard
+# deviation unexplained. On Swiss rolls that is .01 to .15, and coordinates that are not a function
+# of others have more than .5.
+_UNEXPLAINED = 0.3
+_REGRESSION_POINTS = 1_500
+# Among more coordinates than this, neighbors are too far for a regression.
+_MOST_COORDINATES = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quality:
+    """How good an embedding is, measured on a sample; `quality` of every estimator returns it.
+
+    Neighborhoods are compared within the sample, so those of 10 among 10,000 sampled points are
+    regions with a thousandth of all points, however many there are.
+
+    Attributes
+    ----------
+    grade : {"excellent", "good", "fair", "poor"}
+        From the share of neighbors kept and what could be expected: see Notes.
+    verdict : str
+        How good the embedding is, and the change most likely to help, in one sentence.
+    remedy : str
+        That change, with the exact parameter; empty if there is none to suggest.
+    method : str
+        Name of the estimator.
+    parameters : dict
+        Parameters of the fit.
+    n_points, n_features, n_components, n_landmarks : int
+    n_sampled, n_queries : int
+        Points in the sample, and how many of their neighborhoods were compared.
+    n_neighbors, n_wide : int
+        Sizes of the neighborhoods: 10, and 1 % of the sample.
+    neighbors_kept, neighbors_kept_wide : float
+        Share of a point's nearest `n_neighbors`, or `n_wide`, that are its nearest in the embedding
+        too.
+    pca_kept, pca_kept_wide : float
+        What as many principal components keep, on the same points.
+    trustworthiness, continuity : float
+        Of the smaller neighborhoods: 1 if no false neighbors appear and no true ones are lost,
+        about .5 at random. `trustworthiness` is that of scikit-learn.
+    dimension : float
+        Local dimension of the points, estimated from distances to the nearest ten of the sample.
+    redundant : tuple of int
+        Coordinates, counted from 1, that are functions of earlier ones.
+    pieces : int or None
+        Components of the landmark graph, before bridges joined them; ``None`` without a graph.
+    n_edges, shortcuts : int or None
+        Edges of that graph, and how many of them are suspected of being shortcuts; with all pairs,
+        none is.
+    smoothed : bool
+        Whether all landmarks support every point, which smooths.
+    rows : int64 ndarray of shape (n_sampled,)
+        Rows of the sampled points; neighborhoods of the first `n_queries` were compared.
+    distortion : float32 ndarray of shape (n_sampled,)
+        For each of them, the share of its nearest 10 among the queries that are not its nearest in
+        the embedding: 0 where all is well, 1 where the embedding is torn or folded.
+    queries, embedded_queries : ndarray of shape (n_queries, n_features or n_components)
+        The queries and their coordinates, for `distortion_of`.
+
+    Notes
+    -----
+    The grade compares the neighbors kept with what can be expected of so many coordinates. It is in
+    the module `trigpoint.metrics._verdict`, with its thresholds and what they were chosen on.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
+    >>> tp.LaplacianEigenmaps(random_state=0).fit(X).quality(X).grade
+    'good'
+    >>> tp.Isomap(random_state=0).fit(X).quality(X).grade
+    'excellent'
+    >>> tp.KernelPCA(random_state=0).fit(X).quality(X).grade
+    'fair'
+    """
+
+    method: str
+    parameters: dict[str, Any]
+    n_points: int
+    n_features: int
+    n_components: int
+    n_landmarks: int
+    n_sampled: int
+    n_queries: int
+    n_neighbors: int
+    n_wide: int
+    neighbors_kept: float
+    neighbors_kept_wide: float
+    pca_kept: float
+    pca_kept_wide: float
+    trustworthiness: float
+    continuity: float
+    dimension: float
+    redundant: tuple[int, ...]
+    pieces: int | None
+    n_edges: int | None
+    shortcuts: int | None
+    smoothed: bool
+    rows: np.ndarray
+    distortion: np.ndarray
+    queries: np.ndarray
+    embedded_queries: np.ndarray
+
+    @property
+    def grade(self) -> str:
+        """One word."""
+        return grade_of(self)
+
+    @property
+    def remedy(self) -> str:
+        """The change most likely to help; empty if there is none to suggest."""
+        return remedy_for(self)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        return verdict_on(self)
+
+    def distortion_of(self, X: Any, embedding: Any) -> np.ndarray:
+        """Distortion of any points, for coloring all of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        embedding : array-like of shape (n, l)
+            Their coordinates, as from `transform`.
+
+        Returns
+        -------
+        float32 ndarray of shape (n,)
+            For each point, the share of its nearest 10 queries that are not its nearest in the
+            embedding. A query finds itself among them.
+        """
+        X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
+        check_same_length("X", X, "embedding", Y)
+        for name, points, queries in (
+            ("X", X, self.queries),
+            ("embedding", Y, self.embedded_queries),
+        ):
+            if points.shape[1] != queries.shape[1]:
+                raise ParameterValueError(
+                    name,
+                    points.shape,
+                    "{parameter} has {columns} columns, but the sample had {known}",
+                    "pass points of the same kind and their coordinates",
+                    columns=points.shape[1],
+                    known=queries.shape[1],
+                )
+        m = min(NEAREST, self.n_queries)
+        of_x, of_y = nearest(self.queries, X, m)[1], nearest(self.embedded_queries, Y, m)[1]
+        return (1 - shared(of_x, of_y, self.n_queries).mean(axis=1)).astype(np.float32)
+
+    def lines(self) -> dict[str, str]:
+        """What was measured, in words, by name."""
+        near, wide = self.n_neighbors, self.n_wide
+        lines = {
+            "neighbors kept": f"{self.neighbors_kept:.1%} of the nearest {near}, "
+            f"{self.neighbors_kept_wide:.1%} of the nearest {wide}",
+            "kept by PCA": f"{self.pca_kept:.1%} and {self.pca_kept_wide:.1%}",
+            "trustworthiness": f"{self.trustworthiness:.3f}",
+            "continuity": f"{self.continuity:.3f}",
+            "local dimension": f"{self.dimension:.1f}",
+            "redundant": ", ".join(f"coordinate {j}" for j in self.redundant) or "no coordinate",
+        }
+        if self.pieces is not None:
+            lines["pieces"] = "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
+        if self.shortcuts is not None:
+            lines["suspected shortcuts"] = f"{self.shortcuts:,} of {self.n_edges:,} edges"
+        sampled = f"{self.n_sampled:,} of " if self.n_sampled < self.n_points else ""
+        lines["measured on"] = (
+            f"{sampled}{counted(self.n_points, 'point')}, {self.n_queries:,} neighborhoods"
+        )
+        return lines
+
+    def figures(self) -> dict[str, Any]:
+        """What was measured, in numbers, by name, and the verdict."""
+        names = [field.name for field in fields(self)]
+        # Not arrays, nor what was asked for.
+        left_out = {"parameters", "rows", "distortion", "queries", "embedded_queries"}
+        words = {"grade": self.grade, "verdict": self.verdict, "remedy": self.remedy}
+        numbers = {name: getattr(self, name) for name in names if name not in left_out}
+        if np.isnan(self.dimension):
+            numbers["dimension"] = None
+        return words | numbers
+
+    def __repr__(self) -> str:
+        lines = self.lines()
+        width = max(map(len, lines))
+        body = "\n".join(f"  {name:<{width}}  {value}" for name, value in lines.items())
+        return f"{self.verdict}\n{body}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align: left">{escape(name)}</th>'
+            f'<td style="text-align: left">{escape(value)}</td></tr>'
+            for name, value in self.lines().items()
+        )
+        return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
+
+
+def sample_size(n: int, row_bytes: int) -> int:
+    """How many of `n` points to measure an embedding on: a tenth, within bounds."""
+    affordable = max(_FEWEST, _SAMPLE_BYTES // row_bytes)
+    return min(n, max(_FEWEST, int(_SHARE * n)), _MOST, affordable)
+
+
+def assess(
+    fitted: FittedEmbedding,
+    X: np.ndarray,
+    Y: np.ndarray,
+    rows: np.ndarray,
+    n_points: int,
+    n_threads: int = 1,
+    *,
+    edges: JudgedEdges | None = None,
+) -> Quality:
+    """Measure an embedding on a sample of points in random order.
+
+    Parameters
+    ----------
+    fitted : FittedEmbedding
+    X, Y : ndarray of shape (r, d) and (r, l)
+        The points, and their coordinates.
+    rows : int64 ndarray of shape (r,)
+        Their rows among all points.
+    n_points : int
+        The number of all points.
+    n_threads : int, default=1
+    edges : JudgedEdges or None, default=None
+        Edges of the landmark graph, if they have been judged.
+    """
+    if len(X) < LEAST_SAMPLE:
+        raise ParameterValueError(
+            "sample",
+            len(X),
+            "{parameter=} points are too few to compare neighborhoods",
+            "pass at least {least}",
+            least=LEAST_SAMPLE,
+        )
+    n_queries = min(_QUERIES, len(X))
+    found = compare_neighborhoods(X, Y, n_queries, n_threads)
+    graph = fitted.graph
+    every_pair = graph is not None and is_complete(graph)
+    if graph is not None and edges is None and not every_pair:
+        edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads)[0])
+    return Quality(
+        method=fitted.method,
+        parameters=fitted.parameters,
+        n_points=n_points,
+        n_features=X.shape[1],
+        n_components=Y.shape[1],
+        n_landmarks=len(fitted.landmarks.points),
+        n_sampled=len(X),
+        n_queries=n_queries,
+        n_neighbors=found.n_near,
+        n_wide=found.n_wide,
+        neighbors_kept=found.kept,
+        neighbors_kept_wide=found.kept_wide,
+        pca_kept=found.pca_kept,
+        pca_kept_wide=found.pca_kept_wide,
+        trustworthiness=found.trustworthiness,
+        continuity=found.continuity,
+        dimension=found.dimension,
+        redundant=redundant_coordinates(Y),
+        pieces=None if graph is None else len(graph.bridges) + 1,
+        n_edges=None if graph is None else graph.lengths.nnz // 2,
+        shortcuts=None if edges is None or every_pair else edges.count(SHORTCUT),
+        smoothed=isinstance(getattr(fitted.extension, "support", None), AllLandmarks),
+        rows=rows,
+        distortion=found.distortion,
+        queries=X[:n_queries].copy(),
+        embedded_queries=Y[:n_queries].copy(),
+    )
+
+
+def redundant_coordinates(Y: np.ndarray) -> tuple[int, ...]:
+    """Columns, counted from 1, that a local regression on earlier columns predicts."""
+    some = Y[:_REGRESSION_POINTS, :_MOST_COORDINATES].astype(np.float64)
+    spread = some.std(axis=0)
+    varies = spread > 1e-9 * np.abs(some).max(initial=0.0)
+    some = some / np.where(varies, spread, 1.0)
+    return tuple(
+        column + 1
+        for column in range(1, some.shape[1])
+        if not varies[column]
+        or regression_residual(some[:, :column], some[:, column]) <= _UNEXPLAINED
+    )
