@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 
 import trigpoint as tp
 import trigpoint._common.memory
@@ -289,12 +288,6 @@ def test_coinciding_landmarks_of_a_sampler_are_left_out_with_a_warning(estimator
 def test_default_landmarks_of_many_copies_are_all_distinct_points(estimator, rng):
     X = rng.normal(size=(50, 3))[rng.integers(0, 50, 3000)]
     assert len(estimator().fit(X).landmarks_) == 50
-
-
-@each_estimator
-def test_sparse_matrices_are_refused(estimator):
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        estimator().fit(csr_array(np.eye(30)))
 
 
 def test_disconnected_data_warns_and_every_point_is_placed(rng):

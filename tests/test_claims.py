@@ -25,7 +25,7 @@ def searches(monkeypatch):
         found.append("tree")
         search(*arguments)
 
-    def settle(*arguments, search=scan.settle):
+    def narrow(*arguments, search=scan.narrow):
         reached = search(*arguments)
         if reached[1] >= 0:
             found.append("products")
@@ -34,7 +34,7 @@ def searches(monkeypatch):
     for module, name in ((tree, "reaches"), (race, "race")):
         monkeypatch.setattr(module, name, getattr(module, name).py_func)
         monkeypatch.setattr(module, "nearest", nearest)
-    monkeypatch.setattr(scan, "settle", settle)
+    monkeypatch.setattr(scan, "narrow", narrow)
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint import _forecast as forecasting
+from trigpoint._forecast.memory import COMPILED_BYTES
 
 
 @pytest.mark.slow
@@ -20,13 +20,13 @@ def test_memory_is_what_a_run_takes(n, d, dtype, rng):
     emb.fit_transform(X)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    counted = tp.forecast(n, d, 500, dtype=dtype).bytes - forecasting._COMPILED_BYTES
+    counted = tp.forecast(n, d, 500, dtype=dtype).bytes - COMPILED_BYTES
     assert peak / 2 < counted < 2 * peak
 
 
 def test_memory_grows_with_what_is_kept():
     kept, written = (tp.forecast(10**8, 3, 100, n_components=20, keep=k).bytes for k in (1, 0))
-    assert kept - forecasting._COMPILED_BYTES == 20 * 4 * 10**8
+    assert kept - COMPILED_BYTES == 20 * 4 * 10**8
     # The tree's copy of the points and their rows, and the weights.
     assert written < 24 * 10**8 + 1e9
 

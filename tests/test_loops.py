@@ -26,8 +26,9 @@ from trigpoint._numerics.compiled.repulsion import (
     repelling,
     repelling_in_tree,
 )
-from trigpoint._numerics.compiled.scan import mark, settle, sift
+from trigpoint._numerics.compiled.scan import mark, sift
 from trigpoint._numerics.compiled.selection import largest, select
+from trigpoint._numerics.products import settle
 from trigpoint._numerics.tree_building import build_tree
 
 FAR = -40.0
@@ -86,7 +87,16 @@ def test_rounding_within_its_bound_changes_no_neighbor(share, m, rng):
         off = share * (query_norm + norms) * rng.uniform(-1, 1, size=40)
         squares, places = exact + off, rng.permutation(40)
         squares = squares[places]
-        reached = settle(points, query, norms, query_norm, share, np.inf, squares, places, m)
+        reached = settle(
+            exact.take,
+            norms,
+            query_norm,
+            share,
+            np.inf,
+            squares,
+            places,
+            m,
+        )
         nearest = np.lexsort((np.arange(40), exact))[:m]
         assert sorted(places[:m]) == sorted(nearest)
         assert reached == (exact[nearest[-1]], nearest[-1])
@@ -100,7 +110,7 @@ def test_neighbors_that_may_be_missing_are_reported(rng):
     cut = np.sort(bound)[9]
     for m, missing in ((10, False), (11, True)):
         squares, places = exact.copy(), np.arange(30)
-        found = settle(points, points[0], norms, query_norm, 0.1, cut, squares, places, m)
+        found = settle(exact.take, norms, query_norm, 0.1, cut, squares, places, m)
         assert (found == (-1, -1)) == missing
 
 

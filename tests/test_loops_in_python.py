@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 import numba
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import trigpoint as tp
 from trigpoint._extension.search import landmark_search
@@ -74,6 +75,20 @@ def test_landmarks(d, sampler, in_python):
     np.testing.assert_array_equal(rows_in_python, rows)
     if covariances is not None:
         np.testing.assert_allclose(covariances_in_python, covariances, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("sampler", [tp.EfficientDPP, tp.KMeansPlusPlus, tp.FarthestPoint])
+def test_landmarks_of_sparse_points(sampler, metric, in_python):
+    X = points(60, 70)
+    X[np.abs(X) < 1] = 0
+    X[:, 0] = 1
+    embedding = tp.LaplacianEigenmaps(landmarks=sampler(12, random_state=0), metric=metric)
+
+    def found():
+        return embedding.fit_transform(csr_array(X))
+
+    np.testing.assert_allclose(in_python(found), found(), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("d", [3, 16])

@@ -1,5 +1,7 @@
 """The estimators as users meet them."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn.decomposition
@@ -173,6 +175,23 @@ def test_defaults_depend_on_what_is_asked_for(
     by_name = tp.LaplacianEigenmaps(n_components, landmarks=80, random_state=0, **given)
     np.testing.assert_array_equal(emb.fit_transform(X), by_name.fit_transform(X))
     assert emb.dimension_ == pytest.approx(2, abs=0.3)
+
+
+def test_more_neighbors_only_where_they_join_the_pieces(rng):
+    """Groups of 12 landmarks are joined by 20 neighbors each, groups of 40 are not."""
+    X = rng.normal(size=(400, 2))
+    X[200:] += 50
+    emb = tp.LaplacianEigenmaps(1, graph="euclidean", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        joined = clone(emb).set_params(landmarks=24).fit(X)
+    by_name = clone(emb).set_params(landmarks=24, n_neighbors=20).fit(X)
+    np.testing.assert_array_equal(joined.graph_.indices, by_name.graph_.indices)
+    with pytest.warns(tp.DisconnectedGraphWarning):
+        apart = clone(emb).set_params(landmarks=80).fit(X)
+    with pytest.warns(tp.DisconnectedGraphWarning):
+        by_name = clone(emb).set_params(landmarks=80, n_neighbors=10).fit(X)
+    np.testing.assert_array_equal(apart.graph_.indices, by_name.graph_.indices)
 
 
 def test_fewer_neighbors_where_points_spread_in_many_directions(rng):

@@ -4,14 +4,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from trigpoint._numerics import products
 from trigpoint._numerics.compiled import scan
 from trigpoint._numerics.compiled.distance import squares_to
 from trigpoint._numerics.neighbors import TreeIndex, neighbor_index
 from trigpoint._numerics.products import ProductIndex
+from trigpoint._numerics.sparse import SparseIndex
 from trigpoint._numerics.tree_building import build_tree
-from trigpoint._points.memory import coincident_rows
 
 INDEXES = [TreeIndex, ProductIndex]
 
@@ -217,9 +218,13 @@ def test_index_follows_the_dimension(rng):
     assert isinstance(neighbor_index(rng.normal(size=(10, 100)), 5, 2), ProductIndex)
 
 
-def test_coincident_rows():
-    points = np.array([[0.0, 1], [0, 2], [0, 1], [1, 1]])
-    np.testing.assert_array_equal(coincident_rows(points, points[0]), [0, 2])
+@pytest.mark.parametrize("index", [*INDEXES, SparseIndex])
+def test_copies_of_a_point(index):
+    points = np.array([[0.0, 1], [0, 2], [0, 1], [1, 1], [1, 0], [0, 0], [-0.0, 1]])
+    index = index(csr_array(points) if index is SparseIndex else points)
+    np.testing.assert_array_equal(index.copies(points[0]), [0, 2, 6])
+    np.testing.assert_array_equal(index.copies(points[5]), [5])
+    np.testing.assert_array_equal(index.copies(np.array([3.0, 4])), [])
 
 
 def test_marks_of_a_block():

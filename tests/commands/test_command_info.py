@@ -69,7 +69,7 @@ def test_info_of_a_table_with_text(folder, capsys):
         out = capsys.readouterr().out
         assert "east (number), north (number), up (number), name (text), day (date)" in out
         assert "2,000 rows x 4 columns" in out
-        assert "--columns 'east,north,up,a b' --landmarks 1000 --neighbors" in out
+        assert "--columns 'east,north,up,a b' --landmarks 1000" in out
         assert main(["info", name, "--json"]) == 0
         values = json.loads(capsys.readouterr().out)
         assert values["column_kinds"] == kinds | {"a b": "number"}
@@ -120,8 +120,7 @@ def test_what_info_suggests_for_few_points_works(folder, capsys, n):
     assert main(["info", "tiny.npy", "--json"]) == 0
     suggested = json.loads(capsys.readouterr().out).get("suggested")
     if suggested is not None:
-        arguments = ["--neighbors", str(suggested["neighbors"]), "-o", "Y.npy"]
-        assert run("embed", "tiny.npy", *arguments) == 0
+        assert run("embed", "tiny.npy", "-o", "Y.npy") == 0
     assert (suggested is None) == (n < 3)
 
 

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 from formats import save_h5ad, save_h5ad_sparse, save_hdf5, save_npz, save_parquet, save_zarr, table
-from scipy import sparse
 
 from trigpoint._files import DamagedFileError, load, read_points
 from trigpoint._files.values import read_values
@@ -157,11 +156,8 @@ def test_block_rows():
 
 def test_sparse_by_columns(tmp_path, points):
     save_h5ad_sparse(tmp_path / "a.h5ad", points, "csc")
-    for thing in (tmp_path / "a.h5ad", sparse.csc_matrix(points)):
-        with pytest.raises(ValueError, match=r"in CSC format, .* convert it with \.tocsr\(\)"):
-            read_points(thing)
-    with pytest.raises(ValueError, match="in COO format"):
-        read_points(sparse.coo_array(points))
+    with pytest.raises(ValueError, match=r"in CSC format, .* convert it with \.tocsr\(\)"):
+        read_points(tmp_path / "a.h5ad")
 
 
 def test_files_that_are_not_what_they_say(tmp_path):

@@ -217,8 +217,12 @@ def test_annotated_object_with_a_sparse_matrix(points):
     check_source(read_points(data), points)
     assert read_points(data, columns="c3").shape == (103, 1)
     data.X = data.X.tocsc()
-    with pytest.raises(ValueError, match="AnnData X is a sparse matrix in CSC format"):
-        read_points(data)
+    check_source(read_points(data), points)
+
+
+@pytest.mark.parametrize("kind", [sparse.csc_matrix, sparse.coo_array])
+def test_sparse_objects_of_other_formats(kind, points):
+    check_source(read_points(kind(points)), points)
 
 
 def test_damaged_sparse_matrix(tmp_path, points):

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from trigpoint._common.checks import as_generator
 from trigpoint._landmarks import kmeans
 from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint._landmarks.nearest_landmark import NearestLandmark
 from trigpoint._landmarks.uniform import Uniform
 from trigpoint.datasets import make_swiss_roll
 
@@ -175,14 +176,14 @@ def test_products_spare_differences_and_change_nothing(dtype, offset):
 def test_seeding_looks_at_few_points_again(monkeypatch):
     X = np.random.default_rng(0).normal(size=(5000, 24))
     looked_at = []
-    may_be_nearer = kmeans._Seeding._may_be_nearer
+    may_be_nearer = NearestLandmark._may_be_nearer
 
-    def counted(self, row):
-        rows = may_be_nearer(self, row)
-        looked_at.append(len(X) if rows is None else len(rows))
+    def counted(self, row, landmark):
+        rows = may_be_nearer(self, row, landmark)
+        looked_at.append(len(rows))
         return rows
 
-    monkeypatch.setattr(kmeans._Seeding, "_may_be_nearer", counted)
+    monkeypatch.setattr(NearestLandmark, "_may_be_nearer", counted)
     KMeansPlusPlus(200, random_state=0).select(X)
     assert looked_at[0] == len(X)
     assert np.mean(looked_at) < 0.1 * len(X)

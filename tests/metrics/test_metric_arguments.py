@@ -46,9 +46,9 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
         (lambda: metrics.optimal_error(GRID, 1.0, 2.5), TypeError, "n_landmarks"),
         (lambda: metrics.optimal_error(HOLE, 1.0, 2), ValueError, "X has NaN"),
         (
-            lambda: metrics.coverage_radius(GRID, [0], metric="cosine"),
+            lambda: metrics.coverage_radius(GRID, [0], metric="angle"),
             ValueError,
-            "metric='cosine' is not known",
+            "metric='angle' is not known",
         ),
         (lambda: metrics.coverage_radius(GRID, [0], quantile=1.5), ValueError, "quantile=1.5"),
         (

@@ -118,6 +118,13 @@ def add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
         help="number of landmarks, or auto (default: 1000, or every distinct point if fewer)",
     )
     parser.add_argument(
+        "--metric",
+        choices=["euclidean", "cosine"],
+        default="euclidean",
+        help="cosine compares directions only, for embedding vectors and counts of words "
+        "(default: euclidean)",
+    )
+    parser.add_argument(
         "--refine", action="store_true", help="improve the drawn landmarks by exchanges; slower"
     )
     add_run(parser)

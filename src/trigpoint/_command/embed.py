@@ -46,6 +46,7 @@ def add(commands: common.Commands) -> None:
             trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet --landmarks 2500
             trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
             trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
+            trigpoint embed sentences.npy -o Y.npy --metric cosine
             trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
         """,
         notes="Output is written block by block and appears only when complete.",
@@ -142,6 +143,7 @@ def run(options: argparse.Namespace) -> Result:
     values = {
         "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
         "method": options.method,
+        "metric": options.metric,
         "landmarks": k,
         "components": int(estimator.landmark_embedding_.shape[1]),
         "eigenvalues": [float(value) for value in estimator.eigenvalues_],
@@ -181,6 +183,7 @@ def make_estimator(options: argparse.Namespace, n_points: int) -> Any:
     return METHODS[options.method](
         options.components,
         landmarks=_sampler(options, n_points),
+        metric=options.metric,
         random_state=options.seed,
         n_jobs=options.jobs,
         callback=common.progress(options),
@@ -205,7 +208,15 @@ def check_memory(points: PointSource, options: argparse.Namespace) -> None:
     k = default_n_landmarks(n) if options.landmarks is None else options.landmarks
     if not isinstance(k, int) or not 1 < k <= n:
         return  # Not known yet, or the sampler rejects it for this number of points.
-    needed = forecast_bytes(n, d, k, dtype=points.dtype, keep=False, n_jobs=options.jobs)
+    needed = forecast_bytes(
+        n,
+        d,
+        k,
+        n_components=min(options.components, k - 1),
+        dtype=points.dtype,
+        keep=False,
+        n_jobs=options.jobs,
+    )
     available = available_memory()
     if needed > available:
         raise CommandError(

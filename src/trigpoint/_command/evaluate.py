@@ -14,8 +14,10 @@ from trigpoint._estimators import load
 from trigpoint._files import PointSource, read_points
 from trigpoint._files.source import picked_rows
 from trigpoint._files.values import FORMATS, read_values
+from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.kernels import landmark_spacing
 from trigpoint._numerics.threads import thread_count
+from trigpoint._points.unit_rows import unit_rows
 from trigpoint.metrics import (
     coverage_radius,
     knn_accuracy,
@@ -23,10 +25,10 @@ from trigpoint.metrics import (
 )
 from trigpoint.metrics._quality import assess, sample_size
 
-# Points in the sample; more would not change the figures shown.
+# Points in the sample, and their bytes; more would not change the figures shown.
 _SAMPLE = 20_000
 _ERROR_SAMPLE = 4_000
-_BLOCK_ROWS = 2**16
+_SAMPLE_BYTES = 2**28
 
 # With fewer than twice this many points, any labels may be classes.
 _FEW_CLASSES = 10
@@ -43,7 +45,8 @@ def add(commands: common.Commands) -> None:
             trigpoint evaluate big.trig big.npy
             trigpoint evaluate digits.trig digits.npz::X --labels digits.npz::y --json
         """,
-        notes=f"Figures are measured on {_SAMPLE:,} of the points, drawn at random.",
+        notes=f"Figures are measured on {_SAMPLE:,} of the points, drawn at random, or fewer with "
+        "thousands of\ncolumns.",
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="a file written by --save")
     common.add_input(parser)
@@ -64,10 +67,14 @@ def run(options: argparse.Namespace) -> Result:
     if options.labels is not None:
         labels = _labels(value_place(options.labels, points, "--labels"), n)
     rng = np.random.default_rng(options.seed)
-    rows = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
-    X = picked_rows(points.blocks(_BLOCK_ROWS), rows)
+    row_bytes = points.shape[1] * points.dtype.itemsize
+    sample = min(n, _SAMPLE, block_rows(row_bytes, _SAMPLE_BYTES))
+    rows = np.sort(rng.choice(n, sample, replace=False))
+    X = picked_rows(points.blocks(block_rows(row_bytes)), rows)
     # As a source, which has the column names that the model was fitted to.
     Y = model.transform(_named(X, points))
+    if model.fitted_.parameters["metric"] == "cosine":
+        X = unit_rows(X, points.name)
     size = min(len(X), sample_size(n, X.shape[1] * X.itemsize))
     # Drawn as by `quality` of the estimators: the same points where all of them were sampled.
     part = np.random.default_rng(options.seed).choice(len(X), size, replace=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from trigpoint._command import common
 from trigpoint._command.common import Result
-from trigpoint._command.inspection import Inspection, inspect
+from trigpoint._command.inspection import DOMINANT_SHARE, Inspection, inspect
 from trigpoint._command.messages import OPTIONS, explain
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
@@ -15,16 +15,22 @@ from trigpoint._estimators import load
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint._files.tensors import is_tensor_file
-from trigpoint._forecast import forecast
+from trigpoint._forecast import Forecast, forecast
 from trigpoint._landmarks.choice import default_n_landmarks
+from trigpoint._numerics.outliers import FACTOR, SHARE
 
 _NAMES_SHOWN = 12
 
 # Most names that are worth pasting.
 _NAMES_PASTED = 50
 
-# Most bytes of points whose values are checked without --check: a second or two.
+# Most bytes of points whose values are checked without --check, if they can be mapped and if they
+# have to be read first: a second or two.
 _LITTLE = 2**28
+_LITTLE_TO_READ = 2**26
+
+# Files that cannot be mapped are read to choose landmarks, and again to embed the points.
+_TIMES_READ = 2
 
 # Two coordinates need at least three landmarks.
 _FEWEST_LANDMARKS = 3
@@ -52,7 +58,7 @@ def add(commands: common.Commands) -> None:
         "--check",
         action="store_true",
         help="check for missing values and constant columns even if that takes long (above "
-        f"{size(_LITTLE)})",
+        f"{size(_LITTLE)}, or {size(_LITTLE_TO_READ)} if the file cannot be mapped)",
     )
 
 
@@ -123,24 +129,33 @@ def _points(points: PointSource, check: bool) -> _Found:
         "columns": d,
         "dtype": points.dtype.name,
         "bytes": n * d * points.dtype.itemsize,
+        "stored_values": points.n_stored,
         "feature_names": points.feature_names,
     }
     shown = {
         "points": f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name} "
         f"({size(values['bytes'])} in memory)"
     }
+    if points.n_stored is not None:
+        shown["points"] = (
+            f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name}, sparse: "
+            f"{points.n_stored:,} values, {points.n_stored / (n * d):.2%} of all"
+        )
     if points.feature_names is not None:
         shown["columns"] = _some(range(d), points.feature_names)
     k = default_n_landmarks(n)
     seen = Inspection()
-    if check or values["bytes"] <= _LITTLE:
-        seen = _inspected(points, k)
+    little = _LITTLE if points.array() is not None else _LITTLE_TO_READ
+    if check or values["bytes"] <= little:
+        seen = _inspected(points, k, check)
         values["constant_columns"] = list(seen.constant)
         if seen.problem is None:
             shown["values"] = "all finite"
         if seen.constant:
             constant = _some(seen.constant, points.feature_names)
             shown["constant"] = f"column {constant}: can be left out"
+        if seen.problem is None:
+            _judged(points, seen, values, shown)
     else:
         shown["values"] = "not checked: use --check to find missing values and constant columns"
     if seen.problem is not None:
@@ -153,13 +168,37 @@ def _points(points: PointSource, check: bool) -> _Found:
     if k < _FEWEST_LANDMARKS:
         values["problem"] = shown["problem"] = "too few distinct points to choose landmarks from"
     else:
-        _forecast(points, k, k == seen.n_distinct, values, shown)
+        _forecast(points, k, seen, values, shown)
     return values, shown
 
 
-def _inspected(points: PointSource, most: int) -> Inspection:
+def _judged(
+    points: PointSource, seen: Inspection, values: dict[str, Any], shown: dict[str, str]
+) -> None:
+    """Add the local dimension, and what would spoil an embedding without making it impossible."""
+    n = points.shape[0]
+    values["dimension"] = round(seen.dimension, 2)
+    values["dominant_columns"] = list(seen.dominant)
+    values["outliers"] = list(seen.outliers)
+    shown["dimension"] = f"about {seen.dimension:.1f} of {points.shape[1]}, around each point"
+    if seen.dominant:
+        dominant = _some(seen.dominant, points.feature_names)
+        shown["scales"] = (
+            f"column {dominant}: {DOMINANT_SHARE:.1%} of the variance, so that the others hardly "
+            "count; if units differ, divide each column by its standard deviation first "
+            "(sklearn.preprocessing.StandardScaler)"
+        )
+    if seen.outliers:
+        among = "" if seen.n_looked_at == n else f" among {seen.n_looked_at:,} rows looked at"
+        shown["outliers"] = (
+            f"row {_some(seen.outliers, None)}{among}: more than {FACTOR:g} times as far from the "
+            f"others as {SHARE:.0%} of the rows; if they are errors, remove them"
+        )
+
+
+def _inspected(points: PointSource, most: int, every: bool) -> Inspection:
     try:
-        return inspect(points, most)
+        return inspect(points, most, every)
     except DamagedFileError:
         raise
     except ValueError as error:
@@ -167,24 +206,35 @@ def _inspected(points: PointSource, most: int) -> Inspection:
 
 
 def _forecast(
-    points: PointSource, k: int, every: bool, values: dict[str, Any], shown: dict[str, str]
+    points: PointSource, k: int, seen: Inspection, values: dict[str, Any], shown: dict[str, str]
 ) -> None:
     """Add suggested options and their cost; nothing is drawn if every point is taken."""
     n, d = points.shape
-    expected = forecast(n, d, k, dtype=points.dtype)
+    expected = forecast(n, d, k, dtype=points.dtype, report=True)
+    report = expected.stages["report"]
+    seconds = expected.seconds - report + _TIMES_READ * seen.reading_seconds
     free = available_memory()
-    suggested = {} if every else {"landmarks": k}
+    suggested = {} if k == seen.n_distinct else {"landmarks": k}
     values["suggested"] = suggested
     values["forecast"] = {
-        "seconds": round(expected.seconds, 2),
+        "seconds": round(seconds, 2),
+        "report_seconds": round(report, 2),
+        "compilation_seconds": round(expected.stages.get("compilation", 0.0), 2),
         "bytes": round(expected.bytes),
         "free_bytes": round(free) if free < float("inf") else None,
     }
     shown["suggested"] = " ".join(f"--{name} {value}" for name, value in suggested.items())
     shown["forecast"] = (
-        f"about {duration(expected.seconds)} and {size(expected.bytes)} besides "
-        f"the points ({size(free)} free)"
+        f"about {duration(seconds)}{_first_time(expected)}, with --report {duration(report)} more, "
+        f"and {size(expected.bytes)} besides the points ({size(free)} free)"
     )
+
+
+def _first_time(expected: Forecast) -> str:
+    compiling = expected.stages.get("compilation")
+    if compiling is None:
+        return ""
+    return f", of which {duration(compiling)} to compile loops, the first time only"
 
 
 def _some(columns: Sequence[int], names: Sequence[str] | None) -> str:

@@ -11,6 +11,7 @@ _OPTIONS = {
     "extension": "--extension",
     "graph": "--graph",
     "landmarks": "--landmarks",
+    "metric": "--metric",
     "n_components": "--components",
     "n_jobs": "--jobs",
     "n_landmarks": "--landmarks",

@@ -119,6 +119,7 @@ def make_sampler(options: argparse.Namespace, points: PointSource) -> Sampler:
     own = {"refine": options.refine} if options.method == _DEFAULT else {}
     sampler: Sampler = METHODS[options.method](
         _n_rows(options, points),
+        metric=options.metric,
         random_state=options.seed,
         n_jobs=options.jobs,
         callback=common.progress(options),
@@ -148,6 +149,9 @@ def _write(options: argparse.Namespace, points: PointSource, sampler: Sampler) -
     if can_copy_rows(points, options.output):
         return copy_rows(points, rows.tolist(), options.output)
     chosen, names = sampler.landmarks_, points.feature_names
+    if options.metric == "cosine":
+        # The landmarks are rows of unit length.
+        chosen = points.take(rows)
     if options.columns is not None and points.path is not None and not is_table(points.path):
         whole = read_points(options.input)
         chosen, names = whole.take(rows), whole.feature_names

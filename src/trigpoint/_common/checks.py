@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError
 
@@ -206,7 +207,9 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def check_magnitude(X: np.ndarray, name: str = "X", *, may_be_tiny: bool = False) -> None:
+def check_magnitude(
+    X: np.ndarray | csr_array, name: str = "X", *, may_be_tiny: bool = False
+) -> None:
     """Reject values whose squared distances would overflow or underflow.
 
     A few points among others of a known scale, such as new points, may be near the origin.
@@ -254,9 +257,6 @@ def refuse_non_finite(
     row, column = np.argwhere(bad)[0]
     label = column if names is None else repr(names[column])
     rows = first_row + np.flatnonzero(bad.any(axis=1))
-    others = ", ".join(str(other) for other in rows[1:_ROWS_SHOWN])
-    more = f" and {len(rows) - _ROWS_SHOWN} more" if len(rows) > _ROWS_SHOWN else ""
-    also = f"; also in row{'s' if len(rows) > 2 else ''} {others}{more}" if others else ""
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
     raise ParameterValueError(
         name,
@@ -266,5 +266,27 @@ def refuse_non_finite(
         kind=kind,
         row=rows[0],
         label=label,
-        also=also,
+        also=_also_in(rows),
     )
+
+
+def refuse_zero_rows(rows: np.ndarray, name: str) -> None:
+    """Reject points at the origin, given their row numbers, where only directions count."""
+    if len(rows):
+        raise ParameterValueError(
+            name,
+            int(rows[0]),
+            "{parameter} has only zeros in row {row}{also}; with the cosine metric, a point must "
+            "have a direction",
+            ("remove such rows", "set {metric=}"),
+            row=rows[0],
+            also=_also_in(rows),
+            metric="euclidean",
+        )
+
+
+def _also_in(rows: np.ndarray) -> str:
+    """The rows after the first, for a message."""
+    others = ", ".join(str(other) for other in rows[1:_ROWS_SHOWN])
+    more = f" and {len(rows) - _ROWS_SHOWN} more" if len(rows) > _ROWS_SHOWN else ""
+    return f"; also in row{'s' if len(rows) > 2 else ''} {others}{more}" if others else ""

@@ -167,7 +167,7 @@ class Extension(Protocol):
     def row_bytes(self) -> int:
         """Maximum bytes needed per point of a block."""
 
-    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+    def __call__(self, X: np.ndarray | csr_array) -> tuple[np.ndarray, int]:
         """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
 
 

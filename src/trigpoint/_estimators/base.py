@@ -39,7 +39,12 @@ from trigpoint._common.records import (
     Landmarks,
 )
 from trigpoint._common.words import counted
-from trigpoint._estimators.defaults import COMPLETE_MAX, default_neighbors, many_coordinates
+from trigpoint._estimators.defaults import (
+    COMPLETE_MAX,
+    MOST_NEIGHBORS,
+    default_neighbors,
+    many_coordinates,
+)
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.support import (
     AllLandmarks,
@@ -49,17 +54,25 @@ from trigpoint._extension.support import (
 )
 from trigpoint._files import open_writer, read_points, refuse_same_file
 from trigpoint._geometry import COVARIANCES
+from trigpoint._graph import METRICS as GRAPH_METRICS
 from trigpoint._graph import (
-    METRICS,
     AnchorGraph,
     CompleteGraph,
     KNNGraph,
+    graph_in_one_piece,
     precomputed_graph,
 )
 from trigpoint._landmarks import choose_landmarks
 from trigpoint._numerics.dimension import local_dimension
+from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import checked_blocks, is_file, points_to_fit, points_to_transform
+from trigpoint._points.inputs import (
+    blocks_as_stored,
+    is_file,
+    points_to_fit,
+    points_to_transform,
+)
+from trigpoint._points.unit_rows import METRICS
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
@@ -108,6 +121,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     n_components: int
     landmarks: Any
     extension: Any
+    metric: str
     random_state: Any
     n_jobs: int | None
 
@@ -117,6 +131,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _check_parameters(self) -> None:
         """Reject parameters that are wrong for any data, before any work is done."""
         check_count("n_components", self.n_components)
+        check_choice("metric", self.metric, METRICS)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
         elif not isinstance(self.extension, str) or self.extension not in self._extensions:
@@ -134,7 +149,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     @abstractmethod
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         """Embed the landmarks of `X`; the stage "spectrum" has begun when this returns."""
 
@@ -151,10 +166,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), or file
             The points, float32 or float64; other numbers are converted to float64. A path, or an
             object that `trigpoint.read_points` accepts, is read into memory if it needs at most a
-            quarter of it, otherwise into a temporary file. A ``.npy`` file is memory-mapped.
+            quarter of it, otherwise into a temporary file. A ``.npy`` file is memory-mapped. SciPy
+            sparse arrays, also in files, stay sparse from 16 columns on.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -169,6 +185,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         chosen = choose_landmarks(
             self.landmarks,
             X,
+            metric=self.metric,
             covariance=self._covariance(X.shape[1]),
             rng=run.rng,
             n_threads=run.n_threads,
@@ -219,7 +236,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), or file
             The points. A file is read block by block.
         out : path or None, default=None
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
@@ -233,7 +250,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         check_is_fitted(self)
         self._check_out(X, out)
         source = points_to_transform(self, X)
-        points = checked_blocks(source, reporter(self.verbose, self.callback))
+        points = blocks_as_stored(source, reporter(self.verbose, self.callback))
         blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
         shape = source.shape[0], self._n_features_out
         if out is None:
@@ -395,6 +412,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -441,7 +459,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _check_graph(self) -> None:
         if isinstance(self.graph, str):
-            check_choice("graph", self.graph, ("auto", *METRICS, *_OTHER_GRAPHS))
+            check_choice("graph", self.graph, ("auto", *GRAPH_METRICS, *_OTHER_GRAPHS))
             if self.graph in _OTHER_GRAPHS and self.n_neighbors is not None:
                 raise _without_effect("n_neighbors", self.n_neighbors, self.graph)
             return
@@ -455,7 +473,7 @@ class GraphEmbedding(LandmarkEmbedding):
                 self.graph,
                 "{parameter=} is not understood",
                 "pass {names}, a graph such as KNNGraph(), or a matrix of weights" + also,
-                names=", ".join(map(repr, ("auto", *METRICS, *_OTHER_GRAPHS))),
+                names=", ".join(map(repr, ("auto", *GRAPH_METRICS, *_OTHER_GRAPHS))),
             )
         if self.n_neighbors is not None:
             raise _without_effect("n_neighbors", self.n_neighbors)
@@ -510,7 +528,7 @@ class GraphEmbedding(LandmarkEmbedding):
         """Embed the landmarks from their graph."""
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         run.begin("graph")
         if self._graph_is_matrix():
@@ -521,11 +539,13 @@ class GraphEmbedding(LandmarkEmbedding):
         run.begin("spectrum")
         return self._embed_graph(chosen, graph, n_components)
 
-    def _built(self, builder: Any, X: np.ndarray, chosen: Landmarks, run: Run) -> LandmarkGraph:
+    def _built(self, builder: Any, X: Points, chosen: Landmarks, run: Run) -> LandmarkGraph:
         built: LandmarkGraph
         if isinstance(builder, AnchorGraph):
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, support.over(X, run.n_threads))
+        elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
+            built = graph_in_one_piece(builder, chosen, run.n_threads, MOST_NEIGHBORS)
         else:
             built = builder.build(chosen, run.n_threads)
         return built

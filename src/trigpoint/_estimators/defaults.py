@@ -16,6 +16,8 @@ SHOWN = 3
 _SURFACE_DIMENSION = 3.0
 _SURFACE_NEIGHBORS = 10
 _SPARSE_NEIGHBORS = 7
+# Neighbors if the graph would otherwise fall into pieces, and does not with these.
+MOST_NEIGHBORS = 20
 # Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
 _DENSE_NEIGHBORS = 200
 

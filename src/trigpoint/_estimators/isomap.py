@@ -10,6 +10,7 @@ from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
+from trigpoint._numerics.sparse import Points
 from trigpoint._spectrum import classical_scaling, geodesics
 
 
@@ -30,7 +31,7 @@ default="auto"
     extension : "graph" or int, default="graph"
         Landmarks that a point's geodesics start through: the graph neighbors of its three nearest
         landmarks, or this many nearest landmarks.
-    random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -69,6 +70,7 @@ default="auto"
         n_neighbors: int | None = None,
         covariance: str = "auto",
         extension: Any = "graph",
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -80,6 +82,7 @@ default="auto"
         self.n_neighbors = n_neighbors
         self.covariance = covariance
         self.extension = extension
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -94,7 +97,7 @@ default="auto"
         return 20
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
         return super()._embed(X, chosen, n_components, run)

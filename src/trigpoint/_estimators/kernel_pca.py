@@ -11,6 +11,7 @@ from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks
 from trigpoint._estimators.base import LandmarkEmbedding, Run, check_pairs, plain_support
 from trigpoint._extension.extensions import KernelExtension
 from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
+from trigpoint._numerics.sparse import Points
 from trigpoint._spectrum import kernel_pca
 
 # Kernel values closer than this to 0 or 1 are only rounding error.
@@ -29,7 +30,7 @@ class KernelPCA(LandmarkEmbedding):
     extension : "all" or int, default="all"
         Evaluate the kernel between a point and all landmarks, or only this many nearest ones (the
         others count as 0, which saves time when the bandwidth is small).
-    random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -60,6 +61,7 @@ class KernelPCA(LandmarkEmbedding):
         landmarks: Any = None,
         bandwidth: float | None = None,
         extension: Any = "all",
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -69,6 +71,7 @@ class KernelPCA(LandmarkEmbedding):
         self.landmarks = landmarks
         self.bandwidth = bandwidth
         self.extension = extension
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -85,7 +88,7 @@ class KernelPCA(LandmarkEmbedding):
         return None
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
         run.begin("kernel")

@@ -16,6 +16,7 @@ from trigpoint._estimators.defaults import SHOWN, default_eigenvectors
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph
+from trigpoint._numerics.sparse import Points
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
     density_scale,
@@ -56,7 +57,7 @@ class MarkovEmbedding(GraphEmbedding):
         return None
 
     def _embed(
-        self, X: np.ndarray, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         embedded = super()._embed(X, chosen, n_components, run)
         builder = self._builder(chosen.points, run.dimension)
@@ -158,8 +159,8 @@ default="auto"
         has more columns than that, and nearest neighbors by Bhattacharyya distance otherwise.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
-        dimension of the points is up to 3, and 7 above; where ``graph="auto"`` would link all
-        pairs, 200.
+        dimension of the points is up to 3, and 7 above, but 20 if that joins pieces that the graph
+        would fall into; where ``graph="auto"`` would link all pairs, 200.
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         What a Bhattacharyya graph compares of the local covariances: all of them, only their
         diagonals, or a few directions and one variance for the rest (`LowRankCovariances`), as
@@ -178,6 +179,10 @@ default="auto"
         reintroduces no shortcuts and maps each landmark exactly to its own coordinates; all
         landmarks; or this many nearest ones. ``"auto"`` uses all landmarks where ``graph="auto"``
         would link all pairs, shares with ``graph="anchors"``, and the graph otherwise.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` is for vectors whose length means nothing, such as
+        embeddings and word counts: rows are scaled to unit length, in `fit` and in `transform`,
+        and everything else is as for Euclidean points; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
     n_jobs : int or None, default=None
@@ -245,6 +250,7 @@ default="auto"
         bandwidth: float | None = None,
         eigenvectors: str = "auto",
         extension: Any = "auto",
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -258,6 +264,7 @@ default="auto"
         self.bandwidth = bandwidth
         self.eigenvectors = eigenvectors
         self.extension = extension
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -284,7 +291,7 @@ class DiffusionMaps(MarkovEmbedding):
         How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
-    random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -321,6 +328,7 @@ class DiffusionMaps(MarkovEmbedding):
         time: float = 1.0,
         eigenvectors: str = "auto",
         extension: Any = "auto",
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -336,6 +344,7 @@ class DiffusionMaps(MarkovEmbedding):
         self.time = time
         self.eigenvectors = eigenvectors
         self.extension = extension
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.support import LocalSupport, Support
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Temporaries of a few megabytes stay in the caches, and products of this many rows are efficient:
@@ -49,17 +51,18 @@ class _Prepared(ABC):
         return self.support.row_bytes + 8 * (self.n_components + 1)
 
     @abstractmethod
-    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
         """Coordinates (b, l) of points in one precision, and how many of them are far."""
 
-    def __call__(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+    def __call__(self, X: Points) -> tuple[np.ndarray, int]:
         """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
-        X = np.ascontiguousarray(X)
+        if not isinstance(X, csr_array):
+            X = np.ascontiguousarray(X)
         coarse = self.support.coarse(X)
         if not coarse.any():
             return self._extended(X)
         # Row by row, so that the other points of the block make no difference.
-        result, n_far = np.empty((len(X), self.n_components)), 0
+        result, n_far = np.empty((X.shape[0], self.n_components)), 0
         for rows, dtype in ((coarse, np.float64), (~coarse, X.dtype)):
             if rows.any():
                 result[rows], count = self._extended(X[rows].astype(dtype))
@@ -119,7 +122,7 @@ class MarkovExtension(_Prepared):
     def n_components(self) -> int:
         return len(self.values) - 1
 
-    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
         sums, shifts = self.support.sums(X, self.values)
         return sums[:, :-1] / sums[:, -1:], int(np.count_nonzero(shifts))
 
@@ -155,7 +158,7 @@ class KernelExtension(_Prepared):
     def n_components(self) -> int:
         return len(self.components)
 
-    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
+    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
         sums, shifts = self.support.sums(X, self.components)
         return sums * np.exp(shifts)[:, None] - self.offset, int(np.count_nonzero(shifts))
 
@@ -212,8 +215,8 @@ class GeodesicExtension(_Prepared):
     def row_bytes(self) -> int:
         return super().row_bytes + 12 * len(self.geodesics)
 
-    def _extended(self, X: np.ndarray) -> tuple[np.ndarray, int]:
-        result = np.zeros((len(X), self.n_components))
+    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
+        result = np.zeros((X.shape[0], self.n_components))
         for shares, lengths, columns in self.support.starts(X):
             paths = self._shortest(lengths, columns, X.dtype)
             # Rows are centered as the landmarks' are, so squares may count from any of them; as a
@@ -245,14 +248,14 @@ def _with_ones(values: np.ndarray) -> np.ndarray:
 
 
 def extend(
-    extension: Extension, X: np.ndarray, n_threads: int = 1, rows: int | None = None
+    extension: Extension, X: Points, n_threads: int = 1, rows: int | None = None
 ) -> tuple[np.ndarray, int]:
     """Coordinates of every row of `X`, in the precision of `X`, and the number of far points.
 
     Parameters
     ----------
     extension : Extension
-    X : ndarray of shape (n, d)
+    X : ndarray or csr_array of shape (n, d)
     n_threads : int, default=1
     rows : int or None, default=None
         Rows per block; ``None`` keeps the temporaries of a block near the caches.
@@ -265,7 +268,8 @@ def extend(
     """
     if rows is None:
         rows = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
-    result = np.empty((len(X), extension.n_components), dtype=X.dtype)
+    n = X.shape[0]
+    result = np.empty((n, extension.n_components), dtype=X.dtype)
 
     def fill(part: slice) -> int:
         result[part], n_far = extension(X[part])
@@ -273,16 +277,16 @@ def extend(
 
     # Blocks run in parallel, so products within them use one thread.
     with one_blas_thread():
-        return result, sum(thread_map(fill, row_blocks(len(X), rows), n_threads))
+        return result, sum(thread_map(fill, row_blocks(n, rows), n_threads))
 
 
 def extended_blocks(
-    extension: Extension, blocks: Iterable[np.ndarray], n_threads: int
+    extension: Extension, blocks: Iterable[Points], n_threads: int
 ) -> Iterator[np.ndarray]:
     """Yield the coordinates of blocks of points as they come; at the end, warn about far points."""
     n_far = n_points = 0
     for block in blocks:
-        n_points += len(block)
+        n_points += block.shape[0]
         coordinates, count = extend(extension, block, n_threads)
         n_far += count
         yield coordinates

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._numerics.sparse import Points, stored
 
 if TYPE_CHECKING:
     from trigpoint._numerics.compiled.landmark_search import LandmarkIndex
@@ -48,13 +50,14 @@ class TreeSearch:
     # Bytes held for each point.
     row_bytes = 0
 
-    def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        assert isinstance(X, np.ndarray), "sparse points have more dimensions"
         return _nearest(self.index, X, count)
 
-    def coarse(self, X: np.ndarray) -> np.ndarray:
+    def coarse(self, X: Points) -> np.ndarray:
         """Rows whose distances need more precision than `X` has: none."""
-        return np.zeros(len(X), dtype=bool)
+        return np.zeros(X.shape[0], dtype=bool)
 
 
 class Centered(NamedTuple):
@@ -86,10 +89,12 @@ class ProductSearch:
         """Bytes held for each point."""
         return 4 * len(self.double.landmarks)
 
-    def squares(self, X: np.ndarray) -> np.ndarray:
+    def squares(self, X: Points) -> np.ndarray:
         """Squared distances (b, k) from each point to all landmarks."""
         from trigpoint._numerics.compiled.extension import squares_from_products
 
+        if isinstance(X, csr_array):
+            return self._squares_of_sparse(X)
         centered = self.single if X.dtype == np.float32 else self.double
         around = X - centered.center
         norms = np.einsum("ij,ij->i", around, around)
@@ -97,13 +102,26 @@ class ProductSearch:
         squares_from_products(squares, norms, centered.norms)
         return squares
 
-    def coarse(self, X: np.ndarray) -> np.ndarray:
+    def _squares_of_sparse(self, X: csr_array) -> np.ndarray:
+        """The same in float64; points stay where they are, and the center is taken away after."""
+        from trigpoint._numerics.compiled.extension import squares_from_products
+        from trigpoint._numerics.compiled.sparse import sparse_norms, sparse_products
+
+        center, landmarks, norms = self.double
+        squares = np.empty((X.shape[0], len(landmarks)))
+        sparse_products(*stored(X), landmarks, squares)
+        squares -= landmarks @ center
+        squares_from_products(squares, sparse_norms(*stored(X), center), norms)
+        return squares
+
+    def coarse(self, X: Points) -> np.ndarray:
         """Rows in float32 whose rounding would matter compared with the bandwidth.
 
-        These are far from the center, as all points are in well-separated clusters.
+        These are far from the center, as all points are in well-separated clusters. Products with
+        sparse points are in float64 in any case.
         """
-        if X.dtype != np.float32:
-            return np.zeros(len(X), dtype=bool)
+        if X.dtype != np.float32 or isinstance(X, csr_array):
+            return np.zeros(X.shape[0], dtype=bool)
         around = X - self.single.center
         norms = np.einsum("ij,ij->i", around, around)
         rounding = 8 * np.finfo(np.float32).eps * (norms + self.single.norms.max())

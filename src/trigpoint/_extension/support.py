@@ -22,6 +22,7 @@ from trigpoint._extension.search import (
 )
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import gaussian
+from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 if TYPE_CHECKING:
@@ -77,17 +78,17 @@ class Support(Protocol):
     def row_bytes(self) -> int:
         """Most bytes held per point."""
 
-    def coarse(self, X: np.ndarray) -> np.ndarray:
+    def coarse(self, X: Points) -> np.ndarray:
         """Rows (b,) in float32 whose weights need float64: pass them in that precision."""
 
-    def sums(self, X: np.ndarray, values: np.ndarray) -> WeightedSums:
+    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         """Sums of the landmarks' `values` (l, k) by weight, for each point of the block."""
 
 
 class LocalSupport(Support, Protocol):
     """A support of landmarks near the point."""
 
-    def starts(self, X: np.ndarray) -> Iterator[Starts]:
+    def starts(self, X: Points) -> Iterator[Starts]:
         """Paths from each point of the block to landmarks, in parts that share in the point."""
 
 
@@ -110,15 +111,15 @@ class AllLandmarks:
     def row_bytes(self) -> int:
         return self.search.row_bytes
 
-    def coarse(self, X: np.ndarray) -> np.ndarray:
+    def coarse(self, X: Points) -> np.ndarray:
         return self.search.coarse(X)
 
-    def sums(self, X: np.ndarray, values: np.ndarray) -> WeightedSums:
+    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         from trigpoint._numerics.compiled.extension import dense_exponents
 
         to_all = self.search.squares(X)
         own = self._own_bandwidths(to_all)
-        shifts = np.empty(len(X))
+        shifts = np.empty(X.shape[0])
         dense_exponents(to_all, own, self.bandwidths, FAR_LOG_WEIGHT, shifts)
         weights = np.exp(to_all, out=to_all)
         return WeightedSums(weights @ values.T.astype(weights.dtype, order="C"), shifts)
@@ -150,10 +151,10 @@ class NearestLandmarks:
     def row_bytes(self) -> int:
         return 16 * max(self.n_neighbors, _BLENDED + 1) + self.search.row_bytes
 
-    def coarse(self, X: np.ndarray) -> np.ndarray:
+    def coarse(self, X: Points) -> np.ndarray:
         return self.search.coarse(X)
 
-    def sums(self, X: np.ndarray, values: np.ndarray) -> WeightedSums:
+    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         from trigpoint._numerics.compiled.extension import nearest_sums
 
         nearest, squares = self._nearest(X, max(self.n_neighbors, _BLENDED + 1))
@@ -161,17 +162,17 @@ class NearestLandmarks:
         nearest, squares = nearest[:, : self.n_neighbors], squares[:, : self.n_neighbors]
         bandwidths = np.maximum(own[:, None], self.bandwidths[nearest])
         exponents = squares / bandwidths**2 / -2
-        result = WeightedSums(np.empty((len(X), len(values))), np.empty(len(X)))
+        result = WeightedSums(np.empty((X.shape[0], len(values))), np.empty(X.shape[0]))
         nearest = np.ascontiguousarray(nearest)
         nearest_sums(nearest, exponents, values, FAR_LOG_WEIGHT, *result)
         return result
 
-    def starts(self, X: np.ndarray) -> Iterator[Starts]:
+    def starts(self, X: Points) -> Iterator[Starts]:
         """Straight lines to the landmarks, in one part."""
         nearest, squares = self._nearest(X, self.n_neighbors)
-        yield Starts(np.ones(len(X)), np.sqrt(squares), nearest)
+        yield Starts(np.ones(X.shape[0]), np.sqrt(squares), nearest)
 
-    def _nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
         count = min(count, len(self.bandwidths))
         if isinstance(self.search, TreeSearch):
             return self.search.nearest(X, count)
@@ -206,14 +207,14 @@ class GraphNeighbors:
     def row_bytes(self) -> int:
         return 24 * (_BLENDED + 1) + self.search.row_bytes
 
-    def coarse(self, X: np.ndarray) -> np.ndarray:
+    def coarse(self, X: Points) -> np.ndarray:
         return self.search.coarse(X)
 
-    def sums(self, X: np.ndarray, values: np.ndarray) -> WeightedSums:
+    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         """Sums by share, kernel and factor of each place in the rows of the graph."""
         from trigpoint._numerics.compiled.extension import graph_sums, graph_sums_of_all
 
-        result = WeightedSums(np.empty((len(X), len(values))), np.empty(len(X)))
+        result = WeightedSums(np.empty((X.shape[0], len(values))), np.empty(X.shape[0]))
         if isinstance(self.search, TreeSearch):
             X = np.ascontiguousarray(X, dtype=np.float64)
             near = self._blended(self.search.nearest(X, self._count))
@@ -226,7 +227,7 @@ class GraphNeighbors:
         graph_sums_of_all(self.rows, *near, to_all, values, FAR_LOG_WEIGHT, *result)
         return result
 
-    def starts(self, X: np.ndarray) -> Iterator[Starts]:
+    def starts(self, X: Points) -> Iterator[Starts]:
         """Straight lines to the neighbors of each nearest landmark, a part for each of these."""
         if isinstance(self.search, TreeSearch):
             to_all = None
@@ -238,6 +239,7 @@ class GraphNeighbors:
             columns, counts = _padded(self.rows, nearest[:, part])
             if to_all is None:
                 assert isinstance(self.search, TreeSearch)
+                assert isinstance(X, np.ndarray)
                 squares = _squares(X, self.search.coordinates, columns)
             else:
                 squares = np.take_along_axis(to_all, columns, axis=1).astype(np.float64)
@@ -279,10 +281,10 @@ class AnchorShares:
     def row_bytes(self) -> int:
         return 32 * (self.n_anchors + 1) + self.search.row_bytes
 
-    def coarse(self, X: np.ndarray) -> np.ndarray:
+    def coarse(self, X: Points) -> np.ndarray:
         return self.search.coarse(X)
 
-    def shares(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def shares(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         """Landmarks and the shares of a block of points in them, each of shape (b, n_anchors)."""
         if isinstance(self.search, TreeSearch):
             count = min(self.n_anchors + 1, self.search.coordinates.shape[1])
@@ -299,21 +301,21 @@ class AnchorShares:
         shares[shares.sum(axis=1) == 0] = 1.0
         return nearest, shares / shares.sum(axis=1, keepdims=True)
 
-    def over(self, X: np.ndarray, n_threads: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def over(self, X: Points, n_threads: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Landmarks and shares of all points, block by block, in order."""
         rows = block_rows(self.row_bytes + 8 * X.shape[1])
 
         def of(part: slice) -> tuple[np.ndarray, np.ndarray]:
-            block = np.ascontiguousarray(X[part])
+            block = X[part] if isinstance(X, csr_array) else np.ascontiguousarray(X[part])
             return self.shares(block.astype(np.float64) if self.coarse(block).any() else block)
 
         with one_blas_thread():
-            yield from thread_map(of, row_blocks(len(X), rows), n_threads)
+            yield from thread_map(of, row_blocks(X.shape[0], rows), n_threads)
 
-    def sums(self, X: np.ndarray, values: np.ndarray) -> WeightedSums:
+    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         nearest, shares = self.shares(X)
         sums = np.einsum("ij,cij->ic", shares, values[:, nearest])
-        return WeightedSums(sums, np.zeros(len(X)))
+        return WeightedSums(sums, np.zeros(X.shape[0]))
 
 
 def _shares(squares: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._files.arrays import ArraySource, SlicedSource
+from trigpoint._files.arrays import ArraySource, SlicedSource, from_sparse
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
@@ -62,6 +62,8 @@ def from_anndata(data: Any, key: str | None, columns: Any) -> PointSource:
     names = None if group == "obsm" else [str(label) for label in data.var_names]
     if isinstance(points, np.ndarray):
         return ArraySource(points, name, columns, names)
+    if sparse.issparse(points):
+        return from_sparse(points, name, columns, names)
     return SlicedSource(lambda: nullcontext(points), name, columns, names)
 
 
@@ -123,6 +125,7 @@ class _SparseRows:
         self._group, self._name = group, name
         self.shape = tuple(int(count) for count in group.attrs["shape"])
         self.dtype = group["data"].dtype
+        self.nnz = len(group["data"])
         self.format = layout
 
     def __getitem__(self, part: slice) -> Any:

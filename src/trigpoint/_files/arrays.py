@@ -5,8 +5,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
-from trigpoint._common.checks import refuse_masked
+from trigpoint._common.checks import check_count, refuse_masked, refuse_non_finite
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.selection import check_shape, choose_columns, picked_names, point_dtype
 from trigpoint._files.source import PointSource
@@ -45,9 +46,49 @@ class SlicedSource(PointSource):
             n_rows, n_columns = check_shape(stored.shape, name)
             dtype = point_dtype(stored.dtype, name, "convert it to float32 or float64 first")
             self._row_bytes = n_columns * stored.dtype.itemsize
+            n_stored = getattr(stored, "nnz", None)
         self._chosen = choose_columns(columns, n_columns, feature_names, name)
         width = n_columns if self._chosen is None else len(self._chosen)
         super().__init__(name, (n_rows, width), dtype, picked_names(feature_names, self._chosen))
+        # An estimate, with some of the columns.
+        self.n_stored = None if n_stored is None else int(n_stored) * width // n_columns
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows by number, in this order; values unchecked."""
+        with self._open_rows() as stored:
+            if not isinstance(stored, csr_array):
+                return super().take(rows)
+            taken = stored[rows]
+        taken = taken if self._chosen is None else taken[:, self._chosen]
+        return taken.toarray().astype(self.dtype, copy=False)
+
+    def sparse_blocks(self, rows: int) -> Iterator[csr_array]:
+        """Iterate over sparse points like `blocks`, without making them dense."""
+        if self.n_stored is None:
+            return super().sparse_blocks(rows)
+        return self._counted(self._sparse_pieces(check_count("rows", rows)), self._checked_sparse)
+
+    def _sparse_pieces(self, rows: int) -> Iterator[Any]:
+        with self._open_rows() as stored:
+            for band in row_blocks(self.shape[0], rows):
+                # A slice would be a copy.
+                whole = issparse(stored) and rows >= self.shape[0]
+                part = stored if whole else stored[band]
+                yield part if self._chosen is None else part[:, self._chosen]
+
+    def _checked_sparse(self, piece: Any, first_row: int) -> csr_array:
+        block = csr_array(piece).astype(self.dtype, copy=False)
+        if not block.has_canonical_format or not block.data.all():
+            block = block.copy()
+            block.sum_duplicates()
+            block.eliminate_zeros()
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(block.data.sum())
+        if not finite:
+            for part in row_blocks(block.shape[0], block_rows(8 * block.shape[1])):
+                dense = block[part].toarray()
+                refuse_non_finite(dense, self.name, self.feature_names, first_row + part.start)
+        return block
 
     def _pieces(self, rows: int) -> Iterator[np.ndarray]:
         if self._chosen is not None:
@@ -71,6 +112,14 @@ class SlicedSource(PointSource):
         if chunk <= rows:
             return rows - rows % chunk
         return chunk if chunk * self._row_bytes <= _BAND_BYTES else rows
+
+
+def from_sparse(
+    X: Any, name: str, columns: Any, feature_names: Sequence[str] | None = None
+) -> SlicedSource:
+    """Points in a SciPy sparse array of any format."""
+    rows = csr_array(X)
+    return SlicedSource(lambda: nullcontext(rows), name, columns, feature_names)
 
 
 class ArraySource(SlicedSource):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from scipy.sparse import load_npz
 
-from trigpoint._files.arrays import ArraySource
+from trigpoint._files.arrays import ArraySource, from_sparse
 from trigpoint._files.selection import (
     check_shape,
     choose_columns,
@@ -21,6 +22,9 @@ from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
 
 _REMEDY = "save it as float32 or float64"
 _SUFFIX = ".npy"
+
+# Those of every format in which SciPy saves sparse arrays.
+_SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy"}
 
 
 def read_npy(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
@@ -42,8 +46,13 @@ def read_npy(path: Path, name: str, key: str | None, columns: Any) -> PointSourc
 
 
 def read_npz(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
-    """Points in one array of a ``.npz`` file."""
+    """Points in one array of a ``.npz`` file, or in one that ``scipy.sparse.save_npz`` wrote."""
     try:
+        with zipfile.ZipFile(path) as archive:
+            is_sparse = set(archive.namelist()) >= _SPARSE_MEMBERS
+        if is_sparse:
+            refuse_key(key, name)
+            return from_sparse(load_npz(path), name, columns)
         return NpzSource(lambda: zipfile.ZipFile(path), name, key, columns)
     except zipfile.BadZipFile as error:
         raise ValueError(f"{name} is not a complete .npz file: {error}") from error

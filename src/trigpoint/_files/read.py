@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from scipy import sparse
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._files.anndata import from_anndata, read_h5ad
-from trigpoint._files.arrays import ArraySource, SlicedSource
+from trigpoint._files.arrays import ArraySource, from_sparse
 from trigpoint._files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import from_hdf5, read_hdf5
@@ -35,7 +34,7 @@ _READERS: dict[tuple[str, ...], _Reader] = {
     (*TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in TEXT_SUFFIXES)): read_text,
 }
 _OBJECTS = (
-    "a path, a NumPy array or NpzFile, a SciPy CSR matrix, an h5py Dataset, a zarr Array, "
+    "a path, a NumPy array or NpzFile, a SciPy sparse array, an h5py Dataset, a zarr Array, "
     "a pyarrow Table or Dataset, a pandas DataFrame or an AnnData object"
 )
 
@@ -49,7 +48,7 @@ def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> Point
         A path to a ``.npy``, ``.npz``, ``.parquet`` or ``.pq`` file or a folder of those, a
         ``.zarr`` folder or ``.zarr.zip``, a ``.h5``, ``.hdf5`` or ``.h5ad`` file, or a ``.csv``,
         ``.tsv`` or ``.txt`` file, also with ``.gz``. It may include a key, as in
-        ``"cells.h5ad::obsm/X_pca"``. Or an object: a NumPy array or NpzFile, a SciPy CSR matrix,
+        ``"cells.h5ad::obsm/X_pca"``. Or an object: a NumPy array or NpzFile, a SciPy sparse array,
         an h5py Dataset, a zarr Array, a pyarrow Table or Dataset, a pandas DataFrame, an AnnData
         object, or a `PointSource`, which is returned unchanged.
     key : str or None
@@ -167,7 +166,7 @@ def _read_object(X: Any, key: str | None, columns: Any) -> PointSource:
         return from_npz_file(X, key, columns)
     if sparse.issparse(X):
         refuse_key(key, "X")
-        return SlicedSource(lambda: nullcontext(X), "X", columns)
+        return from_sparse(X, "X", columns)
     if is_from(X, "h5py", "Dataset", "Group"):
         return from_hdf5(X, key, columns)
     if is_from(X, "zarr", "Array", "Group"):

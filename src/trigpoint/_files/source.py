@@ -3,14 +3,18 @@
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_count, refuse_non_finite
 from trigpoint._numerics.blocks import block_rows
+
+Block = TypeVar("Block", np.ndarray, csr_array)
 
 # Raised by readers for files that are truncated, damaged or gone since they were opened.
 _DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
@@ -38,6 +42,8 @@ class PointSource(ABC):
         As above.
     path : Path or None
         The file or folder that is read, if it was given by its path.
+    n_stored : int or None
+        How many values are stored, where zeros are not; ``None`` for points that are not sparse.
 
     Examples
     --------
@@ -55,6 +61,7 @@ class PointSource(ABC):
     # order; conversion and checks are done here, once for all.
 
     path: Path | None = None
+    n_stored: int | None = None
 
     def __init__(
         self,
@@ -99,6 +106,18 @@ class PointSource(ABC):
         """
         return None
 
+    def sparse_blocks(self, rows: int) -> Iterator[csr_array]:
+        """Iterate over sparse points like `blocks`, without making them dense.
+
+        Columns are in order, each at most once in a row; stored zeros are left out.
+        """
+        raise TypeError(f"{self.name} is not sparse")
+
+    def sparse(self) -> csr_array:
+        """Return all points of a sparse source, checked, as one array that is not to be changed."""
+        (whole,) = self.sparse_blocks(self.shape[0])
+        return whole
+
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Return rows by number, in this order, in one pass over the points; values unchecked."""
         pieces = self._pieces(block_rows(self.shape[1] * self.dtype.itemsize))
@@ -109,14 +128,24 @@ class PointSource(ABC):
         """Yield all points in order, in pieces of at most `rows` rows."""
 
     def _checked_blocks(self, rows: int) -> Iterator[np.ndarray]:
+        def checked(piece: Any, first_row: int) -> np.ndarray:
+            block = np.ascontiguousarray(piece, dtype=self.dtype)
+            refuse_non_finite(block, self.name, self.feature_names, first_row)
+            return block
+
+        return self._counted(self._pieces(rows), checked)
+
+    def _counted(
+        self, pieces: Iterator[Any], checked: Callable[[Any, int], Block]
+    ) -> Iterator[Block]:
+        """Yield all pieces, each converted and checked."""
         done = 0
         try:
-            for piece in self._pieces(rows):
-                block = np.ascontiguousarray(piece, dtype=self.dtype)
+            for piece in pieces:
+                block = checked(piece, done)
                 # Deleted at once; otherwise two blocks would be in memory while the next is read.
                 del piece
-                refuse_non_finite(block, self.name, self.feature_names, done)
-                done += len(block)
+                done += block.shape[0]
                 yield block
                 del block
         except _DAMAGE as error:

@@ -53,6 +53,9 @@ class AnnealedDPP(Sampler):
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     n_sweeps : int or None, default=None
         Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
     n_jobs : int or None, default=None
@@ -111,13 +114,18 @@ class AnnealedDPP(Sampler):
         bandwidth: float | None = None,
         n_neighbors: int = 10,
         n_sweeps: int | None = None,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
         self.exponent = exponent

@@ -1,14 +1,19 @@
 """The contract of all samplers."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils import Tags
 
 from trigpoint._common.checks import as_generator, check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import Landmarks
+from trigpoint._common.words import size
+from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import points_to_fit
 from trigpoint._points.store import Store
@@ -22,6 +27,9 @@ class Sampler(ProgressMixin, ABC):
 
     Parameters
     ----------
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int or None, default=None
@@ -43,11 +51,13 @@ class Sampler(ProgressMixin, ABC):
     def __init__(
         self,
         *,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
+        self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -56,11 +66,14 @@ class Sampler(ProgressMixin, ABC):
     # Whether `_select` also takes a store, and needs no array of all points.
     takes_stores = False
 
+    # Whether `_select` also takes points in a sparse array.
+    takes_sparse = False
+
     @abstractmethod
     def _select(self, X: Any, rng: np.random.Generator) -> Landmarks:
         """Choose landmarks among the rows of validated `X` with the one generator `rng`.
 
-        `X` is an array, or a store for samplers that take one.
+        `X` is an array, or for samplers that take one a sparse array or a store.
         """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -68,9 +81,10 @@ class Sampler(ProgressMixin, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), or file
             The points, float32 or float64; other numbers are converted to float64. A path, or an
-            object that `trigpoint.read_points` accepts, is read, into memory if it fits.
+            object that `trigpoint.read_points` accepts, is read, into memory if it fits. Sparse
+            points stay sparse; samplers that cannot use them say so.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -78,18 +92,28 @@ class Sampler(ProgressMixin, ABC):
         -------
         self
         """
+        if issparse(X) and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, X)
         self.select(points_to_fit(self, X, reporter(self.verbose, self.callback)))
         return self
 
-    def select(self, X: np.ndarray | Store) -> Landmarks:
+    def select(self, X: Points | Store) -> Landmarks:
         """Choose the landmarks among points that have been validated, or that live in a store."""
-        if not isinstance(X, np.ndarray) and not self.takes_stores:
+        if isinstance(X, csr_array):
+            if not self.takes_sparse:
+                raise too_much_of_sparse(type(self).__name__, X)
+        elif not isinstance(X, np.ndarray) and not self.takes_stores:
             raise too_much_of_a_store(type(self).__name__, X)
         # Refused even by samplers that use one thread.
         thread_count(self.n_jobs)
         chosen = self._select(X, as_generator(self.random_state))
         self._remember(chosen)
         return chosen
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.takes_sparse
+        return tags
 
     def _remember(self, chosen: Landmarks) -> None:
         self.indices_ = chosen.indices
@@ -105,6 +129,22 @@ def too_much_of_a_store(what: str, store: Store) -> ParameterTypeError:
         ("use EfficientDPP with a number of landmarks", "load the points into memory"),
         what=what,
         name=type(store).__name__,
+    )
+
+
+def too_much_of_sparse(what: str, X: Any) -> ParameterTypeError:
+    """Error of a sampler, or a setting of one, that needs all coordinates of all points."""
+    return ParameterTypeError(
+        "landmarks",
+        what,
+        "{what} does not take sparse points",
+        (
+            "use EfficientDPP with a number of landmarks",
+            "reduce the columns first, as with scikit-learn's TruncatedSVD",
+            "pass X.toarray(), which takes {dense}",
+        ),
+        what=what,
+        dense=size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0)),
     )
 
 

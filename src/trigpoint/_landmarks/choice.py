@@ -27,7 +27,9 @@ from trigpoint._geometry import covariance_mode, neighborhood_covariances
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._points.memory import MemoryStore
+from trigpoint._points.unit_rows import unit_rows
 
 _DEFAULT_LANDMARKS = 1000
 _FEWEST_LANDMARKS = 2
@@ -44,8 +46,9 @@ def default_n_landmarks(n_distinct: int) -> int:
 
 def choose_landmarks(
     landmarks: Any,
-    X: np.ndarray,
+    X: Points,
     *,
+    metric: str = "euclidean",
     covariance: str | None,
     rng: np.random.Generator,
     n_threads: int,
@@ -57,8 +60,10 @@ def choose_landmarks(
     ----------
     landmarks : None, int, "auto", sampler, index array or point array
         As for the estimators.
-    X : ndarray of shape (n, d)
+    X : ndarray or csr_array of shape (n, d)
         Validated points.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        That of the estimator; rows of `X` have been scaled to unit length for ``"cosine"``.
     covariance : {"auto", "full", "diag", "low-rank"} or None
         Which local covariances are needed, if any; they are added if the sampler does not compute
         them. ``"auto"`` leaves the choice to a sampler that has made one.
@@ -68,13 +73,14 @@ def choose_landmarks(
         Receives the progress, unless the sampler reports its own.
     """
     mode = None if covariance is None else covariance_mode(covariance, X.shape[1])
-    few = distinct_rows(X, default_n_landmarks(len(X))) if landmarks is None else None
+    n = X.shape[0]
+    few = distinct_rows(X, default_n_landmarks(n)) if landmarks is None else None
     if few is not None:
         chosen = _rows(X, few)
     elif _is_count(landmarks):
-        count = default_n_landmarks(len(X)) if landmarks is None else landmarks
+        count = default_n_landmarks(n) if landmarks is None else landmarks
         if count != "auto":
-            check_count("landmarks", count, high=len(X), why=f"the data has {len(X)} points")
+            check_count("landmarks", count, high=n, why=f"the data has {n} points")
         sampler = EfficientDPP(
             count, covariance=mode, random_state=rng, n_jobs=n_threads, callback=report
         )
@@ -85,9 +91,10 @@ def choose_landmarks(
             raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
     elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
         _refuse_contradiction(landmarks, covariance)
+        _refuse_other_metric(landmarks, metric)
         chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, report), X))
     else:
-        chosen = _given(landmarks, X)
+        chosen = _given(landmarks, X, metric)
     if len(chosen.points) < _FEWEST_LANDMARKS:
         raise ParameterValueError(
             "landmarks",
@@ -95,11 +102,11 @@ def choose_landmarks(
             "{parameter=} gives {found} among {n_points}",
             "an embedding needs at least {fewest}",
             found=counted(len(chosen.points), "distinct landmark"),
-            n_points=counted(len(X), "point"),
+            n_points=counted(n, "point"),
             fewest=_FEWEST_LANDMARKS,
         )
     if mode is not None and chosen.covariances is None:
-        m = resolve_n_neighbors(None, len(X), len(chosen.points))
+        m = resolve_n_neighbors(None, n, len(chosen.points))
         store = MemoryStore.of(X, m, len(chosen.points), n_threads)
         radii, found = neighborhood_covariances(store, chosen.points, m, mode)
         chosen = Landmarks(chosen.points, chosen.indices, radii, found)
@@ -111,6 +118,20 @@ def _is_count(landmarks: Any) -> bool:
     if landmarks is None or isinstance(landmarks, str):
         return landmarks in (None, "auto")
     return isinstance(landmarks, Integral) and not isinstance(landmarks, bool)
+
+
+def _refuse_other_metric(sampler: Any, metric: str) -> None:
+    """Refuse a sampler whose metric would have no effect, because the points are scaled or not."""
+    own = getattr(sampler, "metric", "euclidean")
+    if own not in ("euclidean", metric):
+        raise ParameterValueError(
+            "landmarks",
+            sampler,
+            "the sampler has metric={own!r} and the estimator {metric=}",
+            "set metric={own!r} on the estimator; its landmarks are then chosen by it, too",
+            own=own,
+            metric=metric,
+        )
 
 
 def _distinct(chosen: Landmarks) -> Landmarks:
@@ -134,9 +155,9 @@ def _distinct(chosen: Landmarks) -> Landmarks:
     return Landmarks(chosen.points[first], kept(chosen.indices), kept(chosen.radii), covariances)
 
 
-def _rows(X: np.ndarray, rows: np.ndarray) -> Landmarks:
+def _rows(X: Points, rows: np.ndarray) -> Landmarks:
     rows = rows.astype(np.int64)
-    return Landmarks(X[rows], rows)
+    return Landmarks(take_rows(X, rows), rows)
 
 
 def _refuse_contradiction(sampler: Any, covariance: str | None) -> None:
@@ -174,7 +195,7 @@ def _prepared(
     return sampler
 
 
-def _fitted(sampler: Any, X: np.ndarray) -> Landmarks:
+def _fitted(sampler: Any, X: Points) -> Landmarks:
     if isinstance(sampler, Sampler):
         # The points have been validated.
         return sampler.select(X)
@@ -187,9 +208,10 @@ def _fitted(sampler: Any, X: np.ndarray) -> Landmarks:
     )
 
 
-def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
+def _given(landmarks: Any, X: Points, metric: str) -> Landmarks:
     """Landmarks given as rows or as points."""
-    given = np.asarray(landmarks)
+    given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
+    n = X.shape[0]
     if given.ndim == 2:
         refuse_non_numbers(given, "landmarks")
     if given.ndim and given.size == 0:
@@ -201,8 +223,8 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
             shape=given.shape,
         )
     if given.ndim == 1 and given.dtype.kind in "iu":
-        check_n_landmarks(len(given), len(X))
-        if given.min() < 0 or given.max() >= len(X):
+        check_n_landmarks(len(given), n)
+        if given.min() < 0 or given.max() >= n:
             raise ParameterValueError(
                 "landmarks",
                 landmarks,
@@ -210,7 +232,7 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
                 "choose rows from 0 to {most}",
                 first=given.min(),
                 last=given.max(),
-                most=len(X) - 1,
+                most=n - 1,
             )
         chosen = _rows(X, given)
     elif given.ndim == 2:
@@ -227,6 +249,8 @@ def _given(landmarks: Any, X: np.ndarray) -> Landmarks:
         with np.errstate(over="ignore"):
             points = points.astype(X.dtype)
         refuse_non_finite(points, "landmarks")
+        if metric == "cosine":
+            points = unit_rows(points, "landmarks")
         check_magnitude(points, "landmarks", may_be_tiny=True)
         chosen = Landmarks(points)
     else:

@@ -12,6 +12,7 @@ from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._numerics.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
+from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count
 
 # Default number of proposals decided together. It does not depend on the number of landmarks, so
@@ -41,6 +42,9 @@ class RPCholesky(Sampler):
     block_size : int or None, default=None
         Number of points that are proposed at once, which changes the speed but not the
         distribution. ``None`` takes 512.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -124,23 +128,31 @@ class RPCholesky(Sampler):
         *,
         bandwidth: float | None = None,
         block_size: int | None = None,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth
         self.block_size = block_size
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
-        k = check_n_landmarks(self.n_landmarks, len(X))
+    takes_sparse = True
+
+    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+        n = X.shape[0]
+        k = check_n_landmarks(self.n_landmarks, n)
         block_size = _PROPOSALS
         if self.block_size is not None:
-            block_size = min(len(X), check_count("block_size", self.block_size))
+            block_size = min(n, check_count("block_size", self.block_size))
         n_threads = thread_count(self.n_jobs)
         check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         # Parts of the points run in parallel, so each product uses one thread.
@@ -154,7 +166,7 @@ class RPCholesky(Sampler):
             self.residual_traces_ = _residual_traces(X, draw.factor, rng)
         self.residual_trace_ = float(self.residual_traces_[-1])
         self.n_proposals_, self.n_passes_ = draw.n_proposals, draw.n_passes
-        return Landmarks(X[draw.rows], draw.rows)
+        return Landmarks(take_rows(X, draw.rows), draw.rows)
 
 
 class PivotDraw:
@@ -162,7 +174,7 @@ class PivotDraw:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or csr_array of shape (n, d)
         The points.
     kernel : callable
         The Gaussian kernel between two arrays of points.
@@ -184,9 +196,7 @@ class PivotDraw:
         How often the residuals of all points were computed.
     """
 
-    def __init__(
-        self, X: np.ndarray, kernel: Kernel, k: int, block_size: int, n_threads: int
-    ) -> None:
+    def __init__(self, X: Points, kernel: Kernel, k: int, block_size: int, n_threads: int) -> None:
         self.rows = np.empty(0, dtype=np.int64)
         self.factor = LandmarkFactor(kernel, X.shape[1], k, n_threads)
         self.n_proposals = 0
@@ -196,14 +206,14 @@ class PivotDraw:
         self._k = k
         self._block_size = block_size
         self._n_rejected = 0
-        self._weights = np.ones(len(X))
+        self._weights = np.ones(X.shape[0])
         self._cumulative = np.cumsum(self._weights)
 
     def next_block(self, rng: np.random.Generator) -> None:
         """Decide a block of proposals, or fewer if that completes the landmarks."""
         proposed = self._propose(rng)
         thresholds = np.maximum(rng.random(len(proposed)) * self._weights[proposed], ROUNDING)
-        points = self._X[proposed].astype(np.float64, copy=False)
+        points = take_rows(self._X, proposed).astype(np.float64, copy=False)
         columns = self.factor.columns(points)
         # Others in the block can only lower a residual: one that is too small now stays too small.
         hopeful = np.flatnonzero(1.0 - np.einsum("ij,ij->j", columns, columns) > thresholds)
@@ -281,11 +291,11 @@ def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.n
     return places, np.tril(factor[: len(places), places].T)
 
 
-def _residual_traces(X: np.ndarray, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
+def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
     """Mean residual of the points after each landmark."""
-    rows = np.arange(len(X))
-    if len(X) > _TRACE_POINTS:
-        rows = np.sort(rng.choice(len(X), _TRACE_POINTS, replace=False))
+    rows = np.arange(X.shape[0])
+    if len(rows) > _TRACE_POINTS:
+        rows = np.sort(rng.choice(len(rows), _TRACE_POINTS, replace=False))
     explained = np.zeros(len(factor))
     for columns in factor.column_parts(X, rows):
         explained += np.einsum("ij,ij->i", columns, columns)

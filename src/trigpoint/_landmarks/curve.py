@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from trigpoint._common.checks import as_generator, check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import reporter
 from trigpoint._common.words import counted
-from trigpoint._landmarks.base import Sampler
+from trigpoint._landmarks.base import Sampler, too_much_of_sparse
 from trigpoint._landmarks.count import ErrorEstimate, distinct_points
 from trigpoint._landmarks.efficient import EfficientDPP
 from trigpoint._points.inputs import points_to_fit
@@ -132,6 +133,8 @@ def landmark_curve(
         )
     report = reporter(verbose, callback)
     X = points_to_fit(clone(sampler), X, report)
+    if isinstance(X, csr_array):
+        raise too_much_of_sparse("landmark_curve", X)
     counts = _grid(n_landmarks, X)
     measure = ErrorEstimate(X, sampler, bandwidth, as_generator(random_state))
     measured = []

@@ -94,12 +94,15 @@ class LandmarkDraw:
         self._screen = store.screen(log_repulsion)
         self._weights: Weights | None = self._racer
         self._queries_at_once = queries_at_once or max(1, min(store.together, k // 8))
+        # Those foreseen are compared in pairs, so with very many columns they are fewer.
+        few = max(2 * self._queries_at_once, block_rows(8 * store.n_features))
+        self._most_foreseen = min(_FORESEEN, few)
         self.n_drawn = self.n_proposals = 0
 
     def __iter__(self) -> Iterator[Accepted]:
         n = self._store.n_points
         patience = min(n, _PATIENCE)
-        foreseen = min(_FORESEEN, 8 * self._queries_at_once)
+        foreseen = min(self._most_foreseen, 8 * self._queries_at_once)
         size = foreseen if self._racer is None else _FORESEEN
         most = min(_MOST_PROPOSALS, n)
         if self._screen is None:
@@ -144,8 +147,9 @@ class LandmarkDraw:
         if self._screen is not None:
             passed = np.flatnonzero(self._screen.passes(rows, thresholds))
             # As many as can be foreseen: the others' numbers serve the next window.
-            rows = rows[: passed[_FORESEEN]] if len(passed) > _FORESEEN else rows
-            passed = passed[:_FORESEEN]
+            most = self._most_foreseen
+            rows = rows[: passed[most]] if len(passed) > most else rows
+            passed = passed[:most]
         return _Window(self._store, self._chosen, self._m, rows, thresholds, passed)
 
     def _weighted_proposals(self) -> Proposals:

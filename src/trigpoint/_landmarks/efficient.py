@@ -4,16 +4,23 @@ import logging
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import COVARIANCES, LocalCovariances, neighborhood_covariances
-from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_a_store
+from trigpoint._landmarks.base import (
+    Sampler,
+    check_n_landmarks,
+    too_much_of_a_store,
+    too_much_of_sparse,
+)
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.refinement import resolve_refinement
+from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.repulsion import Repulsion
@@ -63,6 +70,9 @@ class EfficientDPP(Sampler):
         points (a 400th of them for ``"auto"``).
     tolerance : float, default=0.01
         Relative trace error that ``n_landmarks="auto"`` allows.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int or None, default=None
@@ -94,9 +104,9 @@ class EfficientDPP(Sampler):
         Bandwidth of the kernel whose error `refine` or ``n_landmarks="auto"`` measured.
     refinement_ : RefinementResult or None
         Result of the refinement: its errors, bandwidth and number of exchanges.
-    search_ : {"tree", "products"}
+    search_ : {"tree", "products", "sparse products"}
         How neighbors were found, depending on the dimension: a k-d tree, or matrix products over
-        all points. Both are exact.
+        all points. All are exact.
     n_proposals_ : int
         How many proposals it took to draw the landmarks.
     n_distance_rows_ : int
@@ -144,13 +154,18 @@ class EfficientDPP(Sampler):
         refine: Any = False,
         kernel_bandwidth: float | None = None,
         tolerance: float = 0.01,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
         self.n_neighbors = n_neighbors
@@ -162,8 +177,9 @@ class EfficientDPP(Sampler):
         self.tolerance = tolerance
 
     takes_stores = True
+    takes_sparse = True
 
-    def _select(self, X: np.ndarray | Store, rng: np.random.Generator) -> Landmarks:
+    def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
         # Separate streams: whether one thing is given must not change the draw of another.
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
@@ -172,14 +188,14 @@ class EfficientDPP(Sampler):
             check_positive("kernel_bandwidth", self.kernel_bandwidth)
         check_tolerance(self.tolerance)
         if refinement is not None and not isinstance(X, np.ndarray):
-            raise too_much_of_a_store(f"EfficientDPP(refine={self.refine!r})", X)
-        n = len(X) if isinstance(X, np.ndarray) else X.n_points
+            raise _needs_an_array(f"EfficientDPP(refine={self.refine!r})", X)
+        n = X.shape[0] if isinstance(X, Points) else X.n_points
         k, kernel_bandwidth = self._count(X, n, np.random.default_rng(count_seed))
         m = resolve_n_neighbors(self.n_neighbors, n, k)
         report = reporter(self.verbose, self.callback)
 
         n_threads = thread_count(self.n_jobs)
-        store = MemoryStore.of(X, m, k, n_threads) if isinstance(X, np.ndarray) else X
+        store = MemoryStore.of(X, m, k, n_threads) if isinstance(X, Points) else X
         searched_before = store.n_searches
         logger.info("neighbors of %d points by %s", n, store.name)
         self.bandwidth_ = self._repulsion_bandwidth(store, k, m, np.random.default_rng(pilot_seed))
@@ -217,7 +233,7 @@ class EfficientDPP(Sampler):
         return chosen
 
     def _count(
-        self, X: np.ndarray | Store, n: int, rng: np.random.Generator
+        self, X: Points | Store, n: int, rng: np.random.Generator
     ) -> tuple[int, float | None]:
         """Return the number of landmarks, and the bandwidth of the kernel if that decided."""
         if not isinstance(self.n_landmarks, str):
@@ -230,7 +246,7 @@ class EfficientDPP(Sampler):
                 ("choose a number", "'auto'"),
             )
         if not isinstance(X, np.ndarray):
-            raise too_much_of_a_store("EfficientDPP('auto')", X)
+            raise _needs_an_array("EfficientDPP('auto')", X)
         return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
 
     def _repulsion_bandwidth(self, store: Store, k: int, m: int, rng: np.random.Generator) -> float:
@@ -239,6 +255,10 @@ class EfficientDPP(Sampler):
         low, high = _PILOT_QUERIES
         n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
         return neighborhood_radius(store, m, n_queries, rng)
+
+
+def _needs_an_array(what: str, X: csr_array | Store) -> ParameterTypeError:
+    return too_much_of_sparse(what, X) if isinstance(X, csr_array) else too_much_of_a_store(what, X)
 
 
 def _drawn(draw: LandmarkDraw, store: Store, covariance: str | None, report: Report) -> Landmarks:

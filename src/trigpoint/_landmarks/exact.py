@@ -34,6 +34,9 @@ class ExactDPP(Sampler):
         points. The linear kernel has none.
     n_neighbors : int, default=10
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
     n_jobs : int or None, default=None
@@ -79,13 +82,18 @@ class ExactDPP(Sampler):
         kernel: str = "gaussian",
         bandwidth: float | None = None,
         n_neighbors: int = 10,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.kernel = kernel
         self.bandwidth = bandwidth

@@ -3,11 +3,14 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
+from trigpoint._landmarks.nearest_landmark import NearestLandmark
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
 
 # Points in a bucket of the tree. Looking at its box costs as much as looking at a few points.
@@ -34,6 +37,9 @@ class FarthestPoint(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks, k.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed; it affects only the first landmark.
     n_jobs : int or None, default=None
@@ -69,7 +75,8 @@ class FarthestPoint(Sampler):
     principal components. Distances between images are never longer, and distances between points
     are computed only where images do not decide.
 
-    The tree holds a copy of the points, or 32 numbers per point.
+    The tree holds a copy of the points, or 32 numbers per point. Above 64 columns, sparse points
+    have no tree: every step takes a product with all of them.
 
     References
     ----------
@@ -93,30 +100,60 @@ class FarthestPoint(Sampler):
         self,
         n_landmarks: int = 100,
         *,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
-        k = check_n_landmarks(self.n_landmarks, len(X))
-        traversal = _Traversal(X, thread_count(self.n_jobs))
+    takes_sparse = True
+
+    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+        n = X.shape[0]
+        k = check_n_landmarks(self.n_landmarks, n)
+        traversal = _traversal(X, thread_count(self.n_jobs))
         rows, radii = np.empty(k, dtype=np.int64), np.empty(k)
-        farthest = int(rng.integers(len(X)))
+        farthest = int(rng.integers(n))
         report = reporter(self.verbose, self.callback)
         for step in range(k):
             if step and radii[step - 1] == 0:
-                raise too_few_distinct(k, step, len(X))
+                raise too_few_distinct(k, step, n)
             rows[step] = farthest
             farthest, radii[step] = traversal.add(farthest)
             report("landmarks", step + 1, k)
         self.covering_radii_ = radii
-        return Landmarks(X[rows], rows)
+        return Landmarks(take_rows(X, rows), rows)
+
+
+def _traversal(X: Points, n_threads: int) -> "_Traversal | _SparseTraversal":
+    if not isinstance(X, csr_array):
+        return _Traversal(X, n_threads)
+    if X.shape[1] > _TREE_MAX_DIMENSION:
+        return _SparseTraversal(X)
+    # The tree would hold a copy of all coordinates in any case.
+    return _Traversal(X.toarray(), n_threads)
+
+
+class _SparseTraversal:
+    """Sparse points that become landmarks one by one; every step looks at all of them."""
+
+    def __init__(self, X: csr_array) -> None:
+        self._nearest = NearestLandmark(X)
+
+    def add(self, row: int) -> tuple[int, float]:
+        """Make a point a landmark; return the row now farthest from all, and its distance."""
+        self._nearest.add(row)
+        farthest = int(self._nearest.squares.argmax())
+        return farthest, float(np.sqrt(self._nearest.squares[farthest]))
 
 
 class _Traversal:

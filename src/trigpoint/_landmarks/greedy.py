@@ -61,6 +61,9 @@ class GreedyNystrom(Sampler):
         Number of points, drawn uniformly, that are candidates and over which the trace is summed.
         ``None`` takes 10,000 or 20 per landmark, whichever is more. A pool of p points takes
         ``8 k p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -132,13 +135,18 @@ class GreedyNystrom(Sampler):
         criterion: str = "trace",
         n_candidates: int | None = None,
         pool_size: int | None = None,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth

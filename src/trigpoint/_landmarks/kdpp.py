@@ -32,6 +32,9 @@ class KDPP(Sampler):
         points. The linear kernel has none.
     n_neighbors : int, default=10
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
     n_jobs : int or None, default=None
@@ -74,13 +77,18 @@ class KDPP(Sampler):
         kernel: str = "gaussian",
         bandwidth: float | None = None,
         n_neighbors: int = 10,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
         self.kernel = kernel

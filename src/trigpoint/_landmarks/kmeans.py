@@ -13,17 +13,10 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
+from trigpoint._landmarks.nearest_landmark import NearestLandmark
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count
-
-# Differences to one center stay in the second-level cache between subtraction and square.
-_CACHE_BYTES = 2**19
-
-# From this dimension on, a product over all points saves more time than it takes.
-_MIN_PRODUCT_DIMENSION = 16
-
-# Products that may save less than half of the differences before no more are computed.
-_MOST_WASTED = 4
 
 
 class KMeansPlusPlus(Sampler):
@@ -36,6 +29,9 @@ class KMeansPlusPlus(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -72,20 +68,27 @@ class KMeansPlusPlus(Sampler):
         self,
         n_landmarks: int = 100,
         *,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
-        k = check_n_landmarks(self.n_landmarks, len(X))
+    takes_sparse = True
+
+    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+        k = check_n_landmarks(self.n_landmarks, X.shape[0])
         rows = _seed_rows(X, k, rng, reporter(self.verbose, self.callback))
-        return Landmarks(X[rows], rows)
+        return Landmarks(take_rows(X, rows), rows)
 
 
 class KMeansLandmarks(Sampler):
@@ -104,6 +107,9 @@ class KMeansLandmarks(Sampler):
         off a curved manifold.
     max_iter : int, default=300
         Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -152,13 +158,18 @@ class KMeansLandmarks(Sampler):
         init: str = "random",
         snap: bool = True,
         max_iter: int = 300,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
         self.init = init
@@ -186,18 +197,19 @@ class KMeansLandmarks(Sampler):
         return Landmarks(X[rows], rows) if self.snap else Landmarks(centers.astype(X.dtype))
 
 
-def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
+def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
     """Rows drawn by k-means++ seeding."""
+    n = X.shape[0]
     rows = np.empty(k, dtype=np.int64)
-    rows[0] = rng.integers(len(X))
-    seeding = _Seeding(X)
+    rows[0] = rng.integers(n)
+    seeding = NearestLandmark(X)
     # A second thread is not worth waiting for when other programs use it as well.
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         for step in range(1, k):
             seeding.add(rows[step - 1])
-            cumulative = np.cumsum(seeding.nearest)
+            cumulative = np.cumsum(seeding.squares)
             if cumulative[-1] == 0:
-                raise too_few_distinct(k, step, len(X))
+                raise too_few_distinct(k, step, n)
             if not np.isfinite(cumulative[-1]):
                 raise ParameterValueError(
                     "X",
@@ -210,55 +222,6 @@ def _seed_rows(X: np.ndarray, k: int, rng: np.random.Generator, report: Report) 
             rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
             report("seeding", step + 1, k)
     return rows
-
-
-class _Seeding:
-    """Squared distance of every point to the nearest landmark so far.
-
-    They are computed from differences, so points that coincide with a landmark get exactly 0 and
-    are never drawn again. In high dimension, where differences take several times as long as a
-    product, a product first finds the points that the new landmark may be nearest to; with many
-    landmarks, these are few.
-
-    Attributes
-    ----------
-    nearest : float64 ndarray of shape (n,)
-    """
-
-    def __init__(self, X: np.ndarray) -> None:
-        self.nearest = np.full(len(X), np.inf)
-        self._X = X
-        self._norms: np.ndarray | None = None
-        self._wasted = 0
-        if X.shape[1] >= _MIN_PRODUCT_DIMENSION:
-            with np.errstate(over="ignore"):
-                self._norms = np.einsum("ij,ij->i", X, X)
-
-    def add(self, row: int) -> None:
-        """Add a landmark."""
-        rows = self._may_be_nearer(row)
-        n = len(self._X) if rows is None else len(rows)
-        for block in row_blocks(n, block_rows(self._X.itemsize * self._X.shape[1], _CACHE_BYTES)):
-            some = block if rows is None else rows[block]
-            difference = self._X[some] - self._X[row]
-            squares = np.einsum("ij,ij->i", difference, difference)
-            self.nearest[some] = np.minimum(self.nearest[some], squares)
-
-    def _may_be_nearer(self, row: int) -> np.ndarray | None:
-        """Rows that a landmark may be nearer to than all earlier ones; None for all rows."""
-        if self._norms is None or np.isinf(self.nearest[0]):
-            return None
-        X, norms = self._X, self._norms
-        # Worst case of the rounded dot product and norms, and of the sums around them.
-        rounding = 2 * (X.shape[1] + 8) * np.finfo(X.dtype).eps
-        lower = (1 - rounding) * (norms + norms[row]) - 2 * (X @ X[row])
-        # Written so that what overflowed is computed again.
-        rows = np.flatnonzero(~(lower >= self.nearest))
-        # The first few landmarks are nearest to many points; far from the origin, all rows stay.
-        self._wasted += len(rows) > len(X) // 2
-        if self._wasted > _MOST_WASTED:
-            self._norms = None
-        return rows
 
 
 def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._numerics.sparse import Points, take_rows
 
 
 class Uniform(Sampler):
@@ -19,6 +20,9 @@ class Uniform(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
+        directions count; `landmarks_` are then unit rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -54,18 +58,26 @@ class Uniform(Sampler):
         self,
         n_landmarks: int = 100,
         *,
+        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
         super().__init__(
-            random_state=random_state, n_jobs=n_jobs, verbose=verbose, callback=callback
+            metric=metric,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            callback=callback,
         )
         self.n_landmarks = n_landmarks
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
-        k = check_n_landmarks(self.n_landmarks, len(X))
-        rows = rng.choice(len(X), k, replace=False).astype(np.int64, copy=False)
+    takes_sparse = True
+
+    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+        n = X.shape[0]
+        k = check_n_landmarks(self.n_landmarks, n)
+        rows = rng.choice(n, k, replace=False).astype(np.int64, copy=False)
         reporter(self.verbose, self.callback)("landmarks", k, k)
-        return Landmarks(X[rows], rows)
+        return Landmarks(take_rows(X, rows), rows)

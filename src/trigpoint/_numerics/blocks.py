@@ -1,8 +1,10 @@
 """Walking through many rows in blocks of bounded size."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 # Large enough that NumPy's per-call cost vanishes, small enough to stay near the caches.
 BLOCK_BYTES = 16 * 2**20
@@ -19,18 +21,31 @@ def row_blocks(n_rows: int, rows: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, n_rows))
 
 
-def sample_points(X: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+def sample_points(X: Any, size: int, rng: np.random.Generator) -> Any:
     """Draw `size` points without replacement, in their order; all of them if there are no more."""
-    if len(X) <= size:
+    n = X.shape[0]
+    if n <= size:
         return X
-    return X[np.sort(rng.choice(len(X), size, replace=False))]
+    return X[np.sort(rng.choice(n, size, replace=False))]
 
 
-def distinct_rows(X: np.ndarray, most: int) -> np.ndarray | None:
+def distinct_rows(X: Any, most: int) -> np.ndarray | None:
     """First rows of all distinct points, in order; ``None`` if there are more than `most`."""
+    if isinstance(X, csr_array):
+        return _distinct_sparse_rows(X, most)
     # A few rows settle it for nearly all data; only for the rest is everything sorted.
     some = X[:: max(1, len(X) // (4 * most))]
     if len(np.unique(some, axis=0)) > most:
         return None
     rows = np.sort(np.unique(X, axis=0, return_index=True)[1])
     return rows if len(rows) <= most else None
+
+
+def _distinct_sparse_rows(X: csr_array, most: int) -> np.ndarray | None:
+    found: dict[bytes, int] = {}
+    for row in range(X.shape[0]):
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        found.setdefault(X.indices[part].tobytes() + X.data[part].tobytes(), row)
+        if len(found) > most:
+            return None
+    return np.array(list(found.values()), dtype=np.int64)

@@ -1,6 +1,9 @@
 """In how many directions points spread around each of them."""
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import csr_array
 
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
 from trigpoint._numerics.kernels import nth_distances
@@ -16,7 +19,7 @@ _FEWEST = 10
 _GROWTH = 4
 
 
-def local_dimension(X: np.ndarray, k: int) -> float:
+def local_dimension(X: Any, k: int) -> float:
     """Dimension of the points at the spacing of `k` landmarks.
 
     A ball around a point holds ``c r^D`` points, so D follows from the radii that hold m and 4 m
@@ -26,7 +29,7 @@ def local_dimension(X: np.ndarray, k: int) -> float:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or csr_array of shape (n, d)
     k : int
         Number of landmarks.
 
@@ -41,8 +44,9 @@ def local_dimension(X: np.ndarray, k: int) -> float:
     """
     rng = np.random.default_rng(0)
     points = sample_points(X, _POINTS, rng)
-    n = len(points)
+    n = points.shape[0]
     queries = points[rng.choice(n, min(n, _QUERIES), replace=False)]
+    queries = queries.toarray() if isinstance(queries, csr_array) else queries
     inner = max(_FEWEST, n // k)
     outer = min(_GROWTH * inner, n - 1)
     inner = min(inner, max(1, outer // _GROWTH))

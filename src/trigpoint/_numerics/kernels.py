@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, pdist
 
 from trigpoint._common.checks import check_choice, check_positive
@@ -24,12 +25,10 @@ _NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
 
-# Points that the spacing of landmarks is measured from, at least and per landmark; how often; and
-# the distances that are held at once.
+# Points that the spacing of landmarks is measured from, at least and per landmark; and how often.
 _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128
-_SPACING_BYTES = 2**23
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -61,8 +60,8 @@ def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
     return np.exp(squares / (-2.0 * bandwidth**2))
 
 
-def gaussian_of(X: np.ndarray, bandwidth: float) -> Kernel:
-    """Gaussian kernel between rows of two float64 arrays of points of `X`.
+def gaussian_of(X: Any, bandwidth: float) -> Kernel:
+    """Gaussian kernel between rows of two float64 arrays of points of `X`, which may be sparse.
 
     Its entries are accurate to about 1e-13, even for points that coincide.
     """
@@ -75,9 +74,13 @@ def gaussian_of(X: np.ndarray, bandwidth: float) -> Kernel:
     return kernel
 
 
-def _radius(X: np.ndarray) -> float:
+def _radius(X: Any) -> float:
     """Largest distance of a point from the mean."""
     center = X.mean(axis=0, dtype=np.float64)
+    if isinstance(X, csr_array):
+        from trigpoint._numerics.compiled.sparse import sparse_norms
+
+        return float(np.sqrt(sparse_norms(X.data, X.indices, X.indptr, center).max()))
     largest = 0.0
     for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
         difference = X[block] - center
@@ -109,23 +112,24 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
     return float(np.median(distances))
 
 
-def landmark_spacing(
-    X: np.ndarray, k: int, rng: np.random.Generator, name: str = "bandwidth"
-) -> float:
+def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth") -> float:
     """Radius of the ball that holds a landmark's share of the points, n / k of them.
 
     This is the median over a few points drawn at random, searched among enough points to estimate
     it well. If nearly all neighbors are copies, more of them are searched.
     """
+    from trigpoint._numerics.neighbors import neighbor_index
+
     X = sample_points(X, max(_SPACING_POINTS, _SPACING_SHARE * k), rng)
-    n = len(X)
-    queries = X[rng.choice(n, min(n, _SPACING_QUERIES), replace=False)]
-    blocks = list(row_blocks(len(queries), block_rows(8 * n, _SPACING_BYTES)))
+    n = X.shape[0]
     share = min(max(1, n // k), n - 1)
+    index = neighbor_index(X, share + 1, _SPACING_QUERIES)
+    queries = index.take(rng.choice(n, min(n, _SPACING_QUERIES), replace=False))
     while True:
-        radii = np.concatenate([nth_distances(queries[part], X, (share,)) for part in blocks])
-        if np.median(radii) > 0:
-            return float(np.median(radii))
+        # Each of them is its own nearest neighbor.
+        radius = float(np.median(index.search(queries, share + 1).radii))
+        if radius > 0:
+            return radius
         if share == n - 1:
             raise ParameterValueError(
                 name,
@@ -137,21 +141,38 @@ def landmark_spacing(
         share = min(2 * share, n - 1)
 
 
-def nth_distances(queries: np.ndarray, X: np.ndarray, ranks: tuple[int, ...]) -> np.ndarray:
+def nth_distances(queries: np.ndarray, X: Any, ranks: tuple[int, ...]) -> np.ndarray:
     """Distances (q, r) from queries, themselves among the points, to their n-th neighbors.
 
     There is a column for each n in `ranks`.
     """
-    few = X.shape[1] <= _FEW_COLUMNS
-    squares = cdist(queries, X, "sqeuclidean") if few else squared_distances(queries, X)
+    if isinstance(X, csr_array):
+        squares = _squares_to_sparse(queries, X)
+    elif X.shape[1] <= _FEW_COLUMNS:
+        squares = cdist(queries, X, "sqeuclidean")
+    else:
+        squares = squared_distances(queries, X)
     nth = np.argpartition(squares, ranks, axis=1)[:, list(ranks)]
     # From differences: in products, copies of a point would seem to lie at some distance.
-    difference = queries[:, None].astype(np.float64) - X[nth]
+    found = X[nth.ravel()]
+    found = found.toarray() if isinstance(X, csr_array) else found
+    difference = queries[:, None].astype(np.float64) - found.reshape(*nth.shape, -1)
     return np.sqrt(np.einsum("ijc,ijc->ij", difference, difference))
 
 
+def _squares_to_sparse(queries: np.ndarray, X: csr_array) -> np.ndarray:
+    from trigpoint._numerics.compiled.sparse import sparse_norms, sparse_products
+
+    stored, origin = (X.data, X.indices, X.indptr), np.zeros(X.shape[1])
+    queries = queries.astype(np.float64)
+    products = np.empty((len(queries), X.shape[0]))
+    sparse_products(*stored, queries, products.T)
+    norms = np.einsum("ij,ij->i", queries, queries)
+    return norms[:, None] + sparse_norms(*stored, origin) - 2 * products
+
+
 def resolve_kernel_bandwidth(
-    bandwidth: Any, X: np.ndarray, k: int, rng: np.random.Generator, name: str = "bandwidth"
+    bandwidth: Any, X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth"
 ) -> float:
     """Bandwidth of a kernel that `k` landmarks should approximate.
 

@@ -7,9 +7,10 @@ answer does not depend on the number of threads.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 
 from trigpoint._common.records import Covariances, LowRankCovariances
@@ -125,11 +126,24 @@ class NeighborIndex(ABC):
 
     name: str
     together: int
+    points: Any
 
-    def __init__(self, points: np.ndarray, n_threads: int = 1) -> None:
-        self.points = np.ascontiguousarray(points)
+    def __init__(self, points: Any, n_threads: int = 1) -> None:
+        self.points = points if issparse(points) else np.ascontiguousarray(points)
         self.n_searches = 0
         self._n_threads = n_threads
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Points in some rows."""
+        taken: np.ndarray = self.points[rows]
+        return taken
+
+    def copies(self, point: np.ndarray) -> np.ndarray:
+        """Rows that equal a point in every coordinate."""
+        blocks = row_blocks(len(self.points), block_rows(self.points.shape[1]))
+        return np.concatenate(
+            [part.start + np.flatnonzero((self.points[part] == point).all(1)) for part in blocks]
+        )
 
     def guess(self, queries: np.ndarray, m: int) -> np.ndarray | None:
         """Guess the distance (q,) to the `m`-th neighbor, where finding it takes much longer."""
@@ -185,12 +199,12 @@ class NeighborIndex(ABC):
         """Yield rows and squared distances, each of shape (some, m), of a few queries in turn."""
 
 
-def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
+def neighbor_index(points: Any, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
     """Index `points` in the way that suits their dimension.
 
     Parameters
     ----------
-    points : ndarray of shape (n, d)
+    points : ndarray or csr_array of shape (n, d)
     m : int
         About how many neighbors will be asked for.
     n_queries : int
@@ -198,12 +212,14 @@ def neighbor_index(points: np.ndarray, m: int, n_queries: int, n_threads: int = 
     n_threads : int, default=1
     """
     from trigpoint._numerics.products import ProductIndex
+    from trigpoint._numerics.sparse import SparseIndex
 
     if points.shape[1] <= TREE_MAX_DIMENSION:
         return TreeIndex(points, n_threads, bucket=bucket_size(m))
     # A power of two, so that a last, unfilled group wastes little.
     together = 2 ** min(max((n_queries // 8).bit_length(), 3), 7)
-    return ProductIndex(points, n_threads, together=together)
+    index = SparseIndex if issparse(points) else ProductIndex
+    return index(points, n_threads, together=together)
 
 
 def bucket_size(m: int) -> int:

@@ -1,7 +1,8 @@
 """Exact nearest neighbors by matrix products over all points, for high dimension."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -46,19 +47,38 @@ class ProductIndex(NeighborIndex):
         super().__init__(points, n_threads)
         self.together = together
         n, d = points.shape
-        self._center = _center_if_far(points)
-        self._block = block_rows((d + together) * points.itemsize, SCAN_BYTES)
-        self._norms = np.empty(n)
-        for part in self._blocks():
-            self._norms[part] = _square_norms(self._shifted(points[part]))
+        self._n = n
+        self._prepare()
         # Worst case of a rounded dot product of d terms and of two norms, and the sums around it.
-        self._rounding = 2 * (d + 8) * float(np.finfo(points.dtype).eps)
+        self._rounding = 2 * (d + 8) * float(np.finfo(self._multiplied).eps)
         sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64)
-        self._sample = self._shifted(self.points[sample])
+        self._sample = self._read(sample)
         self._sample_norms = self._norms[sample]
+
+    @property
+    def _multiplied(self) -> np.dtype:
+        """Type that products are computed in."""
+        return self.points.dtype
+
+    def _prepare(self) -> None:
+        """Compute the size of a block, the center, if there is one, and the squared norms."""
+        width = (self.points.shape[1] + self.together) * self.points.itemsize
+        self._block = block_rows(width, SCAN_BYTES)
+        self._center = _center_if_far(self.points)
+        self._norms = np.empty(self._n)
+        for part in self._blocks():
+            self._norms[part] = _square_norms(self._read(part))
 
     def _shifted(self, points: np.ndarray) -> np.ndarray:
         return points if self._center is None else points - self._center
+
+    def _read(self, rows: slice | np.ndarray) -> Any:
+        """Some points, as `_products` takes them."""
+        return self._shifted(self.points[rows])
+
+    def _products(self, queries: np.ndarray, points: Any) -> np.ndarray:
+        """Inner products (q, b) of shifted queries and points."""
+        return queries @ points.T
 
     def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
         parts = [Neighborhoods.none(queries, m)]
@@ -76,10 +96,10 @@ class ProductIndex(NeighborIndex):
         squared_radii = np.empty(len(queries))
         last_rows = np.empty(len(queries), dtype=np.int64)
         # A guess of how far the neighbors reach; one that is too low is noticed and raised.
-        share = m / len(self.points)
+        share = m / self._n
         waiting = np.arange(len(queries))
         while len(waiting):
-            share = min(1.0, share + 4 * np.sqrt(share / len(self._sample)))
+            share = min(1.0, share + 4 * np.sqrt(share / len(self._sample_norms)))
             cuts = np.full(len(queries), -np.inf)
             cuts[waiting] = self._quantile(padded, norms, share)[waiting]
             candidates = self._candidates(padded, norms, cuts)
@@ -103,12 +123,9 @@ class ProductIndex(NeighborIndex):
         m: int,
         q: int,
     ) -> tuple[float, int]:
-        """Put the nearest of a query's candidates in front; (-1, -1) if some may be missing."""
-        from trigpoint._numerics.compiled.scan import settle
-
-        reached: tuple[float, int] = settle(
-            self.points,
-            queries[q],
+        """Put the nearest of a query's candidates in front; see `settle`."""
+        return settle(
+            lambda rows: self._squares_to(rows, queries[q]),
             self._norms,
             norms[q],
             self._rounding,
@@ -116,7 +133,6 @@ class ProductIndex(NeighborIndex):
             *candidates[q],
             m,
         )
-        return reached
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Queries relative to the center, padded with zeros, and their squared norms.
@@ -125,7 +141,7 @@ class ProductIndex(NeighborIndex):
         queries are asked together.
         """
         filled = -(-len(queries) // _PADDING) * _PADDING
-        padded = np.zeros((filled, queries.shape[1]), dtype=self.points.dtype)
+        padded = np.zeros((filled, queries.shape[1]), dtype=self._multiplied)
         padded[: len(queries)] = self._shifted(queries)
         return padded, _square_norms(padded[: len(queries)])
 
@@ -140,9 +156,13 @@ class ProductIndex(NeighborIndex):
 
     def _measured(self, rows: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows, and their exact squared distances to a query."""
+        return rows, self._squares_to(rows, query)
+
+    def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
+        """Exact squared distances from some rows to a query."""
         from trigpoint._numerics.compiled.distance import squares_to
 
-        return rows, squares_to(self.points, rows, query)
+        return squares_to(self.points, rows, query)
 
     def _within(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows and squared distances of points within the reach of a few queries."""
@@ -162,14 +182,14 @@ class ProductIndex(NeighborIndex):
     def guess(self, queries: np.ndarray, m: int) -> np.ndarray:
         """Guess the distance (q,) to the `m`-th neighbor from a sample of the points."""
         padded, norms = self._padded(queries)
-        squares = self._quantile(padded, norms, m / len(self.points))
+        squares = self._quantile(padded, norms, m / self._n)
         return np.sqrt(np.maximum(squares, 0))
 
     def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
         """Squared distance that safely holds a share of the points, judging by a sample."""
         if share >= 1:
             return np.full(len(norms), np.inf)
-        products = (padded @ self._sample.T)[: len(norms)]
+        products = self._products(padded, self._sample)[: len(norms)]
         squares = (1 + self._rounding) * (norms[:, None] + self._sample_norms) - 2 * products
         rank = int(share * squares.shape[1])
         return np.partition(squares, rank, axis=1)[:, rank]
@@ -181,7 +201,7 @@ class ProductIndex(NeighborIndex):
         from trigpoint._numerics.compiled.scan import sift
 
         def find(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            products = padded @ self._shifted(self.points[part]).T
+            products = self._products(padded, self._read(part))
             squares, places, starts = sift(products, self._norms[part], norms, self._rounding, cuts)
             return squares, places + part.start, starts
 
@@ -200,7 +220,7 @@ class ProductIndex(NeighborIndex):
         """
         assert found.members is not None
         # A product reads all points at many times the speed of fetching some of them.
-        if mode == "full" or _FETCHING * found.size < len(self.points):
+        if mode == "full" or _FETCHING * found.size < self._n:
             return self._fetched_covariances(found, mode)
         if len(found) > _MARKED_TOGETHER:
             parts = (
@@ -212,7 +232,7 @@ class ProductIndex(NeighborIndex):
         # In order, so that a block finds its own without going through all of them.
         neighbors = np.sort(np.array(found.members), axis=1)
         width = (found.points.shape[1] + len(found)) * self.points.itemsize
-        blocks = row_blocks(len(self.points), block_rows(width, SCAN_BYTES))
+        blocks = row_blocks(self._n, block_rows(width, SCAN_BYTES))
         with one_blas_thread():
             for some, some_of_squares in thread_map(
                 partial(self._marked_sums, neighbors), blocks, self._n_threads
@@ -248,7 +268,7 @@ class ProductIndex(NeighborIndex):
 
         def measure(pair: tuple[np.ndarray, np.ndarray]) -> LowRankCovariances:
             rows, query = pair
-            return principal_directions(self.points[sampled(rows)], query)
+            return principal_directions(self.take(sampled(rows)), query)
 
         pairs = zip(found.members, found.points.astype(np.float64), strict=True)
         with one_blas_thread():
@@ -259,7 +279,7 @@ class ProductIndex(NeighborIndex):
         """Sums (q, d) of each query's neighbors within a block of points, and of their squares."""
         from trigpoint._numerics.compiled.scan import mark
 
-        block = self._shifted(self.points[part])
+        block = self._read(part)
         marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
         mark(neighbors, part.start, marks)
         # Overflow shows in the variances, which are then computed from differences.
@@ -267,7 +287,37 @@ class ProductIndex(NeighborIndex):
             return marks @ block, marks @ np.square(block)
 
     def _blocks(self) -> Iterator[slice]:
-        return row_blocks(len(self.points), self._block)
+        return row_blocks(self._n, self._block)
+
+
+def settle(
+    squares_to: Callable[[np.ndarray], np.ndarray],
+    norms: np.ndarray,
+    query_norm: float,
+    rounding: float,
+    cut: float,
+    squares: np.ndarray,
+    places: np.ndarray,
+    m: int,
+) -> tuple[float, int]:
+    """Put the `m` nearest of one query's candidates in front, and say how far they reach.
+
+    Exact squared distances to rows, from `squares_to`, are computed where rounding leaves doubt
+    about which are nearest or farthest. Returns the largest squared distance and the last row at
+    that distance; -1 and -1 if neighbors may be missing.
+    """
+    from trigpoint._numerics.compiled.scan import may_be_farthest, narrow, rank
+
+    bounds = norms, query_norm, rounding
+    sure, kept = narrow(*bounds, cut, squares, places, m)
+    if sure < 0:
+        return -1.0, -1
+    if sure < m:
+        rank(squares, places, squares_to(places[sure:kept]), sure, kept, m)
+    last = may_be_farthest(*bounds, squares, places, sure, m)
+    reach = np.concatenate([squares[sure:m], squares_to(last)])
+    rows = np.concatenate([places[sure:m], last])
+    return float(reach.max()), int(rows[reach == reach.max()].max())
 
 
 def _square_norms(points: np.ndarray) -> np.ndarray:

@@ -1,14 +1,17 @@
 """Points as users pass them: arrays, which scikit-learn validates, and files, which are read."""
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from trigpoint._common.checks import (
+    check_choice,
     check_magnitude,
     refuse_masked,
     refuse_non_finite,
@@ -18,12 +21,19 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.words import counted
 from trigpoint._files import PointSource, load, read_points
+from trigpoint._files.source import Block
 from trigpoint._numerics.blocks import block_rows
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._numerics.sparse import Points
+from trigpoint._points.unit_rows import METRICS, UnitRows
 
-_DTYPES = [np.float64, np.float32]
+_VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
 _FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata")
 
 _NAMES_SHOWN = 5
+
+# Of the column of a stored value.
+_INDEX_BYTES = 4
 
 
 def is_file(X: Any) -> bool:
@@ -35,24 +45,54 @@ def is_file(X: Any) -> bool:
     )
 
 
-def points_to_fit(estimator: Any, X: Any, report: Report) -> np.ndarray:
-    """Validate points for `fit`: an array in memory, or mapped to it from a file."""
+def points_to_fit(estimator: Any, X: Any, report: Report) -> Points:
+    """Validate points for `fit`: an array in memory, or mapped to it from a file.
+
+    Sparse points stay sparse. With the metric ``"cosine"`` of `estimator`, rows are scaled to unit
+    length, in an array of their own.
+    """
+    scaled = check_choice("metric", estimator.metric, METRICS) == "cosine"
     refuse_masked(X)
-    source = read_points(X) if is_file(X) else None
-    if source is not None:
-        X = load(source, progress=lambda done, total: report("reading", done, total))
-        if source.array() is not None:
-            # Mapped points have not been read or checked yet; this names the row.
-            for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
-                pass
-    _refuse_text(X)
-    X = validate_data(estimator, X, dtype=_DTYPES, ensure_min_samples=2, ensure_all_finite=False)
-    if source is None:
-        refuse_non_finite(X, "X", _names(estimator))
+    from_file = is_file(X)
+    if not from_file:
+        _refuse_text(X)
+        X = validate_data(estimator, X, accept_sparse="csr", ensure_min_samples=2, **_VALIDATION)
+        if not issparse(X):
+            refuse_non_finite(X, "X", _names(estimator))
+    if from_file or scaled or issparse(X):
+        source = read_points(X)
+        X = _loaded(UnitRows(source) if scaled else source, report)
+        if from_file:
+            X = validate_data(
+                estimator, X, accept_sparse="csr", ensure_min_samples=2, **_VALIDATION
+            )
+            if source.feature_names is not None:
+                estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
     check_magnitude(X)
-    if source is not None and source.feature_names is not None:
-        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
     return X
+
+
+def _loaded(source: PointSource, report: Report) -> Points:
+    """All points of a source, checked."""
+    if _stays_sparse(source):
+        return source.sparse()
+    X = load(source, progress=lambda done, total: report("reading", done, total))
+    if source.array() is not None:
+        # Mapped points have not been read or checked yet; this names the row.
+        for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
+            pass
+    return X
+
+
+def _stays_sparse(source: PointSource) -> bool:
+    """Whether points are used as they are stored, sparse, and not made dense.
+
+    A tree is for dense points, and where few values are zero an array takes less memory.
+    """
+    if source.n_stored is None or source.shape[1] <= TREE_MAX_DIMENSION:
+        return False
+    itemsize = source.dtype.itemsize
+    return source.n_stored * (itemsize + _INDEX_BYTES) < math.prod(source.shape) * itemsize
 
 
 def _refuse_text(X: Any) -> None:
@@ -93,13 +133,22 @@ def _names(estimator: Any) -> list[str] | None:
 
 
 def points_to_transform(estimator: Any, X: Any) -> PointSource:
-    """Validate points for `transform`, as much as possible before they are read."""
+    """Validate points for `transform`, as much as possible before they are read.
+
+    Rows are scaled to unit length if that is how the estimator was fitted.
+    """
+    source = _validated_source(estimator, X)
+    return UnitRows(source) if estimator.fitted_.parameters["metric"] == "cosine" else source
+
+
+def _validated_source(estimator: Any, X: Any) -> PointSource:
     refuse_masked(X)
     if not is_file(X):
         _refuse_text(X)
         mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
-        X = validate_data(estimator, X, dtype=_DTYPES, reset=False, ensure_all_finite=False)
-        refuse_non_finite(X, "X", _names(estimator))
+        X = validate_data(estimator, X, accept_sparse="csr", reset=False, **_VALIDATION)
+        if not issparse(X):
+            refuse_non_finite(X, "X", _names(estimator))
         source = read_points(X)
         # So that nothing is written over the file that a memory map reads.
         source.path = None if mapped is None else Path(mapped)
@@ -141,12 +190,28 @@ def checked_blocks(
     source: PointSource, report: Report, stage: str = "points"
 ) -> Iterator[np.ndarray]:
     """Yield blocks of points as they are read, refusing values that cannot be used."""
-    n, d = source.shape
+    rows = block_rows(source.shape[1] * source.dtype.itemsize)
+    return _reported(source, source.blocks(rows), report, stage)
+
+
+def blocks_as_stored(source: PointSource, report: Report) -> Iterator[Points]:
+    """Yield checked blocks likewise, sparse ones where that is how the points are used."""
+    if not _stays_sparse(source):
+        return checked_blocks(source, report)
+    assert source.n_stored is not None
+    width = source.n_stored * (source.dtype.itemsize + _INDEX_BYTES) // source.shape[0]
+    return _reported(source, source.sparse_blocks(block_rows(width)), report, "points")
+
+
+def _reported(
+    source: PointSource, blocks: Iterator[Block], report: Report, stage: str
+) -> Iterator[Block]:
+    n = source.shape[0]
     done = 0
     report(stage, done, n)
-    for block in source.blocks(block_rows(d * source.dtype.itemsize)):
+    for block in blocks:
         check_magnitude(block, source.name, may_be_tiny=True)
         yield block
         # A caller that asks for the next block is done with this one.
-        done += len(block)
+        done += block.shape[0]
         report(stage, done, n)

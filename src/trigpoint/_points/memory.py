@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 
 from trigpoint._common.records import Covariances
-from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex, neighbor_index
+from trigpoint._numerics.sparse import Points
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
 
@@ -20,6 +20,8 @@ _SUM_ROUNDING = 1e-9
 class MemoryStore:
     """An array of points, searched through a k-d tree or, in high dimension, by products.
 
+    The array may be sparse.
+
     Parameters
     ----------
     index : NeighborIndex
@@ -32,7 +34,7 @@ class MemoryStore:
         self.name, self.together = index.name, index.together
 
     @classmethod
-    def of(cls, points: np.ndarray, m: int, n_queries: int, n_threads: int = 1) -> Self:
+    def of(cls, points: Points, m: int, n_queries: int, n_threads: int = 1) -> Self:
         """Store of `points` for `n_queries` searches of about `m` neighbors."""
         return cls(neighbor_index(points, m, n_queries, n_threads))
 
@@ -43,7 +45,7 @@ class MemoryStore:
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """The points in a few rows."""
-        return self.index.points[rows]
+        return self.index.take(rows)
 
     def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
         """How far the `m` nearest points of each query reach."""
@@ -116,8 +118,7 @@ class MemoryWeights:
     def _exclude_copies(self, landmarks: Neighborhoods) -> None:
         """Exclude copies of a landmark, even if they do not all fit in its neighborhood."""
         for place in np.flatnonzero(landmarks.squared_radii == 0):
-            points = self._store.index.points
-            self._log_weights[coincident_rows(points, landmarks.points[place])] = -np.inf
+            self._log_weights[self._store.index.copies(landmarks.points[place])] = -np.inf
 
     def proposals(self) -> "WeightedProposals | None":
         """Proposals in proportion to the weights; None if no point has any left."""
@@ -188,11 +189,3 @@ class WeightedProposals:
     def log_weights(self, rows: np.ndarray) -> np.ndarray:
         """Logarithms of the weights with which rows are proposed."""
         return self._top + np.log(self._whole[rows] / self._scale)
-
-
-def coincident_rows(points: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Rows of `points` that equal `point` in every coordinate."""
-    blocks = row_blocks(len(points), block_rows(points.shape[1]))
-    return np.concatenate(
-        [part.start + np.flatnonzero((points[part] == point).all(axis=1)) for part in blocks]
-    )

@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.nearest import nearest
+from trigpoint._points.unit_rows import unit_rows
 from trigpoint.metrics._arguments import as_landmarks, as_matrix
 
 
@@ -28,8 +29,9 @@ def coverage_radius(
         The points.
     landmarks : array-like of int of shape (k,), or of shape (k, d)
         Rows of `X`, or landmark points. Geodesic distances need rows.
-    metric : {"euclidean", "geodesic"}, default="euclidean"
-        Straight-line distance, or the shortest path over the nearest-neighbor graph.
+    metric : {"euclidean", "cosine", "geodesic"}, default="euclidean"
+        Straight-line distance; the same between rows scaled to unit length; or the shortest path
+        over the nearest-neighbor graph.
     n_neighbors : int, default=10
         Neighbors of each point in that graph, where coincident points are one vertex. Only for
         geodesic distances.
@@ -60,9 +62,11 @@ def coverage_radius(
     """
     X = as_matrix("X", X)
     points, rows = as_landmarks(X, landmarks)
-    check_choice("metric", metric, ("euclidean", "geodesic"))
+    check_choice("metric", metric, ("euclidean", "cosine", "geodesic"))
     quantile = check_positive("quantile", quantile, zero=True, high=1.0)
-    if metric == "euclidean":
+    if metric == "cosine":
+        X, points = unit_rows(X), unit_rows(points, "landmarks")
+    if metric != "geodesic":
         distances = nearest(points, X, 1)[0][:, 0]
     elif rows is None:
         raise ParameterValueError(

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import as_generator, check_count
+from trigpoint._common.checks import as_generator, check_choice, check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
+from trigpoint._points.unit_rows import METRICS, unit_rows
 from trigpoint.metrics._arguments import as_labels, as_matrix, check_same_length
 
 
@@ -100,7 +101,9 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
     return np.asarray(classes[predicted])
 
 
-def neighbor_preservation(X: Any, embedding: Any, *, n_neighbors: int = 15) -> float:
+def neighbor_preservation(
+    X: Any, embedding: Any, *, n_neighbors: int = 15, metric: str = "euclidean"
+) -> float:
     """Share of each point's nearest neighbors that are also nearest in the embedding.
 
     Parameters
@@ -111,6 +114,8 @@ def neighbor_preservation(X: Any, embedding: Any, *, n_neighbors: int = 15) -> f
         Their coordinates in the embedding.
     n_neighbors : int, default=15
         Number of nearest neighbors of each point to compare.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between the points of `X`; in the embedding it is always Euclidean.
 
     Returns
     -------
@@ -126,6 +131,8 @@ def neighbor_preservation(X: Any, embedding: Any, *, n_neighbors: int = 15) -> f
     """
     X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
     check_same_length("X", X, "embedding", Y)
+    if check_choice("metric", metric, METRICS) == "cosine":
+        X = unit_rows(X)
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=len(X) - 1, why=f"there are {len(X)} points"
     )

@@ -108,7 +108,19 @@ class LoopCache(NullCache):
     def _path(self, folder: Path, sig: Any, codegen: Any) -> Path:
         """One file for each loop, types of arguments and processor: processes never share one."""
         key = repr((normalize_signature(sig)[0], codegen.magic_tuple()))
-        return folder / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.nbc"
+        digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+        return folder / f"{self._name}-{_precision(key)}-{digest}.nbc"
+
+
+def is_kept(loop: str, dtype: np.dtype) -> bool:
+    """Whether machine code of a loop, such as "tree.split", is kept for points of this type."""
+    folder = cache_folder()
+    return folder is not None and any(folder.glob(f"{loop}-{dtype.name}-*.nbc"))
+
+
+def _precision(types: str) -> str:
+    """The type of points that a loop is compiled for, given the types of its arguments."""
+    return "float32" if "float32" in types else "float64"
 
 
 @cache

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trigpoint._numerics.compiled.distance import squares_to
 from trigpoint._numerics.compiled.jit import compiled
 from trigpoint._numerics.compiled.tree import Tree, box_square
 
@@ -96,17 +97,39 @@ def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.
     """Let a new landmark serve those points of some buckets that it is nearest to."""
     tree = cover.tree
     for bucket in buckets:
-        farthest, place = -1.0, tree.starts[bucket]
-        for i in range(tree.starts[bucket], tree.stops[bucket]):
+        start, stop = tree.starts[bucket], tree.stops[bucket]
+        if cover.projected:
+            _serve_by_images(cover, landmark, image, start, stop)
+        else:
+            for i in range(start, stop):
+                square = _square(tree.points, np.uint64(i), image)
+                cover.squares[i] = min(cover.squares[i], square)
+        farthest, place = -1.0, start
+        for i in range(start, stop):
             nearest = cover.squares[i]
-            square = _square(tree.points, np.uint64(i), image)
-            if cover.projected and square < _bound(nearest, cover.margin):
-                square = _square(cover.points, np.uint64(tree.rows[i]), landmark)
-            if square < nearest:
-                cover.squares[i] = nearest = square
             if nearest > farthest or (nearest == farthest and tree.rows[i] < tree.rows[place]):
                 farthest, place = nearest, i
         cover.farthest[bucket], cover.places[bucket] = farthest, place
+
+
+@compiled
+def _serve_by_images(
+    cover: Cover, landmark: np.ndarray, image: np.ndarray, start: int, stop: int
+) -> None:
+    """Compute the distances of those points of a bucket whose images do not rule it out.
+
+    Summed in the order of the coordinates: sparse points, whose zeros are left out, get the same.
+    """
+    tree = cover.tree
+    near = np.empty(stop - start, dtype=np.int64)
+    count = 0
+    for i in range(start, stop):
+        if _square(tree.points, np.uint64(i), image) < _bound(cover.squares[i], cover.margin):
+            near[count] = i
+            count += 1
+    squares = squares_to(cover.points, tree.rows[near[:count]], landmark)
+    for j in range(count):
+        cover.squares[near[j]] = min(cover.squares[near[j]], squares[j])
 
 
 @compiled

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from trigpoint._numerics.compiled.distance import squared_distance, squares_to
 from trigpoint._numerics.compiled.jit import compiled
 from trigpoint._numerics.compiled.selection import largest, select
 
@@ -64,9 +63,7 @@ def longer(values: np.ndarray, room: int) -> np.ndarray:
 
 
 @compiled
-def settle(
-    points: np.ndarray,
-    query: np.ndarray,
+def narrow(
     norms: np.ndarray,
     query_norm: float,
     rounding: float,
@@ -74,12 +71,11 @@ def settle(
     squares: np.ndarray,
     places: np.ndarray,
     m: int,
-) -> tuple[float, int]:
-    """Put the `m` nearest of one query's candidates in front, and say how far they reach.
+) -> tuple[int, int]:
+    """Put those of one query's candidates in front that may be among the `m` nearest.
 
-    Distances are computed again where rounding leaves doubt about which are nearest or farthest.
-    Returns the largest squared distance and the last row at that distance; -1 and -1 if neighbors
-    may be missing.
+    Returns how many of them surely are, which come first, and how many there are in all; -1 and -1
+    if neighbors may be missing.
     """
     count = len(places)
     uppers = np.empty(count)
@@ -88,7 +84,7 @@ def settle(
         uppers[i] = squares[i] + rounding * (query_norm + norms[places[i]])
         within += uppers[i] <= cut
     if within < m:
-        return -1.0, -1
+        return -1, -1
     order = np.arange(count)
     # The m-th smallest upper bound: points surely above it are not among the m.
     select(uppers, order, places, count, m)
@@ -99,19 +95,21 @@ def settle(
             uppers[kept], order[kept] = uppers[i], order[i]
             kept += 1
     squares[:kept], places[:kept] = squares[order[:kept]], places[order[:kept]]
-    sure = _sure(uppers[:kept], norms, query_norm, rounding, squares, places, m)
-    if sure < m:
-        doubtful = places[sure:kept].copy()
-        exact, order = squares_to(points, doubtful, query), np.arange(kept - sure)
-        select(exact, order, doubtful, kept - sure, m - sure)
-        squares[sure:kept], places[sure:kept] = exact, doubtful[order]
-    return _reach(points, query, norms, query_norm, rounding, squares, places, sure, m)
+    return _sure(uppers[:kept], norms, query_norm, rounding, squares, places, m), kept
 
 
 @compiled
-def _reach(
-    points: np.ndarray,
-    query: np.ndarray,
+def rank(
+    squares: np.ndarray, places: np.ndarray, exact: np.ndarray, sure: int, kept: int, m: int
+) -> None:
+    """Put the nearest of the doubtful candidates, by their `exact` distances, after the sure."""
+    doubtful, order = places[sure:kept].copy(), np.arange(kept - sure)
+    select(exact, order, doubtful, kept - sure, m - sure)
+    squares[sure:kept], places[sure:kept] = exact, doubtful[order]
+
+
+@compiled
+def may_be_farthest(
     norms: np.ndarray,
     query_norm: float,
     rounding: float,
@@ -119,29 +117,23 @@ def _reach(
     places: np.ndarray,
     sure: int,
     m: int,
-) -> tuple[float, int]:
-    """Exact squared distance of the farthest of `m` neighbors, and the last row that far.
+) -> np.ndarray:
+    """Places of those among the `sure` neighbors that may be farther than all others of the `m`.
 
-    The first `sure` distances are rounded, the others exact.
+    Squared distances of the sure ones are rounded, the others exact.
     """
-    farthest, last = -1.0, -1
+    least = -1.0
     for i in range(sure, m):
-        if squares[i] > farthest:
-            farthest, last = squares[i], places[i]
-        elif squares[i] == farthest:
-            last = max(last, places[i])
-    least = farthest
+        least = max(least, squares[i])
     for i in range(sure):
         least = max(least, squares[i] - rounding * (query_norm + norms[places[i]]))
+    found = np.empty(sure, dtype=np.int64)
+    count = 0
     for i in range(sure):
-        if squares[i] + rounding * (query_norm + norms[places[i]]) < least:
-            continue
-        exact = squared_distance(points, places[i], query)
-        if exact > farthest:
-            farthest, last = exact, places[i]
-        elif exact == farthest:
-            last = max(last, places[i])
-    return farthest, last
+        if squares[i] + rounding * (query_norm + norms[places[i]]) >= least:
+            found[count] = places[i]
+            count += 1
+    return found[:count]
 
 
 @compiled

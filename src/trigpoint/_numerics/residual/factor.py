@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
 from trigpoint._numerics.kernels import Kernel, gaussian, squared_distances
+from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import thread_map
 
 # The kernel between points of a pool, some places of it and a part.
@@ -77,22 +78,22 @@ class LandmarkFactor:
         """Columns (t, n) of ``L^-1 K_JX`` for points X."""
         return np.hstack(list(self.column_parts(X, np.arange(len(X)))))
 
-    def column_parts(self, X: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
+    def column_parts(self, X: Points, rows: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the columns of some rows of X in parts, in order."""
         column_bytes = 8 * (len(self) + X.shape[1])
         n_columns = max(_PART_COLUMNS, block_rows(column_bytes, _PART_BYTES))
         landmarks = self._landmarks[: len(self)]
 
         def solve(part: slice) -> np.ndarray:
-            points = X[rows[part]].astype(np.float64, copy=False)
+            points = take_rows(X, rows[part]).astype(np.float64, copy=False)
             return self.factor.solve(self._kernel(landmarks, points))
 
         parts = list(row_blocks(len(rows), n_columns))
         yield from thread_map(solve, parts, min(self._n_threads, len(parts)))
 
-    def residuals(self, X: np.ndarray) -> np.ndarray:
+    def residuals(self, X: Points) -> np.ndarray:
         """Diagonal of the residual (n,), for a kernel whose own diagonal is 1."""
-        parts = self.column_parts(X, np.arange(len(X)))
+        parts = self.column_parts(X, np.arange(X.shape[0]))
         return 1.0 - np.concatenate([np.einsum("ij,ij->j", part, part) for part in parts])
 
 

@@ -1,0 +1,93 @@
+"""Forecast of the time and memory that a run will take."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from trigpoint._forecast.job import Job
+from trigpoint._forecast.memory import job_bytes
+from trigpoint._forecast.speed import Speed, compilation
+from trigpoint._forecast.work import stage_work
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Time and memory of a run.
+
+    Attributes
+    ----------
+    seconds : float
+        Total time of all stages.
+    bytes : float
+        Peak memory beyond the points themselves, including the coordinates if they are kept.
+    stages : dict of str to float
+        Seconds of each stage: landmarks, graph, spectrum and the coordinates of all points; with a
+        report, that; and compilation, where loops have to be compiled first.
+    """
+
+    seconds: float
+    bytes: float
+    stages: dict[str, float]
+
+    def __str__(self) -> str:
+        stages = ", ".join(f"{name} {seconds:,.1f} s" for name, seconds in self.stages.items())
+        return f"about {self.seconds:,.1f} s ({stages}) and {self.bytes / 1e9:,.2f} GB"
+
+
+def forecast(
+    n: int,
+    d: int,
+    k: int,
+    *,
+    n_components: int = 2,
+    n_neighbors: int | None = None,
+    dtype: DTypeLike = np.float32,
+    keep: bool = True,
+    report: bool = False,
+    n_jobs: int | None = None,
+) -> Forecast:
+    """Forecast the time and memory that `LaplacianEigenmaps` takes on this machine.
+
+    Both are computed from the sizes; for time, how fast the machine is at the moment is measured,
+    in a part of a second. Expect it to be right within a factor of 2 as long as the machine stays
+    as busy as it is now.
+
+    Parameters
+    ----------
+    n, d : int
+        Number of points and dimensions.
+    k : int
+        Number of landmarks.
+    n_components : int, default=2
+        Number of coordinates.
+    n_neighbors : int or None, default=None
+        Size of the sampler's neighborhoods, m; ``None`` for ``4 n / k``.
+    dtype : {float32, float64}, default=float32
+        Type of the points.
+    keep : bool, default=True
+        Whether the coordinates are kept in memory, or written to a file.
+    report : bool, default=False
+        Whether a report of the points is written as well.
+    n_jobs : int or None, default=None
+        Number of threads; -1 for all cores.
+
+    Returns
+    -------
+    Forecast
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> expected = tp.forecast(10_000_000, 3, 2500)
+    >>> expected.bytes < 1.5e9
+    True
+    """
+    job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
+    work = stage_work(job, report)
+    compiling = compilation(job)
+    if compiling.alone:
+        work = {"compilation": compiling} | work
+    speed = Speed.measured(job.n_threads)
+    stages = {stage: speed.seconds(one) for stage, one in work.items()}
+    return Forecast(sum(stages.values()), job_bytes(job, keep), stages)

@@ -1,0 +1,133 @@
+"""Work of each stage, in seconds of one processor of the machine that `speed` compares with.
+
+The constants were fitted to the processor time of runs with 10,000 to 5 million points of 3 to 784
+dimensions and 300 to 4,000 landmarks. ``experiments/benchmarks/forecast.py`` has the measurements
+beside forecasts.
+"""
+
+from dataclasses import dataclass
+
+from trigpoint._forecast.job import Job
+from trigpoint._geometry import covariance_mode
+from trigpoint._graph import MATRIX_MAX
+
+# What a stage takes even if there is nothing to do.
+_LEAST = 0.005
+
+# Neighborhoods that are searched in vain, in passes over all points that are not filled.
+_UNFILLED = 300
+
+# Seconds to compile loops, each of which stands for those that are compiled with it.
+_TREE_LOOPS = {"tree.nearest": 10.0, "ball.ball_covariances": 2.0}
+_SMALL_TREE_LOOPS = {"race.race": 3.0}
+_LARGE_TREE_LOOPS = {"repulsion.repelling_in_tree": 7.0}
+_PRODUCT_LOOPS = {"scan.sift": 5.0, "repulsion.repelling": 4.0}
+_PICTURE_LOOPS = {"extension.graph_sums_of_all": 6.0}
+_COMPLETE_LOOPS = {"extension.dense_exponents": 3.0}
+_LANDMARK_LOOPS = {"landmark_search.search_tree": 5.0, "extension.graph_sums": 6.0}
+
+
+@dataclass(frozen=True)
+class Work:
+    """Seconds of one processor.
+
+    Attributes
+    ----------
+    alone : float
+        In one thread, whatever the number of threads.
+    shared : float
+        In compiled loops, by all threads.
+    products : float
+        In matrix products, by all threads.
+    """
+
+    alone: float = 0.0
+    shared: float = 0.0
+    products: float = 0.0
+
+
+def stage_work(job: Job, report: bool) -> dict[str, Work]:
+    """Work of each stage; `report` adds that of the page."""
+    stages = {
+        "landmarks": _tree_draw(job) if job.by_tree else _product_draw(job),
+        "graph": Work(alone=_LEAST, shared=_graph(job)),
+        "spectrum": Work(alone=_LEAST + _spectrum(job)),
+        "points": _points(job),
+    }
+    if report:
+        stages["report"] = _report(job)
+    return stages
+
+
+def point_loops(job: Job) -> dict[str, float]:
+    """Seconds to compile each of the loops over points of the job's type."""
+    if job.by_tree:
+        needed = _TREE_LOOPS | (_SMALL_TREE_LOOPS if job.races else _LARGE_TREE_LOOPS)
+        return needed | (_COMPLETE_LOOPS if job.is_complete else {})
+    return _PRODUCT_LOOPS | (_COMPLETE_LOOPS if job.is_complete else _PICTURE_LOOPS)
+
+
+def landmark_loops(job: Job) -> dict[str, float]:
+    """Seconds to compile each of the loops over landmarks, which are float64 in them."""
+    return _LANDMARK_LOOPS if job.by_tree and not job.is_complete else {}
+
+
+def _dimension(job: Job) -> float:
+    """Seconds to estimate the local dimension, from a fixed number of distances."""
+    return 0.04 + 4e-4 * job.d
+
+
+def _tree_draw(job: Job) -> Work:
+    d = job.d
+    build = 1.5e-7 * job.n * (1 + d / 7)
+    # In more dimensions, more points outside of a neighborhood are looked at.
+    draw = 1e-4 * job.k + 1.5e-8 * d**2.1 * job.k * job.m
+    if job.races:
+        return Work(alone=_dimension(job) + draw, shared=build)
+    return Work(alone=_dimension(job), shared=build + draw)
+
+
+def _product_draw(job: Job) -> Work:
+    distances = job.n * (job.k + _UNFILLED)
+    # Covariances are not measured for a complete graph.
+    per_column = 8e-11 if job.is_complete else 1e-10
+    return Work(
+        alone=_dimension(job), shared=8e-9 * distances, products=per_column * job.d * distances
+    )
+
+
+def _graph(job: Job) -> float:
+    pairs = min(job.k, MATRIX_MAX) * job.k
+    if job.is_complete:
+        return 2.2e-7 * pairs
+    if covariance_mode("auto", job.d) == "full":
+        return (7e-8 + 2.3e-9 * job.d**2) * pairs
+    return (5e-8 + 6e-10 * job.d) * pairs
+
+
+def _spectrum(job: Job) -> float:
+    if job.is_complete:
+        return 2e-10 * job.k**3
+    return 1e-4 * job.k * max(1.0, job.n_components / 4)
+
+
+def _points(job: Job) -> Work:
+    if job.is_complete:
+        pairs = job.n * job.k
+        shared = (5.5e-9 + 3e-11 * job.n_components) * pairs
+        return Work(_LEAST, shared, products=2.9e-11 * job.d * pairs)
+    if job.by_tree:
+        # Nearest landmarks, and the sums of their neighbors' coordinates.
+        shared = (6e-7 + 1.8e-8 * job.d**2 + 3e-8 * job.n_components) * job.n
+        return Work(_LEAST, shared)
+    pairs = job.n * job.k
+    return Work(_LEAST, 1e-6 * job.n + 3.5e-9 * pairs, products=2.7e-11 * job.d * pairs)
+
+
+def _report(job: Job) -> Work:
+    """All points again, and what takes as long for any number of them from some thousands on."""
+    points = _points(job)
+    few = min(1.0, job.n / 30_000) ** 0.5
+    # The curve of errors over landmarks is measured at a fixed number of values.
+    fixed = few * (5 + 16 * job.d / (job.d + 20))
+    return Work(fixed / 2, 2 * points.shared + fixed / 2, 2 * points.products)

@@ -1,0 +1,76 @@
+"""Rows that lie far from all others."""
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.kernels import squared_distances
+
+# Points that distances are measured to, and the neighbor among them that counts: up to two more
+# outliers beside one do not hide it.
+_SAMPLE = 1000
+_NEIGHBOR = 3
+
+# Most rows, and most values, that are looked at unless all are asked for: a part of a second.
+_ROWS = 200_000
+_VALUES = 20_000_000
+
+# Outliers are this many times as far from the others as this share of the rows.
+FACTOR = 4.0
+SHARE = 0.99
+
+_FEW_COLUMNS = 15
+
+
+def outlying_rows(X: np.ndarray, every: bool = False) -> tuple[np.ndarray, int]:
+    """Rows far from all others, and how many rows were looked at.
+
+    A row's distance from the others is that to the third nearest of 1,000 points drawn at random.
+    Where density varies, most of these distances vary too, and outliers are those more than 4 times
+    as far as 99 % of the rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    every : bool
+        Whether to look at every row, or at some drawn at random if there are many.
+
+    Returns
+    -------
+    rows : int64 ndarray
+        In ascending order. They depend on the points alone, not on a seed.
+    n_looked_at : int
+    """
+    rng = np.random.default_rng(0)
+    n, d = X.shape
+    sampled = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
+    looked_at = np.arange(n)
+    if not every:
+        looked_at = sample_points(looked_at, max(1, min(_ROWS, _VALUES // d)), rng)
+    if len(sampled) <= _NEIGHBOR:
+        return np.empty(0, dtype=np.int64), len(looked_at)
+    distances = _distances(X, looked_at, X[sampled])
+    # The nearest to a sampled point is itself.
+    itself = np.isin(looked_at, sampled)
+    distances = np.where(itself, distances[:, _NEIGHBOR], distances[:, _NEIGHBOR - 1])
+    usual = np.quantile(distances, SHARE, method="lower")
+    if usual == 0:
+        return np.empty(0, dtype=np.int64), len(looked_at)
+    return looked_at[distances > FACTOR * usual], len(looked_at)
+
+
+def _distances(X: np.ndarray, rows: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """Distances from rows to the nearest points of the sample, ascending."""
+    count = _NEIGHBOR + 1
+    if X.shape[1] <= _FEW_COLUMNS:
+        tree = cKDTree(sample)
+        blocks = row_blocks(len(rows), block_rows(16 * X.shape[1]))
+        found = [tree.query(X[rows[part]], k=count, workers=-1)[0] for part in blocks]
+        return np.concatenate(found)
+    blocks = row_blocks(len(rows), block_rows(8 * len(sample)))
+    found = []
+    for part in blocks:
+        squares = squared_distances(X[rows[part]], sample)
+        nearest = np.partition(squares, count - 1, axis=1)[:, :count]
+        found.append(np.sqrt(np.sort(nearest, axis=1)))
+    return np.concatenate(found)

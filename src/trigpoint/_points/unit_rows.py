@@ -1,0 +1,70 @@
+"""Rows of unit length: among them, Euclidean distances order points by their angle.
+
+This is how ``metric="cosine"`` enters: wherever users pass points, their rows are scaled first, and
+everything after that is Euclidean.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.checks import check_count, refuse_zero_rows
+from trigpoint._files import PointSource
+
+METRICS = ("euclidean", "cosine")
+
+
+class UnitRows(PointSource):
+    """Points of another source, scaled to unit length as they are read."""
+
+    def __init__(self, source: PointSource) -> None:
+        super().__init__(source.name, source.shape, source.dtype, source.feature_names)
+        self.path, self.n_stored = source.path, source.n_stored
+        self._source = source
+
+    def blocks(self, rows: int) -> Iterator[np.ndarray]:
+        """Iterate over all points in order, in blocks of at most `rows` rows."""
+        return self._pieces(check_count("rows", rows))
+
+    def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        done = 0
+        for block in self._source.blocks(rows):
+            yield unit_rows(block, self.name, done)
+            done += len(block)
+            del block
+
+    def sparse_blocks(self, rows: int) -> Iterator[csr_array]:
+        """Iterate over sparse points like `blocks`, without making them dense."""
+        done = 0
+        for block in self._source.sparse_blocks(rows):
+            yield sparse_unit_rows(block, self.name, done)
+            done += block.shape[0]
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows by number, in this order, in one pass over the points."""
+        return unit_rows(self._source.take(rows), self.name)
+
+
+def unit_rows(X: np.ndarray, name: str = "X", first_row: int = 0) -> np.ndarray:
+    """Scale the rows of `X` (n, d) to unit length; those of zeros are refused.
+
+    `name` and `first_row` are for the message.
+    """
+    from trigpoint._numerics.compiled.unit import scale_to_unit
+
+    X = np.ascontiguousarray(X)
+    units = np.empty_like(X, subok=False)
+    starts = np.arange(len(X) + 1) * X.shape[1]
+    zero = scale_to_unit(X.reshape(-1), starts, units.reshape(-1))
+    refuse_zero_rows(first_row + zero, name)
+    return units
+
+
+def sparse_unit_rows(X: csr_array, name: str = "X", first_row: int = 0) -> csr_array:
+    """Scale the rows of a sparse array likewise, to the same bits."""
+    from trigpoint._numerics.compiled.unit import scale_to_unit
+
+    units = np.empty_like(X.data)
+    refuse_zero_rows(first_row + scale_to_unit(X.data, X.indptr, units), name)
+    return csr_array((units, X.indices, X.indptr), shape=X.shape)

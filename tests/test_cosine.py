@@ -1,0 +1,214 @@
+"""metric="cosine": the same as scaling rows to unit length by hand, to the bit."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+import trigpoint as tp
+from trigpoint._files import loading
+from trigpoint._points.unit_rows import unit_rows
+from trigpoint.metrics import coverage_radius, neighbor_preservation
+
+SAMPLERS = {
+    "EfficientDPP": tp.EfficientDPP(12, covariance="diag"),
+    "EfficientDPP, refined": tp.EfficientDPP(12, refine=1),
+    "ExactDPP": tp.ExactDPP(),
+    "KDPP": tp.KDPP(12),
+    "AnnealedDPP": tp.AnnealedDPP(12),
+    "RPCholesky": tp.RPCholesky(12),
+    "FarthestPoint": tp.FarthestPoint(12),
+    "GreedyNystrom": tp.GreedyNystrom(12),
+    "Uniform": tp.Uniform(12),
+    "KMeansLandmarks": tp.KMeansLandmarks(12),
+    "KMeansPlusPlus": tp.KMeansPlusPlus(12),
+}
+ESTIMATORS = {
+    "LaplacianEigenmaps": tp.LaplacianEigenmaps(landmarks=40, random_state=0),
+    "DiffusionMaps": tp.DiffusionMaps(landmarks=40, random_state=0),
+    "Isomap": tp.Isomap(landmarks=40, random_state=0),
+    "KernelPCA": tp.KernelPCA(landmarks=40, random_state=0),
+}
+
+each_sampler = pytest.mark.parametrize("name", SAMPLERS)
+each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def by_hand(X):
+    """Rows of unit length, slowly: squares are summed one after the other, as cumsum does."""
+    doubles = X.astype(np.float64)
+    norms = np.sqrt(np.cumsum(np.square(doubles), axis=1)[:, -1])
+    return (doubles / norms[:, None]).astype(X.dtype)
+
+
+def vectors(rng, n=400, d=20, dtype=np.float64):
+    """Directions around a curve, of very different lengths."""
+    angles = rng.uniform(0, 3, size=n)
+    centers = np.cos(angles[:, None] * np.linspace(0, 2, d))
+    X = (centers + 0.1 * rng.normal(size=(n, d))) * rng.lognormal(size=(n, 1))
+    return X.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 20])
+def test_unit_rows_are_those_by_hand(d, dtype, rng):
+    X = rng.normal(size=(50, d)).astype(dtype)
+    units = unit_rows(X)
+    assert units.dtype == dtype
+    np.testing.assert_array_equal(units, by_hand(X))
+    np.testing.assert_allclose(np.linalg.norm(units, axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("power", [-1000, -600, 600, 1020])
+def test_rows_of_any_magnitude_are_scaled(power, rng):
+    """Their squares overflow or vanish."""
+    X = rng.normal(size=(6, 5))
+    np.testing.assert_array_equal(unit_rows(X * 2.0**power), unit_rows(X))
+
+
+def test_rows_of_the_smallest_numbers_are_scaled():
+    tiny = np.finfo(np.float64).smallest_subnormal
+    np.testing.assert_allclose(unit_rows(np.array([[3 * tiny, 4 * tiny]])), [[0.6, 0.8]])
+
+
+@each_sampler
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_samplers_choose_among_unit_rows(name, dtype, rng):
+    X = vectors(rng, dtype=dtype)
+    before = X.copy()
+    sampler = clone(SAMPLERS[name]).set_params(random_state=1)
+    expected = clone(sampler).fit(by_hand(X))
+    sampler.set_params(metric="cosine").fit(X)
+    np.testing.assert_array_equal(sampler.indices_, expected.indices_)
+    np.testing.assert_array_equal(sampler.landmarks_, expected.landmarks_)
+    np.testing.assert_array_equal(sampler.landmarks_, by_hand(X)[sampler.indices_])
+    np.testing.assert_array_equal(X, before)
+
+
+@each_estimator
+@pytest.mark.parametrize("d", [3, 20])
+def test_estimators_fit_and_transform_unit_rows(name, d, rng):
+    X, new = vectors(rng, d=d), vectors(rng, 50, d=d)
+    before = X.copy()
+    expected = clone(ESTIMATORS[name]).fit(by_hand(X))
+    found = clone(ESTIMATORS[name]).set_params(metric="cosine").fit(X)
+    np.testing.assert_array_equal(found.landmarks_, expected.landmarks_)
+    np.testing.assert_array_equal(found.transform(X), expected.transform(by_hand(X)))
+    np.testing.assert_array_equal(found.transform(new), expected.transform(by_hand(new)))
+    np.testing.assert_array_equal(X, before)
+
+
+@each_estimator
+@pytest.mark.parametrize("sparse", [False, True])
+def test_powers_of_two_change_nothing(name, sparse, rng):
+    X = vectors(rng)
+    X[np.abs(X) < 0.5] = 0
+    X = X[X.any(axis=1)]
+    scaled = X * 2.0 ** rng.integers(-60, 60, size=(len(X), 1))
+    if sparse:
+        X, scaled = csr_array(X), csr_array(scaled)
+    emb = clone(ESTIMATORS[name]).set_params(metric="cosine")
+    np.testing.assert_array_equal(emb.fit_transform(X), clone(emb).fit_transform(scaled))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_metric_matters(metric, rng):
+    """Two directions, lengths from 1 to 1,000: only one metric tells them apart."""
+    directions = np.repeat(np.eye(20)[:2], 200, axis=0) + 0.02 * rng.normal(size=(400, 20))
+    X = directions * np.geomspace(1, 1000, 200)[np.arange(400) % 200, None]
+    sampler = tp.FarthestPoint(4, metric=metric, random_state=0).fit(X)
+    lengths = np.linalg.norm(X[sampler.indices_], axis=1)
+    assert (lengths[1:].min() > 100) == (metric == "euclidean")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_of_zeros_is_named(sparse, rng):
+    X = vectors(rng)
+    X[:, 5:] = 0
+    emb = tp.LaplacianEigenmaps(landmarks=20, metric="cosine", random_state=0)
+    kind = csr_array if sparse else np.asarray
+    emb.fit(kind(X))
+    X[[17, 30, 40]] = 0
+    message = r"only zeros in row 17; also in rows 30, 40; .*remove such rows or set metric='eucl"
+    for call in (emb.fit, emb.transform, clone(emb).fit):
+        with pytest.raises(tp.ParameterError, match=message):
+            call(kind(X))
+
+
+def test_a_row_of_zeros_in_a_file_is_counted_from_its_start(tmp_path, rng):
+    X = rng.normal(size=(300_000, 16)).astype(np.float32)
+    X[270_001] = 0
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match=r"X\.npy has only zeros in row 270001;"):
+        tp.Uniform(5, metric="cosine").fit(tmp_path / "X.npy")
+
+
+@pytest.mark.parametrize("memory", [None, 1000])
+def test_files_and_maps_are_scaled_in_a_copy(tmp_path, memory, rng, monkeypatch):
+    """With little memory, the copy is a mapped temporary file."""
+    X = vectors(rng)
+    np.save(tmp_path / "X.npy", X)
+    np.savetxt(tmp_path / "X.csv", X, delimiter=",")
+    if memory is not None:
+        monkeypatch.setattr(loading, "physical_memory", lambda: memory)
+    emb = tp.LaplacianEigenmaps(landmarks=30, metric="cosine", random_state=0)
+    expected = clone(emb).set_params(metric="euclidean").fit(by_hand(X)).transform(by_hand(X))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for points in (X, tmp_path / "X.npy", tmp_path / "X.csv", mapped, tp.read_points(X)):
+        np.testing.assert_array_equal(clone(emb).fit(points).transform(points), expected)
+        clone(emb).fit_transform(points, out=tmp_path / "Y.npy")
+        np.testing.assert_array_equal(np.load(tmp_path / "Y.npy"), expected)
+    np.testing.assert_array_equal(np.load(tmp_path / "X.npy"), X)
+
+
+def test_a_model_keeps_its_metric(tmp_path, rng):
+    X = vectors(rng)
+    emb = tp.LaplacianEigenmaps(landmarks=30, metric="cosine", random_state=0).fit(X)
+    expected = emb.transform(X)
+    emb.save(tmp_path / "model.trig")
+    again = tp.load(tmp_path / "model.trig")
+    assert again.metric == "cosine"
+    np.testing.assert_array_equal(again.transform(8 * X), expected)
+    # What was fitted stays so until the next fit.
+    emb.set_params(metric="euclidean")
+    np.testing.assert_array_equal(emb.transform(X), expected)
+
+
+def test_given_landmarks_are_scaled_too(rng):
+    X = vectors(rng)
+    rows = np.arange(0, 400, 10)
+    emb = tp.LaplacianEigenmaps(landmarks=rows, metric="cosine").fit(X)
+    given = tp.LaplacianEigenmaps(landmarks=4 * X[rows], metric="cosine").fit(X)
+    np.testing.assert_array_equal(emb.landmarks_, by_hand(X[rows]))
+    np.testing.assert_array_equal(given.landmarks_, by_hand(X[rows]))
+    np.testing.assert_array_equal(given.transform(X), emb.transform(X))
+
+
+def test_a_sampler_works_by_the_metric_of_its_estimator(rng):
+    X = vectors(rng)
+    plain, cosine = (
+        tp.KMeansPlusPlus(30, metric=m, random_state=0) for m in ("euclidean", "cosine")
+    )
+    rows = clone(cosine).fit(X).indices_
+    for sampler in (plain, cosine):
+        emb = tp.LaplacianEigenmaps(landmarks=sampler, metric="cosine").fit(X)
+        np.testing.assert_array_equal(emb.landmark_indices_, rows)
+    with pytest.raises(tp.ParameterError, match="set metric='cosine' on the estimator"):
+        tp.LaplacianEigenmaps(landmarks=cosine).fit(X)
+
+
+@pytest.mark.parametrize("thing", [tp.Uniform(5), tp.LaplacianEigenmaps()])
+def test_an_unknown_metric_is_refused(thing, rng):
+    with pytest.raises(ValueError, match=r"metric='angle' is not known: choose one of 'euclidean'"):
+        thing.set_params(metric="angle").fit(vectors(rng))
+
+
+def test_metrics_of_neighborhoods_by_direction(rng):
+    X = vectors(rng)
+    units, rows = by_hand(X), np.arange(0, 400, 20)
+    assert neighbor_preservation(X, units, metric="cosine") == 1.0
+    assert neighbor_preservation(X, units) < 0.9
+    assert coverage_radius(X, rows, metric="cosine") == coverage_radius(units, rows)
+    assert coverage_radius(X, X[rows], metric="cosine") == coverage_radius(units, rows)
+    with pytest.raises(ValueError, match="metric='angle' is not known"):
+        neighbor_preservation(X, units, metric="angle")

@@ -1,0 +1,386 @@
+"""Sparse points: the same landmarks as from the dense array, to the bit, without making one."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+import trigpoint as tp
+from trigpoint._numerics.compiled.distance import squares_to
+from trigpoint._numerics.compiled.sparse import (
+    sparse_norms,
+    sparse_products,
+    sparse_squares_to,
+    sparse_variances,
+)
+from trigpoint._numerics.sparse import stored
+
+TAKE_SPARSE = {
+    "EfficientDPP": tp.EfficientDPP(25),
+    "EfficientDPP of low rank": tp.EfficientDPP(25, covariance="low-rank"),
+    "EfficientDPP with covariances": tp.EfficientDPP(25, covariance="diag", repulsion="sin2"),
+    "Uniform": tp.Uniform(25),
+    "KMeansPlusPlus": tp.KMeansPlusPlus(25),
+    "FarthestPoint": tp.FarthestPoint(25),
+    "RPCholesky": tp.RPCholesky(25),
+}
+REFUSE_SPARSE = {
+    "ExactDPP": tp.ExactDPP(),
+    "KDPP": tp.KDPP(5),
+    "AnnealedDPP": tp.AnnealedDPP(5),
+    "GreedyNystrom": tp.GreedyNystrom(5),
+    "KMeansLandmarks": tp.KMeansLandmarks(5),
+    "EfficientDPP(refine=True)": tp.EfficientDPP(5, refine=True),
+    "EfficientDPP('auto')": tp.EfficientDPP("auto"),
+}
+ESTIMATORS = {
+    "LaplacianEigenmaps": tp.LaplacianEigenmaps(3, landmarks=50, random_state=0),
+    "along the graph": tp.LaplacianEigenmaps(landmarks=50, extension="graph", random_state=0),
+    "of low rank": tp.LaplacianEigenmaps(landmarks=50, covariance="low-rank", random_state=0),
+    "anchors": tp.LaplacianEigenmaps(landmarks=50, graph="anchors", random_state=0),
+    "features": tp.LaplacianEigenmaps(10, landmarks=50, random_state=0),
+    "DiffusionMaps": tp.DiffusionMaps(3, landmarks=50, extension=10, random_state=0),
+    "Isomap": tp.Isomap(3, landmarks=50, random_state=0),
+    "KernelPCA": tp.KernelPCA(3, landmarks=50, random_state=0),
+}
+FORMATS = {
+    "csr_array": sparse.csr_array,
+    "csr_matrix": sparse.csr_matrix,
+    "csc_array": sparse.csc_array,
+    "csc_matrix": sparse.csc_matrix,
+    "coo_array": sparse.coo_array,
+    "coo_matrix": sparse.coo_matrix,
+}
+
+
+def clouds():
+    """Mostly zeros, and what makes distances equal: copies, whole numbers, orthogonal rows."""
+    rng = np.random.default_rng(0)
+    mixed = rng.poisson(0.1, size=(400, 120)) * rng.normal(size=(400, 120))
+    mixed[:, 0] += 1
+    yield "mixed", mixed
+    yield "narrow", mixed[:, :30]
+    yield "float32", mixed.astype(np.float32)
+    yield "counts", rng.poisson(0.1, size=(400, 80)) + np.eye(400, 80)
+    yield "copies", np.repeat(mixed[:80], 5, axis=0)
+    words = np.zeros((400, 500))
+    words[np.arange(400)[:, None], rng.integers(0, 500, size=(400, 4))] = rng.random((400, 4))
+    yield "words", words
+
+
+CLOUDS = dict(clouds())
+
+
+@pytest.fixture
+def largest_dense(monkeypatch):
+    """A list of the sizes of all arrays that were made dense."""
+    sizes = []
+    toarray = csr_array.toarray
+
+    def noted(self, *arguments, **options):
+        sizes.append(int(np.prod(self.shape)))
+        return toarray(self, *arguments, **options)
+
+    for kind in (sparse.csr_array, sparse.csr_matrix):
+        monkeypatch.setattr(kind, "toarray", noted)
+        monkeypatch.setattr(kind, "todense", noted)
+    return sizes
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("name", TAKE_SPARSE)
+def test_landmarks_are_those_of_the_dense_array(name, cloud, metric):
+    X = CLOUDS[cloud]
+    sampler = clone(TAKE_SPARSE[name]).set_params(random_state=2, metric=metric)
+    there = clone(sampler).fit(csr_array(X))
+    here = clone(sampler).fit(X)
+    np.testing.assert_array_equal(there.indices_, here.indices_)
+    np.testing.assert_array_equal(there.landmarks_, here.landmarks_)
+    assert there.landmarks_.dtype == here.landmarks_.dtype
+    assert type(there.landmarks_) is np.ndarray
+    if hasattr(here, "radii_"):
+        assert there.search_ == "sparse products"
+        np.testing.assert_array_equal(there.radii_, here.radii_)
+    if isinstance(getattr(here, "covariances_", None), np.ndarray):
+        tolerance = 1e-4 if X.dtype == np.float32 else 1e-9
+        np.testing.assert_allclose(there.covariances_, here.covariances_, atol=tolerance)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_embeddings_are_those_of_the_dense_array(name, dtype, metric):
+    X = CLOUDS["mixed"].astype(dtype)
+    emb = clone(ESTIMATORS[name]).set_params(metric=metric)
+    here, there = clone(emb).fit(X), clone(emb).fit(csr_array(X))
+    np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+    np.testing.assert_array_equal(there.landmarks_, here.landmarks_)
+    found = there.transform(csr_array(X))
+    assert found.dtype == dtype
+    scale = np.abs(found).max()
+    tolerance = 1e-3 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(found, here.transform(X), atol=tolerance * scale)
+    # A model takes both, however it was fitted.
+    np.testing.assert_allclose(there.transform(X), found, atol=tolerance * scale)
+    np.testing.assert_allclose(here.transform(csr_array(X)), found, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+def test_every_format_and_type(name, dtype):
+    X = np.abs(CLOUDS["counts"]).astype(dtype)
+    given = FORMATS[name](X)
+    before = given.copy()
+    emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0)
+    expected = clone(emb).fit(X).landmark_indices_
+    Y = emb.fit_transform(given)
+    np.testing.assert_array_equal(emb.landmark_indices_, expected)
+    assert Y.dtype == (np.float32 if dtype == np.float32 else np.float64)
+    assert (given != before).nnz == 0
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_an_untidy_array_is_tidied_in_a_copy(metric):
+    """Columns out of order, values in two parts, stored zeros."""
+    X = CLOUDS["counts"].astype(np.float64)
+    tidy = csr_array(X)
+    starts = 2 * tidy.indptr
+    values, columns = np.empty((2, 2 * tidy.nnz))
+    for i in range(400):
+        own = slice(tidy.indptr[i], tidy.indptr[i + 1])
+        here = slice(starts[i], starts[i + 1])
+        values[here] = np.r_[tidy.data[own][::-1] - 0.5, np.full(own.stop - own.start, 0.5)]
+        columns[here] = np.r_[tidy.indices[own][::-1], tidy.indices[own]]
+    untidy = csr_array((values, columns.astype(np.int32), starts), shape=X.shape)
+    untidy.data[:3] = 0
+    before = untidy.copy()
+    expected = untidy.toarray()
+    sampler = tp.EfficientDPP(30, metric=metric, random_state=0)
+    np.testing.assert_array_equal(
+        clone(sampler).fit(untidy).indices_, clone(sampler).fit(expected).indices_
+    )
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(untidy, part), getattr(before, part))
+
+
+def test_default_landmarks_of_many_copies_are_all_distinct_points(rng):
+    X = CLOUDS["mixed"][rng.integers(0, 50, 3000)]
+    emb = tp.LaplacianEigenmaps().fit(csr_array(X))
+    np.testing.assert_array_equal(
+        emb.landmark_indices_, np.sort(np.unique(X, axis=0, return_index=True)[1])
+    )
+
+
+def test_landmarks_may_be_given_sparse():
+    X = csr_array(CLOUDS["mixed"])
+    rows = np.arange(0, 400, 10)
+    emb = tp.LaplacianEigenmaps(landmarks=X[rows]).fit(X)
+    np.testing.assert_array_equal(emb.landmarks_, CLOUDS["mixed"][rows])
+
+
+@pytest.mark.parametrize("name", [*TAKE_SPARSE, *ESTIMATORS])
+def test_only_some_rows_are_ever_dense(name, largest_dense, rng):
+    columns = rng.integers(0, 2000, size=(5000, 10))
+    starts = np.arange(0, 50_001, 10)
+    X = csr_array((np.ones(50_000), columns.ravel(), starts), shape=(5000, 2000))
+    if name in ESTIMATORS:
+        clone(ESTIMATORS[name]).set_params(metric="cosine").fit_transform(X)
+    else:
+        clone(TAKE_SPARSE[name]).set_params(random_state=0).fit(X)
+    assert largest_dense
+    # Proposals, or a block of the kernel's columns.
+    assert max(largest_dense) <= 1024 * X.shape[1]
+
+
+@pytest.mark.parametrize("name", REFUSE_SPARSE)
+def test_others_are_refused_by_name_with_the_remedy(name):
+    X = csr_array(CLOUDS["mixed"])
+    message = "does not take sparse points: use EfficientDPP with a number of landmarks, .*Trunc"
+    with pytest.raises(tp.ParameterError, match=message) as caught:
+        clone(REFUSE_SPARSE[name]).fit(X)
+    assert str(caught.value).startswith(name)
+    assert "X.toarray(), which takes 384 kB" in str(caught.value)
+    with pytest.raises(TypeError, match=message):
+        tp.LaplacianEigenmaps(landmarks=REFUSE_SPARSE[name]).fit(X)
+
+
+def test_the_curve_is_refused_too():
+    with pytest.raises(TypeError, match="landmark_curve does not take sparse points"):
+        tp.landmark_curve(csr_array(CLOUDS["mixed"]))
+
+
+def test_few_columns_and_few_zeros_are_made_dense(rng):
+    narrow = csr_array(CLOUDS["mixed"][:, :15])
+    assert tp.EfficientDPP(10, random_state=0).fit(narrow).search_ == "tree"
+    full = csr_array(rng.normal(size=(300, 20)))
+    assert tp.EfficientDPP(10, random_state=0).fit(full).search_ == "products"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_numbers_are_named(value):
+    X = csr_array(CLOUDS["mixed"])
+    emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0).fit(X)
+    X.data[X.indptr[123]] = value
+    column = X.indices[X.indptr[123]]
+    for call in (clone(emb).fit, emb.transform, tp.Uniform(5).fit):
+        with pytest.raises(ValueError, match=rf"in row 123, column {column}"):
+            call(X)
+
+
+def test_other_columns_are_refused():
+    X = csr_array(CLOUDS["mixed"])
+    emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="119 features"):
+        emb.transform(X[:, :-1])
+
+
+def save_h5ad(path, X):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["encoding-type"], group.attrs["shape"] = "csr_matrix", X.shape
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(X, part)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("name", ["X.npz", "X.h5ad", "csc.npz"])
+def test_files_stay_sparse(name, metric, tmp_path, largest_dense):
+    X = csr_array(CLOUDS["words"])
+    path = tmp_path / name
+    if name == "X.h5ad":
+        save_h5ad(path, X)
+    else:
+        sparse.save_npz(path, X.tocsc() if name == "csc.npz" else X)
+    emb = tp.LaplacianEigenmaps(landmarks=20, metric=metric, random_state=0)
+    expected = emb.fit_transform(X)
+    largest_dense.clear()
+    np.testing.assert_array_equal(clone(emb).fit_transform(path), expected)
+    assert max(largest_dense) < 300 * X.shape[1]
+    clone(emb).fit(path).transform(path, out=tmp_path / "Y.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "Y.npy"), expected)
+    # Blocks of a source are dense, as of any other.
+    blocks = list(tp.read_points(path).blocks(150))
+    np.testing.assert_array_equal(np.concatenate(blocks), CLOUDS["words"])
+
+
+def test_columns_of_a_sparse_file(tmp_path):
+    X = csr_array(CLOUDS["mixed"])
+    sparse.save_npz(tmp_path / "X.npz", X)
+    source = tp.read_points(tmp_path / "X.npz", columns=list(range(5, 45)))
+    expected = tp.EfficientDPP(20, random_state=0).fit(X[:, 5:45])
+    found = tp.EfficientDPP(20, random_state=0).fit(source)
+    assert found.search_ == "sparse products"
+    np.testing.assert_array_equal(found.landmarks_, expected.landmarks_)
+    with pytest.raises(ValueError, match="holds one table"):
+        tp.read_points(tmp_path / "X.npz", key="data")
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_quality_of_sparse_points(metric):
+    X = CLOUDS["mixed"]
+    emb = tp.LaplacianEigenmaps(landmarks=50, metric=metric, random_state=0).fit(X)
+    here, there = emb.quality(X), emb.quality(csr_array(X))
+    assert str(there) == str(here)
+    if metric == "cosine":
+        assert str(emb.quality(4 * X)) == str(here)
+
+
+def test_a_report_about_sparse_points(tmp_path):
+    X = csr_array(CLOUDS["mixed"])
+    emb = tp.LaplacianEigenmaps(landmarks=30, metric="cosine", random_state=0).fit(X)
+    assert emb.report(tmp_path / "page.html", X, curve=False, neighborhoods=None).exists()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squared_distances_have_the_bits_of_the_dense_ones(dtype, rng):
+    X = (rng.poisson(0.2, size=(200, 60)) * rng.normal(size=(200, 60))).astype(dtype)
+    queries = np.concatenate(
+        [X[:5], rng.normal(size=(3, 60)).astype(dtype), np.zeros((1, 60), dtype)]
+    )
+    places = rng.permutation(200)[:77]
+    for query in queries:
+        found = sparse_squares_to(*stored(csr_array(X)), places, query)
+        np.testing.assert_array_equal(found, squares_to(X, places, query))
+
+
+@pytest.mark.parametrize("q", [1, 4, 7])
+def test_products_norms_and_variances(q, rng):
+    X = rng.poisson(0.2, size=(200, 60)) * rng.normal(size=(200, 60))
+    S, dense, places = csr_array(X), rng.normal(size=(q, 60)), rng.permutation(200)[:50]
+    products = np.empty((200, q))
+    sparse_products(*stored(S), dense, products)
+    np.testing.assert_allclose(products, X @ dense.T, atol=1e-12)
+    norms = sparse_norms(*stored(S), dense[0])
+    np.testing.assert_allclose(norms, np.square(X - dense[0]).sum(axis=1), atol=1e-12)
+    variances = sparse_variances(*stored(S), places, dense[0])
+    np.testing.assert_allclose(variances, X[places].var(axis=0), atol=1e-12)
+
+
+def test_digits_as_a_sparse_array(data_dir):
+    """A fifth of the pixels of MNIST are not zero."""
+    X = tp.datasets.load_mnist(data_dir / "mnist")[0][:6000]
+    S = csr_array(X)
+    for metric in ("euclidean", "cosine"):
+        emb = tp.LaplacianEigenmaps(landmarks=200, metric=metric, random_state=0)
+        here, there = clone(emb).fit(X), clone(emb).fit(S)
+        np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+        Y = here.transform(X)
+        np.testing.assert_allclose(there.transform(S), Y, atol=2e-3 * np.abs(Y).max())
+
+
+def test_cells_as_they_are_stored(data_dir, tmp_path):
+    """Counts of 765 genes in 700 cells, a third of them not zero."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(data_dir / "points" / "10x_pbmc68k_reduced.h5ad") as file:
+        raw = file["raw.X"]
+        parts = tuple(raw[part][:] for part in ("data", "indices", "indptr"))
+        counts = csr_array(parts, shape=(700, 765))
+    save_h5ad(tmp_path / "cells.h5ad", counts)
+    dense = counts.toarray()
+    emb = tp.LaplacianEigenmaps(landmarks=100, n_neighbors=20, metric="cosine", random_state=0)
+    here = clone(emb).fit(dense)
+    there = clone(emb).fit(tmp_path / "cells.h5ad")
+    np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+    Y = here.transform(dense)
+    found = there.transform(tmp_path / "cells.h5ad")
+    np.testing.assert_allclose(found, Y, atol=2e-3 * np.abs(Y).max())
+
+
+# Prints by how many megabytes the largest use of memory grows.
+PEAK = """
+import resource
+import numpy as np
+import trigpoint as tp
+from scipy import sparse
+
+def words(n, d):
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.integers(0, d, size=(n, 50), dtype=np.int32), axis=1)
+    values, starts = np.ones(50 * n, dtype=np.float32), np.arange(0, 50 * n + 1, 50)
+    return sparse.csr_array((values, columns.ravel(), starts), shape=(n, d))
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+emb = tp.LaplacianEigenmaps(landmarks=40, metric="cosine", n_jobs=2, random_state=0)
+emb.fit_transform(words(500, 2000))
+before = peak()
+X = words(20_000, 20_000)
+emb.fit_transform(X)
+print(peak() - before)
+"""
+
+
+def test_memory_follows_the_stored_values():
+    """Dense, the points would take 1.6 GB; stored they take 8 MB, and landmarks 3 MB."""
+    pytest.importorskip("resource")
+    result = subprocess.run(
+        [sys.executable, "-c", PEAK], capture_output=True, text=True, check=True
+    )
+    assert float(result.stdout) < 160
