@@ -32,11 +32,14 @@ NEAR, FAR = 1.0, 3.0
 QUICK = ("bowl", "digits")
 QUICK_POINTS = 600
 
-# Neighbors that graphs are tried with, by how points are placed. Few neighbors and all landmarks,
-# or most landmarks by way of the graph, are never the best, and slow.
+# Neighbors that graphs are tried with, by how points are placed.
 _NEIGHBORS = {"graph": (5, 7, 10, 20, 50), "all": (10, 20, 50, 200)}
 _METRICS = ("bhattacharyya", "euclidean")
 _ANCHORS = (3, 5)
+
+# Low-rank covariances are compared above this many columns; below, covariances are full.
+_LOW_RANK = "low-rank"
+_LOW_RANK_ABOVE = 32
 
 
 def grid() -> dict[str, dict[str, Any]]:
@@ -51,6 +54,12 @@ def grid() -> dict[str, dict[str, Any]]:
         for extension, counts in _NEIGHBORS.items()
         for count in counts
     }
+    for count, extension in ((7, "graph"), (10, "graph"), (200, "all")):
+        found[f"{_LOW_RANK} {count}, {extension}"] = {
+            "graph": "bhattacharyya",
+            "n_neighbors": count,
+            "extension": extension,
+        }
     found["complete"] = {"graph": "complete", "extension": "all"}
     return found | {f"anchors {count}": {"graph": tp.AnchorGraph(count)} for count in _ANCHORS}
 
@@ -79,6 +88,9 @@ def run(case: Row, settings: Settings) -> Row:
         # What poor settings warn of shows in their scores.
         warnings.simplefilter("ignore")
         ours = drawn(tp.EfficientDPP(k), trial.train, seed)
+        of_rank = ours
+        if X.shape[1] > _LOW_RANK_ABOVE:
+            of_rank = drawn(tp.EfficientDPP(k), trial.train, seed, _LOW_RANK)
         uniform = drawn(tp.Uniform(k), trial.train, seed)
         for count in counts:
             methods = {
@@ -91,18 +103,23 @@ def run(case: Row, settings: Settings) -> Row:
             tried = {name: trial.attempt(method) for name, method in methods.items()}
             scores[str(count)] = {name: score for name, score in tried.items() if score is not None}
         for name, options in grid().items():
-            for count, variant, score in _scored(trial, ours, options, counts):
+            landmarks = of_rank if name.startswith(_LOW_RANK) else ours
+            if name.startswith(_LOW_RANK) and of_rank is ours:
+                continue
+            for count, variant, score in _scored(trial, landmarks, options, counts):
                 scores[str(count)][name + variant] = score
     sizes = {"n": len(trial.train), "held_back": len(trial.test), "d": X.shape[1], "k": k}
     dimension = round(local_dimension(trial.train, k), 3)
     return {**sizes, "dimension": dimension, "labeled": labels is not None, "scores": scores}
 
 
-def drawn(sampler: Any, X: np.ndarray, seed: int) -> Chosen:
+def drawn(sampler: Any, X: np.ndarray, seed: int, covariance: str = "auto") -> Chosen:
     """Landmarks with what every graph needs to know of them, as an estimator would draw them."""
     rng = np.random.default_rng(seed)
     return Chosen(
-        choose_landmarks(sampler, X, covariances=True, rng=rng, n_threads=thread_count(None))
+        choose_landmarks(
+            sampler, X, covariance=covariance, rng=rng, n_threads=thread_count(None)
+        )
     )
 
 
