@@ -20,7 +20,7 @@ LAYERS = [
     {"_estimators"},
     {"_report"},
     {"metrics", "datasets", "plot"},
-    {"_landmarks", "_graph", "_spectrum", "_extension"},
+    {"_landmarks", "_graph", "_spectrum", "_layout", "_extension"},
     {"_geometry"},
     {"_points"},
     {"_files"},

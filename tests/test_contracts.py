@@ -31,6 +31,7 @@ ESTIMATORS = {
     "DiffusionMaps": tp.DiffusionMaps(),
     "Isomap": tp.Isomap(),
     "KernelPCA": tp.KernelPCA(),
+    "LandmarkMap": tp.LandmarkMap(n_iter=20),
 }
 
 # In a process of their own, because SciPy reads this switch once, at its first import; without it

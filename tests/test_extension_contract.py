@@ -5,7 +5,7 @@ A new extension, or a new support of one, is a line in `EXTENSIONS`.
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from trigpoint._extension.extensions import (
     MarkovExtension,
     extend,
 )
+from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graph import KNNGraph, ordinary_edges
 from trigpoint._numerics.kernels import gaussian_kernel
@@ -91,6 +92,13 @@ def paths(support, landmarks, graph):
     return GeodesicExtension.prepare(support(landmarks, graph), lengths, spectrum), spectrum
 
 
+def planes(landmarks, graph):
+    spectrum = laplacian_eigenmaps(graph.weights, L)
+    prepared = SmoothExtension.prepare(landmarks, graph, spectrum.coordinates)
+    # It has coordinates of its own for the landmarks.
+    return prepared, replace(spectrum, coordinates=prepared(landmarks)[0])
+
+
 # How it is prepared, and whether landmarks get back their own coordinates.
 EXTENSIONS = {
     "eigenmaps, all": (partial(eigenmaps, every), False),
@@ -102,6 +110,7 @@ EXTENSIONS = {
     "kernel, nearest": (partial(projection, nearest_wide), False),
     "geodesic, nearest": (partial(paths, nearest), True),
     "geodesic, graph": (partial(paths, along_edges), True),
+    "smooth": (planes, True),
 }
 
 

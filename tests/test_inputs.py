@@ -62,6 +62,7 @@ def test_every_estimator_and_sampler_takes_files(tmp_path, points):
         tp.DiffusionMaps(landmarks=50, random_state=0),
         tp.Isomap(landmarks=50, random_state=0),
         tp.KernelPCA(landmarks=50, random_state=0),
+        tp.LandmarkMap(landmarks=50, n_iter=20, random_state=0),
     ):
         np.testing.assert_array_equal(
             estimator.fit(path).transform(path), estimator.transform(points)

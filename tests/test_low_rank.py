@@ -312,7 +312,7 @@ def test_landmarks_left_out_take_their_covariances_along(roll):
 
 
 def test_reports_and_plots_take_them(roll, tmp_path):
-    from trigpoint._report.suspects import judge_edges
+    from trigpoint.metrics._suspects import judge_edges
 
     X = roll[0][:1500]
     emb = tp.LaplacianEigenmaps(landmarks=120, covariance="low-rank", random_state=0).fit(X)

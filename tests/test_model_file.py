@@ -348,6 +348,8 @@ CHANGES = {
     ),
     "another parameter": lambda a, m, _: m["parameters"].update(shell=True),
     "odd parameter": lambda a, m, _: m["parameters"].update(extension="none"),
+    "odd extension": lambda a, m, _: m.update(extension="none"),
+    "no extension yet": lambda a, m, _: m.update(extension="auto"),
     "no type": lambda a, m, _: m.update(dtype="object_"),
     "no parameters": lambda a, m, _: m.pop("parameters"),
     "no model": lambda a, m, meta: meta.pop("model"),

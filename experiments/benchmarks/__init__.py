@@ -12,6 +12,7 @@ NAMES = {
     "rule": "the rule for m and sigma beside other choices",
     "neighbors": "how many neighbors the landmark graph should have",
     "embedding": "embeddings into the plane beside peers",
+    "texture": "how even maps are between landmarks",
     "mnist": "selection and pipeline on digits",
     "growth": "how time grows with points and landmarks",
     "memory_map": "a hundred million points from file to file",

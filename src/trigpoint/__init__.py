@@ -3,7 +3,14 @@
 from trigpoint import datasets, metrics, plot
 from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import LowRankCovariances
-from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps, load
+from trigpoint._estimators import (
+    DiffusionMaps,
+    Isomap,
+    KernelPCA,
+    LandmarkMap,
+    LaplacianEigenmaps,
+    load,
+)
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._forecast import Forecast, forecast
@@ -52,6 +59,7 @@ __all__ = [
     "KNNGraph",
     "KernelPCA",
     "LandmarkCurve",
+    "LandmarkMap",
     "LaplacianEigenmaps",
     "LowRankCovariances",
     "ParameterError",

@@ -160,3 +160,32 @@ def test_info_of_points_in_several_blocks(folder, capsys, monkeypatch):
     assert main(["info", "steps.npy", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values["constant_columns"] == [0]
+
+
+def test_info_names_outliers_and_dominant_columns(folder, capsys):
+    X = np.load("roll.npy")
+    X[[7, 1200]] += 500
+    np.save("far.npy", X)
+    assert main(["info", "far.npy"]) == 0
+    out = capsys.readouterr().out
+    assert "outliers   row 7, 1200: more than 4 times as far from the others as 99% of" in out
+    assert "scales" not in out
+    X = np.load("roll.npy") * [1, 1000, 1]
+    pd.DataFrame(X, columns=["age", "income", "height"]).to_csv("units.csv", index=False)
+    assert main(["info", "units.csv"]) == 0
+    assert "scales     column income: 99.9% of the variance" in capsys.readouterr().out
+    assert main(["info", "units.csv", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["dominant_columns"] == [1]
+    assert values["outliers"] == []
+
+
+def test_info_says_the_local_dimension_and_what_a_report_adds(folder, capsys):
+    assert main(["info", "roll.npy", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert 1.5 < values["dimension"] < 2.5
+    assert values["forecast"]["report_seconds"] > 0
+    assert main(["info", "roll.npy"]) == 0
+    out = capsys.readouterr().out
+    assert "of 3, around each point" in out
+    assert "with --report" in out

@@ -31,6 +31,7 @@ def show(flowers, open_page, tmp_path):
 
 def tip(page, point):
     """What is said of a point under the pointer."""
+    page.locator("#original").scroll_into_view_if_needed()
     box = page.locator("#original").bounding_box()
     x, y = page.evaluate(f"trigpoint.placeOf('original', {point})")
     page.mouse.move(box["x"] + x, box["y"] + y)

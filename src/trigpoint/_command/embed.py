@@ -86,9 +86,10 @@ def add(commands: common.Commands) -> None:
     parser.add_argument(
         "--extension",
         type=_extension_argument,
-        metavar="graph|all|N",
-        help="landmarks that place a point: those linked to its nearest ones, all, or the N "
-        "nearest (default: graph for a picture, all for more than five coordinates)",
+        metavar="smooth|graph|all|N",
+        help="what places a point: planes through its nearest landmarks, or means of those linked "
+        "to its nearest ones, of all, or of the N nearest (default: for a picture, smooth if it "
+        "has the dimensions of the data, else graph; all for more than five coordinates)",
     )
     parser.add_argument(
         "--report", type=Path, metavar="HTML", help="also write an interactive page"
@@ -104,7 +105,7 @@ def add(commands: common.Commands) -> None:
 
 
 def _extension_argument(text: str) -> str | int:
-    return text if text in ("graph", "all") else common.count_argument(text)
+    return text if text in ("smooth", "graph", "all") else common.count_argument(text)
 
 
 def run(options: argparse.Namespace) -> Result:
@@ -146,7 +147,7 @@ def run(options: argparse.Namespace) -> Result:
         "metric": options.metric,
         "landmarks": k,
         "components": int(estimator.landmark_embedding_.shape[1]),
-        "eigenvalues": [float(value) for value in estimator.eigenvalues_],
+        "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
         "bridges": len(getattr(estimator, "bridges_", ())),
         "dimension": round(estimator.dimension_, 2),
         "seed": options.seed,

@@ -257,7 +257,7 @@ def _model(options: argparse.Namespace) -> Result:
         "landmarks": k,
         "columns": d,
         "components": int(model.landmark_embedding_.shape[1]),
-        "eigenvalues": [float(value) for value in model.eigenvalues_],
+        "eigenvalues": [float(value) for value in model.fitted_.spectrum.eigenvalues],
         "parameters": parameters,
         "bytes": Path(options.input).stat().st_size,
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -149,11 +149,18 @@ class Spectrum:
     coordinates : ndarray of shape (k, l)
         The embedding of the landmarks.
     eigenvalues : ndarray of shape (l,)
-        Eigenvalues of the operator whose eigenvectors the coordinates are.
+        Eigenvalues of the operator whose eigenvectors the coordinates are; none for a map.
     """
 
     coordinates: np.ndarray
     eigenvalues: np.ndarray
+
+
+class Projection(NamedTuple):
+    """Center (d,) and orthonormal directions (d, c), float64."""
+
+    center: np.ndarray
+    components: np.ndarray
 
 
 class Extension(Protocol):
@@ -177,7 +184,7 @@ class EmbeddedLandmarks:
 
     Attributes
     ----------
-    method : {"LaplacianEigenmaps", "DiffusionMaps", "Isomap", "KernelPCA"}
+    method : {"LaplacianEigenmaps", "DiffusionMaps", "Isomap", "KernelPCA", "LandmarkMap"}
     landmarks : Landmarks
     spectrum : Spectrum
     graph : LandmarkGraph or None
@@ -192,6 +199,12 @@ class EmbeddedLandmarks:
         For a graph of shared points, what their shares are multiplied by.
     dimension : float or None
         Local dimension of the points.
+    masses : ndarray of shape (k,) or None
+        How many points each landmark stands for, for a map.
+    projection : Projection or None
+        Center and principal directions in which a map measures distances.
+    extended_by : str or int
+        The `extension` in use: the estimator's parameter, with ``"auto"`` decided.
     """
 
     method: str
@@ -203,6 +216,9 @@ class EmbeddedLandmarks:
     kernel_means: np.ndarray | None = None
     anchor_values: np.ndarray | None = None
     dimension: float | None = None
+    masses: np.ndarray | None = None
+    projection: Projection | None = None
+    extended_by: str | int = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +232,11 @@ class FittedEmbedding(EmbeddedLandmarks):
         and ``callback``, which do not affect the result.
     extension : Extension
         From the landmarks to other points.
+    landmark_coordinates : ndarray of shape (k, l)
+        Coordinates of the landmarks: those of the spectrum, or what a smooth extension makes of
+        them.
     """
 
     parameters: dict[str, Any]
     extension: Extension
+    landmark_coordinates: np.ndarray

@@ -5,7 +5,8 @@ This is the only package that runs all the stages in order.
 
 from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
+from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._estimators.markov import DiffusionMaps, LaplacianEigenmaps
 from trigpoint._estimators.saving import load
 
-__all__ = ["DiffusionMaps", "Isomap", "KernelPCA", "LaplacianEigenmaps", "load"]
+__all__ = ["DiffusionMaps", "Isomap", "KernelPCA", "LandmarkMap", "LaplacianEigenmaps", "load"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -37,15 +38,18 @@ from trigpoint._common.records import (
     FittedEmbedding,
     LandmarkGraph,
     Landmarks,
+    Projection,
 )
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import (
     COMPLETE_MAX,
     MOST_NEIGHBORS,
+    default_extension,
     default_neighbors,
     many_coordinates,
 )
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
+from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
     AllLandmarks,
     AnchorShares,
@@ -63,6 +67,7 @@ from trigpoint._graph import (
     precomputed_graph,
 )
 from trigpoint._landmarks import choose_landmarks
+from trigpoint._landmarks.base import too_much_of_sparse
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
@@ -86,6 +91,9 @@ HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
 # Names of graphs that are not of nearest neighbors.
 _OTHER_GRAPHS = ("complete", "anchors")
 
+# How points are extended that are placed by their shares in the landmarks.
+ANCHORS = "anchors"
+
 
 class Run:
     """State of one call of `fit`, passed through the stages."""
@@ -97,6 +105,9 @@ class Run:
         self.seconds: dict[str, float] = {}
         # Local dimension of the points, once the landmarks are known.
         self.dimension = 0.0
+        # The points as a map measures their distances.
+        self.projection: Projection | None = None
+        self.points = np.empty((0, 0))
         self._last = time.perf_counter()
         self._begun = ""
 
@@ -116,7 +127,7 @@ class Run:
 
 
 class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
-    """Base of the four estimators: embed the landmarks first, then blocks of points."""
+    """Base of the estimators: embed the landmarks first, then blocks of points."""
 
     n_components: int
     landmarks: Any
@@ -126,7 +137,13 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     n_jobs: int | None
 
     # Strings that `extension` accepts besides a number.
-    _extensions: tuple[str, ...] = ("auto", "graph", "all")
+    _extensions: tuple[str, ...] = ("auto", "smooth", "graph", "all")
+
+    # Whether `fit` also takes points in a sparse array.
+    takes_sparse = True
+
+    # The stage that ends with the fit.
+    _last_stage = "spectrum"
 
     def _check_parameters(self) -> None:
         """Reject parameters that are wrong for any data, before any work is done."""
@@ -151,7 +168,14 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _embed(
         self, X: Points, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
-        """Embed the landmarks of `X`; the stage "spectrum" has begun when this returns."""
+        """Embed the landmarks of `X`; the last stage has begun when this returns."""
+
+    def _extended_by(self, embedded: EmbeddedLandmarks, n_points: int | None) -> str | int:
+        """Decide on the extension for landmarks of `n_points` points.
+
+        The number is None for landmarks from a file that does not say how they were extended.
+        """
+        return self.extension if isinstance(self.extension, str) else int(self.extension)
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
         """Recompute what a model file leaves out."""
@@ -179,18 +203,13 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self
         """
         self._check_parameters()
+        self._check_storage(X)
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
         X = points_to_fit(self, X, run.report)
+        # Those of a file are known only now.
+        self._check_storage(X)
         run.done("reading")
-        chosen = choose_landmarks(
-            self.landmarks,
-            X,
-            metric=self.metric,
-            covariance=self._covariance(X.shape[1]),
-            rng=run.rng,
-            n_threads=run.n_threads,
-            report=run.report,
-        )
+        chosen = self._choose(X, run)
         k = len(chosen.points)
         n_components = check_count(
             "n_components",
@@ -201,10 +220,29 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         run.dimension = local_dimension(X, k)
         run.done("landmarks")
         embedded = self._embed(X, chosen, n_components, run)
-        self._set_fitted(replace(embedded, dimension=run.dimension), X.dtype)
-        run.done("spectrum")
+        embedded = replace(embedded, dimension=run.dimension)
+        extended_by = self._extended_by(embedded, X.shape[0])
+        self._set_fitted(replace(embedded, extended_by=extended_by), X.dtype)
+        run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
         return self
+
+    def _check_storage(self, X: Any) -> None:
+        """Refuse sparse points where all coordinates are needed."""
+        if issparse(X) and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead=())
+
+    def _choose(self, X: Points, run: Run) -> Landmarks:
+        """Choose the landmarks."""
+        return choose_landmarks(
+            self.landmarks,
+            X,
+            metric=self.metric,
+            covariance=self._covariance(X.shape[1]),
+            rng=run.rng,
+            n_threads=run.n_threads,
+            report=run.report,
+        )
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         """Set the fitted attributes from landmarks embedded among points of type `dtype`."""
@@ -215,10 +253,14 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             for name, value in self.get_params(deep=False).items()
             if name not in HOW_IT_RUNS
         }
+        extension, coordinates = self._prepare(embedded), embedded.spectrum.coordinates
+        if isinstance(extension, SmoothExtension):
+            coordinates, _ = extension(embedded.landmarks.points)
         fitted = FittedEmbedding(
             **{field.name: getattr(embedded, field.name) for field in fields(embedded)},
             parameters=parameters,
-            extension=self._prepare(embedded),
+            extension=extension,
+            landmark_coordinates=coordinates,
         )
         self.fitted_ = fitted
         # What was measured of an earlier fit.
@@ -227,7 +269,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.landmark_indices_ = fitted.landmarks.indices
         self.landmarks_ = fitted.landmarks.points
         self.covariances_ = fitted.landmarks.covariances
-        self.landmark_embedding_ = fitted.spectrum.coordinates.astype(dtype)
+        self.landmark_embedding_ = fitted.landmark_coordinates.astype(dtype)
         self.eigenvalues_ = fitted.spectrum.eigenvalues
         self.dimension_ = fitted.dimension
 
@@ -412,7 +454,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.takes_sparse
         return tags
 
 
@@ -483,39 +525,39 @@ class GraphEmbedding(LandmarkEmbedding):
     def _graph_is_matrix(self) -> bool:
         return not isinstance(self.graph, str) and not hasattr(self.graph, "build")
 
-    def _many_coordinates(self, n_columns: int) -> bool:
-        return self._may_be_complete and many_coordinates(self.n_components, n_columns)
+    def _many_coordinates(self) -> bool:
+        return self._may_be_complete and many_coordinates(self.n_components)
 
     def _builder(self, landmarks: np.ndarray, dimension: float) -> Any:
         """Return the graph object that the parameters describe."""
-        k, n_columns = landmarks.shape
+        k = len(landmarks)
         if not isinstance(self.graph, str):
             return self.graph
         if self.graph == "anchors":
             return AnchorGraph()
         metric, n_neighbors = self.graph, self.n_neighbors
         if metric == "auto":
-            metric = self._metric(n_columns)
+            metric = self._metric()
         if metric == "complete" and (k <= COMPLETE_MAX or self.graph == "complete"):
             return CompleteGraph(bandwidth=self.bandwidth)
         if n_neighbors is None:
-            n_neighbors = min(self._default_neighbors(n_columns, dimension), k - 1)
+            n_neighbors = min(self._default_neighbors(dimension), k - 1)
         metric = "euclidean" if metric == "complete" else metric
         return KNNGraph(n_neighbors, metric=metric, bandwidth=self.bandwidth)
 
-    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
-        return default_neighbors(self._many_coordinates(n_columns), dimension)
+    def _default_neighbors(self, dimension: float) -> int:
+        return default_neighbors(self._many_coordinates(), dimension)
 
-    def _metric(self, n_columns: int) -> str:
+    def _metric(self) -> str:
         """What ``graph="auto"`` stands for."""
         open_to_all = self.n_neighbors is None and self.covariance == "auto"
-        if open_to_all and self._many_coordinates(n_columns):
+        if open_to_all and self._many_coordinates():
             return "complete"
         return "bhattacharyya"
 
     def _covariance(self, n_columns: int) -> str | None:
         if isinstance(self.graph, str):
-            metric = self._metric(n_columns) if self.graph == "auto" else self.graph
+            metric = self._metric() if self.graph == "auto" else self.graph
             compared = metric == "bhattacharyya"
         else:
             compared = bool(getattr(self.graph, "needs_covariances", False))
@@ -558,17 +600,40 @@ class GraphEmbedding(LandmarkEmbedding):
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         super()._set_fitted(embedded, dtype)
         assert embedded.graph is not None
+        self.extension_ = embedded.extended_by
         self.graph_ = embedded.graph.weights
         self.bridges_ = embedded.graph.bridges
         self.bandwidths_ = embedded.graph.bandwidths
 
+    def _extended_by(self, embedded: EmbeddedLandmarks, n_points: int | None) -> str | int:
+        if not isinstance(self.extension, str) or self.extension != "auto":
+            return super()._extended_by(embedded, n_points)
+        if embedded.anchor_values is not None:
+            return ANCHORS
+        if self._many_coordinates():
+            return "all"
+        k, d = embedded.landmarks.points.shape
+        if n_points is None or embedded.dimension is None:
+            return "graph"
+        return default_extension(self.n_components, embedded.dimension, d, n_points / k)
+
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        assert embedded.graph is not None
+        if embedded.extended_by == "smooth":
+            return SmoothExtension.prepare(
+                embedded.landmarks.points, embedded.graph, embedded.spectrum.coordinates
+            )
+        return self._weighted(embedded)
+
+    @abstractmethod
+    def _weighted(self, embedded: EmbeddedLandmarks) -> Extension:
+        """Prepare an extension by weights of landmarks."""
+
     def _support(
-        self, points: np.ndarray, graph: LandmarkGraph
+        self, embedded: EmbeddedLandmarks, graph: LandmarkGraph
     ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
-        extension = self.extension
-        if isinstance(extension, str) and extension == "auto":
-            extension = "all" if self._many_coordinates(points.shape[1]) else "graph"
-        if isinstance(extension, str) and extension == "graph":
+        points, extension = embedded.landmarks.points, embedded.extended_by
+        if extension == "graph":
             return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)
 

@@ -28,15 +28,16 @@ default="auto"
         Neighbors of each landmark when `graph` is a metric; ``None`` means 20.
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         As for `LaplacianEigenmaps`.
-    extension : "graph" or int, default="graph"
-        Landmarks that a point's geodesics start through: the graph neighbors of its three nearest
+    extension : {"auto", "smooth", "graph"} or int, default="auto"
+        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. ``"graph"`` and a number are
+        landmarks that a point's geodesics start through: the graph neighbors of its three nearest
         landmarks, or this many nearest landmarks.
     metric, random_state, n_jobs, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
     ----------
-    fitted_, landmark_indices_, landmarks_, covariances_, landmark_embedding_
+    fitted_, landmark_indices_, landmarks_, covariances_, extension_, landmark_embedding_
         As for `LaplacianEigenmaps`.
     graph_, bridges_, stage_seconds_
         As for `LaplacianEigenmaps`.
@@ -69,7 +70,7 @@ default="auto"
         graph: Any = "auto",
         n_neighbors: int | None = None,
         covariance: str = "auto",
-        extension: Any = "graph",
+        extension: Any = "auto",
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -89,10 +90,10 @@ default="auto"
         self.callback = callback
 
     # With straight lines to every landmark, there would be no geodesics.
-    _extensions = ("graph",)
+    _extensions = ("auto", "smooth", "graph")
     _may_be_complete = False
 
-    def _default_neighbors(self, n_columns: int, dimension: float) -> int:
+    def _default_neighbors(self, dimension: float) -> int:
         # Over fewer, paths turn left and right, and are longer than they should be.
         return 20
 
@@ -116,10 +117,10 @@ default="auto"
         check_pairs(embedded.landmarks.points)
         return replace(embedded, geodesics=geodesics(embedded.graph.lengths))
 
-    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+    def _weighted(self, embedded: EmbeddedLandmarks) -> Extension:
         assert embedded.graph is not None
         assert embedded.geodesics is not None
-        support = self._support(embedded.landmarks.points, ordinary_edges(embedded.graph))
+        support = self._support(embedded, ordinary_edges(embedded.graph))
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
         return GeodesicExtension.prepare(support, embedded.geodesics, embedded.spectrum)
 

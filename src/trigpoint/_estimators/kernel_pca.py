@@ -128,7 +128,7 @@ class KernelPCA(LandmarkEmbedding):
         assert embedded.kernel_means is not None
         points = embedded.landmarks.points
         bandwidths = np.full(len(points), embedded.bandwidth)
-        support = plain_support(self.extension, points, bandwidths)
+        support = plain_support(embedded.extended_by, points, bandwidths)
         return KernelExtension.prepare(support, embedded.kernel_means, embedded.spectrum)
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:

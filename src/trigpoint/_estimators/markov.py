@@ -98,7 +98,7 @@ class MarkovEmbedding(GraphEmbedding):
         coordinates, _ = self._prepare(embedded)(embedded.landmarks.points.astype(np.float64))
         return replace(embedded, spectrum=replace(embedded.spectrum, coordinates=coordinates))
 
-    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+    def _weighted(self, embedded: EmbeddedLandmarks) -> Extension:
         assert embedded.graph is not None
         points, scale = embedded.landmarks.points, self._scale(embedded)
         if embedded.anchor_values is not None:
@@ -122,7 +122,7 @@ class MarkovEmbedding(GraphEmbedding):
                 usable=usable,
                 least=_MIN_EIGENVALUE,
             )
-        support = self._support(points, embedded.graph)
+        support = self._support(embedded, embedded.graph)
         return MarkovExtension.prepare(support, embedded.spectrum.coordinates, mu, scale)
 
 
@@ -155,8 +155,8 @@ class LaplacianEigenmaps(MarkovEmbedding):
 default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
         share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
-        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, if the data
-        has more columns than that, and nearest neighbors by Bhattacharyya distance otherwise.
+        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, and nearest
+        neighbors by Bhattacharyya distance for fewer.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
         dimension of the points is up to 3, and 7 above, but 20 if that joins pieces that the graph
@@ -174,11 +174,16 @@ default="auto"
         The first eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip, the leading two are both functions of the position along it.
         ``"auto"`` takes independent ones for up to three coordinates.
-    extension : {"auto", "graph", "all"} or int, default="auto"
-        Which landmarks support a point: the graph neighbors of its three nearest landmarks, which
-        reintroduces no shortcuts and maps each landmark exactly to its own coordinates; all
-        landmarks; or this many nearest ones. ``"auto"`` uses all landmarks where ``graph="auto"``
-        would link all pairs, shares with ``graph="anchors"``, and the graph otherwise.
+    extension : {"auto", "smooth", "graph", "all"} or int, default="auto"
+        How points get coordinates from those of the landmarks. ``"smooth"`` puts them between
+        planes fitted to the five nearest landmarks and their neighbors in the graph; it evens out
+        the eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others
+        take means by weight: over the graph neighbors of the three nearest landmarks, which maps
+        each landmark exactly to its eigenvectors; over all landmarks; or over this many nearest
+        ones. Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts. ``"auto"`` uses all
+        landmarks where ``graph="auto"`` would link all pairs, and shares with ``graph="anchors"``.
+        Otherwise it is ``"smooth"`` up to 15 columns if `dimension_` is no more than
+        `n_components` and there are at least two points for each landmark, or ``"graph"``.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between points. ``"cosine"`` is for vectors whose length means nothing, such as
         embeddings and word counts: rows are scaled to unit length, in `fit` and in `transform`,
@@ -207,8 +212,10 @@ default="auto"
         Local covariances of the landmarks, full, diagonal or of low rank; ``None`` if neither the
         graph nor the sampler needed them, and full ones above 16 dimensions in an estimator loaded
         from a file.
+    extension_ : str or int
+        The `extension` that was used.
     landmark_embedding_ : ndarray of shape (k, n_components)
-        Coordinates of the landmarks.
+        Coordinates of the landmarks: eigenvectors, which ``extension="smooth"`` evens out.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues lambda of ``(D - W) phi = lambda D phi``.
     graph_ : csr_array of shape (k, k)
@@ -296,7 +303,7 @@ class DiffusionMaps(MarkovEmbedding):
 
     Attributes
     ----------
-    landmark_indices_, landmarks_, covariances_, landmark_embedding_
+    landmark_indices_, landmarks_, covariances_, extension_, landmark_embedding_
         As for `LaplacianEigenmaps`.
     graph_, bridges_, bandwidths_, stage_seconds_
         As for `LaplacianEigenmaps`.

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
+from trigpoint._common.checks import check_count
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import (
@@ -27,9 +28,10 @@ from trigpoint._common.records import (
     LandmarkGraph,
     Landmarks,
     LowRankCovariances,
+    Projection,
     Spectrum,
 )
-from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
+from trigpoint._estimators.base import ANCHORS, HOW_IT_RUNS, GraphEmbedding, LandmarkEmbedding
 from trigpoint._files.tensors import read_tensors, write_tensors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
@@ -83,6 +85,10 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
         arrays["landmarks.covariances"] = covariances
     if fitted.anchor_values is not None:
         arrays["anchor_values"] = fitted.anchor_values
+    if fitted.masses is not None:
+        arrays["masses"] = fitted.masses
+    if fitted.projection is not None:
+        arrays["projection.center"], arrays["projection.components"] = fitted.projection
     if fitted.graph is not None:
         if not _is_complete(fitted.graph, fitted.landmarks.points):
             arrays |= _matrix("graph.weights", fitted.graph.weights)
@@ -95,6 +101,7 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
         "parameters": _described(fitted),
         "bandwidth": fitted.bandwidth,
         "dimension": fitted.dimension,
+        "extension": fitted.extended_by,
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "dtype": estimator.landmark_embedding_.dtype.name,
@@ -113,7 +120,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
 
     Returns
     -------
-    LaplacianEigenmaps, DiffusionMaps, Isomap or KernelPCA
+    LaplacianEigenmaps, DiffusionMaps, Isomap, KernelPCA or LandmarkMap
         Ready to `transform`, with the same results as the saved one.
 
     Raises
@@ -160,17 +167,39 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
-        estimator._set_fitted(embedded, dtype)
+        extended_by = _extended_by(model, estimator, embedded)
+        estimator._set_fitted(replace(embedded, extended_by=extended_by), dtype)
     except _NONSENSE as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
     return estimator
 
 
+def _extended_by(
+    model: dict[str, Any], estimator: LandmarkEmbedding, embedded: EmbeddedLandmarks
+) -> str | int:
+    """How points are extended; files of earlier versions do not say."""
+    extended_by = model.get("extension", estimator._extended_by(embedded, None))
+    if isinstance(extended_by, str):
+        _require(extended_by in (*estimator._extensions, ANCHORS), "extension")
+    else:
+        check_count("extension", extended_by)
+    _require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
+    _require((extended_by == ANCHORS) == (embedded.anchor_values is not None), "extension")
+    result: str | int = extended_by
+    return result
+
+
 def _estimators() -> dict[str, Any]:
     # Imported here because the estimators import this module.
-    from trigpoint._estimators import DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+    from trigpoint._estimators import (
+        DiffusionMaps,
+        Isomap,
+        KernelPCA,
+        LandmarkMap,
+        LaplacianEigenmaps,
+    )
 
-    kinds = DiffusionMaps, Isomap, KernelPCA, LaplacianEigenmaps
+    kinds = DiffusionMaps, Isomap, KernelPCA, LandmarkMap, LaplacianEigenmaps
     return {kind.__name__: kind for kind in kinds}
 
 
@@ -195,7 +224,8 @@ def _embedded(
     _require(coordinates.shape[1] > 0, "coordinates")
     for array in (points, coordinates, eigenvalues):
         _require(array.dtype.kind == "f", "types")
-    _require(eigenvalues.shape == coordinates.shape[1:], "eigenvalues")
+    is_map = method == "LandmarkMap"
+    _require(eigenvalues.shape == ((0,) if is_map else coordinates.shape[1:]), "eigenvalues")
     _require(indices is None or indices.shape == (k,), "rows")
     covariances = _covariances(arrays, k, n_features)
     graph = None
@@ -214,6 +244,11 @@ def _embedded(
     if anchor_values is not None:
         _require(anchor_values.shape == coordinates.shape, "shares")
         _require(anchor_values.dtype.kind == "f", "types")
+    masses = arrays.get("masses")
+    if masses is not None:
+        _require(masses.shape == (k,) and masses.dtype.kind == "f", "masses")
+        _require(bool((masses > 0).all()), "masses")
+    projection = _projection(arrays, n_features)
     for name, array in arrays.items():
         _require(bool(np.isfinite(array).all()), name)
     if bandwidth is not None:
@@ -222,8 +257,26 @@ def _embedded(
     landmarks = Landmarks(points, indices, covariances=covariances)
     spectrum = Spectrum(coordinates, eigenvalues)
     return EmbeddedLandmarks(
-        method, landmarks, spectrum, graph, bandwidth, anchor_values=anchor_values
+        method,
+        landmarks,
+        spectrum,
+        graph,
+        bandwidth,
+        anchor_values=anchor_values,
+        masses=masses,
+        projection=projection,
     )
+
+
+def _projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
+    if "projection.components" not in arrays:
+        return None
+    projection = Projection(arrays["projection.center"], arrays["projection.components"])
+    _require(projection.center.shape == (n_features,), "projection")
+    _require(projection.components.ndim == 2, "projection")
+    _require(len(projection.components) == n_features, "projection")
+    _require(all(array.dtype == np.float64 for array in projection), "projection")
+    return projection
 
 
 def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:

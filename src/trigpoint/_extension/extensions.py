@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
+from trigpoint._extension.search import ProductSearch, TreeSearch
 from trigpoint._extension.support import LocalSupport, Support
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.sparse import Points
@@ -35,10 +36,10 @@ class FarPointsWarning(ParameterWarning):
     """Some points are so far from all landmarks that their coordinates mean little."""
 
 
-class _Prepared(ABC):
+class Prepared(ABC):
     """Base of the extensions."""
 
-    support: Support
+    support: Support | TreeSearch | ProductSearch
 
     @property
     @abstractmethod
@@ -71,7 +72,7 @@ class _Prepared(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class MarkovExtension(_Prepared):
+class MarkovExtension(Prepared):
     """Extension of Laplacian eigenmaps and diffusion maps.
 
     ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
@@ -128,7 +129,7 @@ class MarkovExtension(_Prepared):
 
 
 @dataclass(frozen=True, eq=False)
-class KernelExtension(_Prepared):
+class KernelExtension(Prepared):
     """Extension of kernel PCA: projection of a point's kernel row on the components.
 
     Points far from every landmark are all placed at one spot.
@@ -164,7 +165,7 @@ class KernelExtension(_Prepared):
 
 
 @dataclass(frozen=True, eq=False)
-class GeodesicExtension(_Prepared):
+class GeodesicExtension(Prepared):
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
     A support that follows the graph should have ordinary edges only: what lies beyond a bridge is

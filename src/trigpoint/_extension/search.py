@@ -148,6 +148,15 @@ def landmark_search(
     return TreeSearch(np.ascontiguousarray(landmarks.T), landmark_index(landmarks, count))
 
 
+def nearest_landmarks(
+    search: TreeSearch | ProductSearch, X: Points, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Landmarks and their squared distances, each of shape (b, count), by either search."""
+    if isinstance(search, TreeSearch):
+        return search.nearest(X, count)
+    return search.nearest(search.squares(X), count)
+
+
 def product_search(landmarks: np.ndarray, bandwidths: np.ndarray) -> ProductSearch:
     """Prepare the search by products; `bandwidths` (k,) determine how precise it must be."""
     # One fixed memory order: products round differently in another.
@@ -232,3 +241,51 @@ def _nearest(index: "LandmarkIndex", X: np.ndarray, count: int) -> tuple[np.ndar
         read_lists(index, X, landmarks, squares, settled)
     search_tree(index, X, np.flatnonzero(~settled), landmarks, squares)
     return landmarks, squares
+
+
+@dataclass(frozen=True, eq=False)
+class ExactProductSearch:
+    """Exact search in high dimension: products find candidates, differences in float64 decide.
+
+    So a point has the same neighbors, to the bit, in every block.
+
+    Attributes
+    ----------
+    landmarks : float64 ndarray of shape (k, d)
+    single : Centered
+        The same in float32.
+    """
+
+    landmarks: np.ndarray
+    single: Centered
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes held for each point."""
+        return 4 * len(self.landmarks)
+
+    def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        from trigpoint._numerics.compiled.placing import nearest_among
+
+        center, landmarks, norms = self.single
+        # Where float32 overflows, the bound does too, and every landmark is a candidate.
+        with np.errstate(over="ignore", invalid="ignore"):
+            around = (X - center).astype(np.float32)
+            products = around @ landmarks.T
+            own = np.einsum("ij,ij->i", around, around, dtype=np.float64)
+            # Worst case of a rounded dot product and of two norms, relative to the squares of both.
+            rounding = 4 * (X.shape[1] + 8) * float(np.finfo(np.float32).eps)
+            slacks = rounding * (own + float(norms.max()))
+        found = np.empty((len(X), count), dtype=np.int64)
+        squares = np.empty((len(X), count))
+        nearest_among(products, norms, slacks, X, self.landmarks, found, squares)
+        return found, squares
+
+
+def exact_search(landmarks: np.ndarray, count: int) -> TreeSearch | ExactProductSearch:
+    """Prepare the exact search for the `count` nearest of float64 landmarks (k, d)."""
+    landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
+    if landmarks.shape[1] > TREE_MAX_DIMENSION:
+        return ExactProductSearch(landmarks, _centered(landmarks, np.float32))
+    return TreeSearch(np.ascontiguousarray(landmarks.T), landmark_index(landmarks, count))

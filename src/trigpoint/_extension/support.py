@@ -18,6 +18,7 @@ from trigpoint._extension.search import (
     ProductSearch,
     TreeSearch,
     landmark_search,
+    nearest_landmarks,
     product_search,
 )
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -173,10 +174,7 @@ class NearestLandmarks:
         yield Starts(np.ones(X.shape[0]), np.sqrt(squares), nearest)
 
     def _nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
-        count = min(count, len(self.bandwidths))
-        if isinstance(self.search, TreeSearch):
-            return self.search.nearest(X, count)
-        return self.search.nearest(self.search.squares(X), count)
+        return nearest_landmarks(self.search, X, min(count, len(self.bandwidths)))
 
 
 @dataclass(frozen=True, eq=False)

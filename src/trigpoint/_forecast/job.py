@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._estimators.defaults import COMPLETE_MAX, many_coordinates
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
@@ -52,7 +53,12 @@ class Job:
         n_components = check_count("n_components", n_components, high=k - 1, why=why)
         dtype = np.dtype(dtype)
         if dtype not in (np.float32, np.float64):
-            raise ValueError(f"dtype={dtype} is not one of float32 and float64")
+            raise ParameterValueError(
+                "dtype",
+                dtype.name,
+                "{parameter=} is not a type of points",
+                "choose float32 or float64",
+            )
         m = resolve_n_neighbors(n_neighbors, n, k)
         return cls(n, d, k, m, n_components, dtype, thread_count(n_jobs))
 
@@ -69,4 +75,4 @@ class Job:
     @property
     def is_complete(self) -> bool:
         """Whether every landmark is linked to every other."""
-        return many_coordinates(self.n_components, self.d) and self.k <= COMPLETE_MAX
+        return many_coordinates(self.n_components) and self.k <= COMPLETE_MAX

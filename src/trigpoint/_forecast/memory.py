@@ -14,6 +14,9 @@ from trigpoint._numerics.products import SCAN_BYTES
 # Compiled code, its compiler, and what the allocator keeps.
 COMPILED_BYTES = 100e6
 
+# Distances, and their order, from which the local dimension is estimated.
+_DIMENSION_BYTES = 2**24
+
 # Matrices of all pairs of landmarks that are held at once: while neighbors are chosen among them,
 # and in a complete graph, whose weights and lengths are kept.
 _PAIR_MATRICES = 4
@@ -57,4 +60,4 @@ def job_bytes(job: Job, keep: bool) -> float:
         covariance = numbers[covariance_mode("auto", d)]
         graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2
     coordinates = itemsize * n * job.n_components if keep else 0
-    return float(COMPILED_BYTES + max(selection, graph, coordinates))
+    return float(COMPILED_BYTES + max(selection, graph, coordinates, _DIMENSION_BYTES))

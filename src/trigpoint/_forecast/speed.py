@@ -19,7 +19,7 @@ _SEARCH_SECONDS = 0.0078
 _PRODUCT = (1000, 256, 2000)
 _PRODUCT_SECONDS = 0.0111
 
-# Each is timed this often, long enough that other processes get their turn, too.
+# Each is timed this often; the median counts, since others may use the machine for a moment.
 _REPEATS = 3
 
 
@@ -52,12 +52,12 @@ class Speed:
         def product() -> None:
             left @ right
 
-        alone = _mean_seconds(search, 1) / _SEARCH_SECONDS
+        alone = _median_seconds(search, 1) / _SEARCH_SECONDS
         with one_blas_thread():
-            products = _mean_seconds(product, n_threads) / _PRODUCT_SECONDS
+            products = _median_seconds(product, n_threads) / _PRODUCT_SECONDS
         shared = alone
         if n_threads > 1:
-            shared = _mean_seconds(search, n_threads) / _SEARCH_SECONDS
+            shared = _median_seconds(search, n_threads) / _SEARCH_SECONDS
         return cls(alone, shared / n_threads, products / n_threads)
 
     def seconds(self, work: Work) -> float:
@@ -80,9 +80,12 @@ def compilation(job: Job) -> Work:
     return Work(alone=sum(missing))
 
 
-def _mean_seconds(work: Callable[[], None], n_threads: int) -> float:
+def _median_seconds(work: Callable[[], None], n_threads: int) -> float:
     """Seconds for every thread to do the work once, side by side."""
-    start = time.perf_counter()
-    for _ in thread_map(lambda _: work(), range(_REPEATS * n_threads), n_threads):
-        pass
-    return (time.perf_counter() - start) / _REPEATS
+    seconds = []
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        for _ in thread_map(lambda _: work(), range(n_threads), n_threads):
+            pass
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds))

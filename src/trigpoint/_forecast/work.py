@@ -18,13 +18,16 @@ _LEAST = 0.005
 _UNFILLED = 300
 
 # Seconds to compile loops, each of which stands for those that are compiled with it.
-_TREE_LOOPS = {"tree.nearest": 10.0, "ball.ball_covariances": 2.0}
+_TREE_LOOPS = {"tree.nearest": 10.0}
+_COVARIANCE_LOOPS = {"ball.ball_covariances": 2.0}
 _SMALL_TREE_LOOPS = {"race.race": 3.0}
 _LARGE_TREE_LOOPS = {"repulsion.repelling_in_tree": 7.0}
 _PRODUCT_LOOPS = {"scan.sift": 5.0, "repulsion.repelling": 4.0}
 _PICTURE_LOOPS = {"extension.graph_sums_of_all": 6.0}
 _COMPLETE_LOOPS = {"extension.dense_exponents": 3.0}
-_LANDMARK_LOOPS = {"landmark_search.search_tree": 5.0, "extension.graph_sums": 6.0}
+_LANDMARK_LOOPS = {"landmark_search.search_tree": 5.0}
+_SURFACE_LOOPS = {"extension.blended_planes": 2.0}
+_GRAPH_LOOPS = {"extension.graph_sums": 6.0}
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,17 @@ def point_loops(job: Job) -> dict[str, float]:
     """Seconds to compile each of the loops over points of the job's type."""
     if job.by_tree:
         needed = _TREE_LOOPS | (_SMALL_TREE_LOOPS if job.races else _LARGE_TREE_LOOPS)
-        return needed | (_COMPLETE_LOOPS if job.is_complete else {})
+        return needed | (_COMPLETE_LOOPS if job.is_complete else _COVARIANCE_LOOPS)
     return _PRODUCT_LOOPS | (_COMPLETE_LOOPS if job.is_complete else _PICTURE_LOOPS)
 
 
 def landmark_loops(job: Job) -> dict[str, float]:
     """Seconds to compile each of the loops over landmarks, which are float64 in them."""
-    return _LANDMARK_LOOPS if job.by_tree and not job.is_complete else {}
+    if not job.by_tree or job.is_complete:
+        return {}
+    # In one column more than there are coordinates, points are most likely on a surface.
+    is_surface = job.d <= job.n_components + 1
+    return _LANDMARK_LOOPS | (_SURFACE_LOOPS if is_surface else _GRAPH_LOOPS)
 
 
 def _dimension(job: Job) -> float:
@@ -80,8 +87,9 @@ def _dimension(job: Job) -> float:
 def _tree_draw(job: Job) -> Work:
     d = job.d
     build = 1.5e-7 * job.n * (1 + d / 7)
-    # In more dimensions, more points outside of a neighborhood are looked at.
-    draw = 1e-4 * job.k + 1.5e-8 * d**2.1 * job.k * job.m
+    # In more dimensions, more points around a neighborhood are looked at; fewer if it is large.
+    per_neighbor = 7e-8 + 1e-7 * d**1.84 * job.m**-0.25
+    draw = 1e-4 * job.k + per_neighbor * job.k * job.m
     if job.races:
         return Work(alone=_dimension(job) + draw, shared=build)
     return Work(alone=_dimension(job), shared=build + draw)
@@ -90,9 +98,11 @@ def _tree_draw(job: Job) -> Work:
 def _product_draw(job: Job) -> Work:
     distances = job.n * (job.k + _UNFILLED)
     # Covariances are not measured for a complete graph.
-    per_column = 8e-11 if job.is_complete else 1e-10
+    per_column = 7e-11 if job.is_complete else 9e-11
     return Work(
-        alone=_dimension(job), shared=8e-9 * distances, products=per_column * job.d * distances
+        alone=_dimension(job),
+        shared=5e-4 * job.k + 2e-9 * distances,
+        products=per_column * job.d * distances,
     )
 
 
@@ -114,20 +124,20 @@ def _spectrum(job: Job) -> float:
 def _points(job: Job) -> Work:
     if job.is_complete:
         pairs = job.n * job.k
-        shared = (5.5e-9 + 3e-11 * job.n_components) * pairs
+        shared = (4.8e-9 + 3e-11 * job.n_components) * pairs
         return Work(_LEAST, shared, products=2.9e-11 * job.d * pairs)
     if job.by_tree:
         # Nearest landmarks, and the sums of their neighbors' coordinates.
-        shared = (6e-7 + 1.8e-8 * job.d**2 + 3e-8 * job.n_components) * job.n
+        shared = (5.5e-7 + 1.6e-8 * job.d**2 + 3e-8 * job.n_components) * job.n
         return Work(_LEAST, shared)
     pairs = job.n * job.k
-    return Work(_LEAST, 1e-6 * job.n + 3.5e-9 * pairs, products=2.7e-11 * job.d * pairs)
+    return Work(_LEAST, 1e-6 * job.n + 2.2e-9 * pairs, products=2.7e-11 * job.d * pairs)
 
 
 def _report(job: Job) -> Work:
     """All points again, and what takes as long for any number of them from some thousands on."""
     points = _points(job)
-    few = min(1.0, job.n / 30_000) ** 0.5
+    few = min(1.0, job.n / 5000) ** 0.5
     # The curve of errors over landmarks is measured at a fixed number of values.
-    fixed = few * (5 + 16 * job.d / (job.d + 20))
-    return Work(fixed / 2, 2 * points.shared + fixed / 2, 2 * points.products)
+    fixed = few * (4 + 18 * job.d / (job.d + 10))
+    return Work(fixed, 2 * points.shared, 2 * points.products)

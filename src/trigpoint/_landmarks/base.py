@@ -132,14 +132,23 @@ def too_much_of_a_store(what: str, store: Store) -> ParameterTypeError:
     )
 
 
-def too_much_of_sparse(what: str, X: Any) -> ParameterTypeError:
-    """Error of a sampler, or a setting of one, that needs all coordinates of all points."""
+def too_much_of_sparse(
+    what: str,
+    X: Any,
+    *,
+    parameter: str = "landmarks",
+    instead: tuple[str, ...] = ("use EfficientDPP with a number of landmarks",),
+) -> ParameterTypeError:
+    """Error of a sampler, a setting of one, or a map that needs all coordinates of all points.
+
+    `instead` says what takes sparse points, if anything does.
+    """
     return ParameterTypeError(
-        "landmarks",
+        parameter,
         what,
         "{what} does not take sparse points",
         (
-            "use EfficientDPP with a number of landmarks",
+            *instead,
             "reduce the columns first, as with scikit-learn's TruncatedSVD",
             "pass X.toarray(), which takes {dense}",
         ),

@@ -75,7 +75,7 @@ class Content:
         ``None`` without points, or with too few.
     covariances : str
         Where the local covariances come from; empty if there are none.
-    eigenvalues : Eigenvalues
+    eigenvalues : Eigenvalues or None
     curve : LandmarkCurve or None
     curve_wanted : bool
         Whether the curve was requested.
@@ -102,7 +102,7 @@ class Content:
     edges: JudgedEdges | None
     quality: Quality | None
     covariances: str
-    eigenvalues: Eigenvalues
+    eigenvalues: Eigenvalues | None
     curve: LandmarkCurve | None
     curve_wanted: bool
     neighborhoods: Neighborhoods
@@ -171,7 +171,7 @@ def gather(
         edges=None if graph is None or is_complete(graph) else edges,
         quality=quality,
         covariances=origin,
-        eigenvalues=leading_eigenvalues(fitted),
+        eigenvalues=leading_eigenvalues(fitted) if len(fitted.spectrum.eigenvalues) else None,
         curve=_curve(streamed, len(landmarks.points), report) if curve else None,
         curve_wanted=curve,
         neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
@@ -190,7 +190,7 @@ def _landmark_coordinates(subject: Subject, streamed: Streamed | None) -> np.nda
     the cloud.
     """
     fitted = subject.fitted
-    own = fitted.spectrum.coordinates
+    own = fitted.landmark_coordinates
     if streamed is not None:
         own, _ = extend(fitted.extension, fitted.landmarks.points, subject.n_threads)
     return np.asarray(own[:, :MOST_COORDINATES], dtype=np.float64)
@@ -310,6 +310,7 @@ def _title(subject: Subject, n: int | None) -> str:
         "LaplacianEigenmaps": "Laplacian eigenmaps",
         "DiffusionMaps": "Diffusion maps",
         "KernelPCA": "Kernel PCA",
+        "LandmarkMap": "Map",
     }
     return f"{words.get(subject.fitted.method, subject.fitted.method)} of {what}"
 

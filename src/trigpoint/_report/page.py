@@ -39,7 +39,7 @@ _GRAPH_EDGES = (40_000, 20_000)
 _COMPARED_EDGES = (10_000, 6_000)
 
 # Distances are meaningful in these embeddings, so both axes share one scale.
-_EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA")
+_EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
 
 _NO_PROOF = (
     "Odd edges are found by comparison with the median edge, so they do not stand out if most are "
@@ -283,6 +283,8 @@ def _neighborhoods(content: Content) -> str:
 
 
 def _spectrum(content: Content) -> str:
+    if content.eigenvalues is None:
+        return ""
     gap = content.eigenvalues.gap
     where = "no gap stands out" if gap is None else f"the largest consecutive ratio is after {gap}"
     note = f"From the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."

@@ -79,7 +79,7 @@ def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: i
     rows = np.sort(rng.choice(n, min(n, sample), replace=False)).astype(np.int64)
     whole = _whole_rows(len(rows), source, rng)
     kept = _Kept(rows, whole)
-    grids = _grids(subject.fitted.spectrum.coordinates, n) if n > len(rows) else {}
+    grids = _grids(subject.fitted.landmark_coordinates, n) if n > len(rows) else {}
     landmarks, extension = subject.fitted.landmarks.points, subject.fitted.extension
     radius, cell_sizes = 0.0, np.zeros(len(landmarks), dtype=np.int64)
     seconds, n_far = 0.0, 0

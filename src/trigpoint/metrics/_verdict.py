@@ -32,6 +32,8 @@ _FEW_COORDINATES = 3
 _SHORTCUT_SHARE = 0.01
 # With fewer neighbors than this, graphs fall apart.
 _FEW_NEIGHBORS = 7
+# Steps over all points that a map needs to settle.
+_REFINE = 200
 
 
 def score(quality: "Quality", kept: float | None = None) -> float:
@@ -146,8 +148,17 @@ REMEDIES: Sequence[Remedy] = (
         lambda q: _many_shortcuts(q) and _neighbors(q) > _FEW_NEIGHBORS,
         lambda q: f"n_neighbors={max(_FEW_NEIGHBORS, _neighbors(q) // 2)}",
     ),
+    # A map has no more than three coordinates, but it can be laid out with all points.
     Remedy(
-        lambda q: _below("excellent", q) and q.dimension > q.n_components + 0.5,
+        lambda q: _below("excellent", q) and q.parameters.get("refine") == 0,
+        lambda q: f"refine={_REFINE}",
+    ),
+    Remedy(
+        lambda q: (
+            _below("excellent", q)
+            and q.dimension > q.n_components + 0.5
+            and q.method != "LandmarkMap"
+        ),
         lambda q: f"n_components={math.ceil(q.dimension)}",
     ),
     Remedy(

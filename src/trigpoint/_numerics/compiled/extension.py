@@ -15,6 +15,9 @@ _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
 
+# Square of the ten bandwidths beyond which a point is far.
+_FAR_SQUARE = 100.0
+
 # Below it, a weight is negligible for any point that is not far from all landmarks.
 _SMALLEST_EXPONENT = -700.0
 
@@ -67,6 +70,51 @@ def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
         for p in range(parts):
             # Where all are equally far, all count.
             shares[i, p] = shares[i, p] / total if total > 0 else 1.0 / parts
+
+
+@compiled
+def blended_planes(
+    nearest: np.ndarray,
+    squares: np.ndarray,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    planes: np.ndarray,
+    reach: np.ndarray,
+    bandwidths: np.ndarray,
+    result: np.ndarray,
+    far: np.ndarray,
+) -> None:
+    """Fill `result` (b, l) with the planes of the nearest landmarks (b, count), by their shares.
+
+    These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
+    has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
+    beyond its reach (k,). A point is `far` (b,) if it is ten bandwidths (k,) from all that share.
+    """
+    d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
+    place, shares = np.empty(d), np.empty(parts)
+    for i in range(len(X)):
+        total = 0.0
+        for p in range(parts):
+            closeness = 1.0 - squares[i, p] / squares[i, nearest.shape[1] - 1]
+            shares[p] = closeness * closeness
+            total += shares[p]
+        far[i] = True
+        for c in range(planes.shape[1]):
+            result[i, c] = 0.0
+        for p in range(parts):
+            # Where all are equally far, all count.
+            share = shares[p] / total if total > 0 else 1.0 / parts
+            landmark, square = nearest[i, p], squares[i, p]
+            bandwidth, radius = bandwidths[landmark], reach[landmark]
+            far[i] &= square > _FAR_SQUARE * bandwidth * bandwidth
+            step = radius / math.sqrt(square) if square > radius * radius else 1.0
+            for a in range(d):
+                place[a] = step * (X[i, a] - landmarks[landmark, a])
+            for c in range(planes.shape[1]):
+                value = planes[landmark, c, d]
+                for a in range(d):
+                    value += planes[landmark, c, a] * place[a]
+                result[i, c] += share * value
 
 
 @compiled

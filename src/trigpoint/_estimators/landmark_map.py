@@ -1,0 +1,257 @@
+"""A map in the plane: near points stay near, and all fill the space."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.checks import check_count, check_positive
+from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, Spectrum
+from trigpoint._estimators.base import LandmarkEmbedding, Run
+from trigpoint._extension.extensions import extend
+from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
+from trigpoint._landmarks import choose_landmarks
+from trigpoint._layout import affinities, layout, principal_start, shared_affinities
+from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.reduction import all_projected, principal_projection
+from trigpoint._numerics.sparse import Points
+
+_DEFAULT_LANDMARKS = 10_000
+
+# Points with more columns are measured in this many principal components.
+_MOST_COLUMNS = 50
+
+# Points per landmark, at least, for affinities from the points that landmarks share.
+_SHARED = 2
+
+# A map has two coordinates, or three to turn.
+_MOST_COMPONENTS = 3
+
+
+class LandmarkMap(LandmarkEmbedding):
+    """Map of any number of points, from landmarks: t-SNE of these, and every point among them.
+
+    Landmarks are laid out so that near ones attract and all repel each other, each by the number of
+    points that it stands for, so that areas of the map follow the density of the points. Every
+    other point is placed among the landmarks around it. A map shows neighborhoods and groups; large
+    distances in it, and the gaps between groups, mean little.
+
+    Parameters
+    ----------
+    n_components : {1, 2, 3}, default=2
+        Number of coordinates.
+    landmarks : None, int, "auto", sampler, row indices or points, default=None
+        As for `LaplacianEigenmaps`, except that ``None`` draws 10,000, or takes all distinct points
+        if there are no more.
+    n_neighbors : int, default=10
+        Nearest landmarks of a point, which it draws together. Where landmarks stand for less than
+        two points, the perplexity: the effective number of neighbors that attract each.
+    exaggeration : float, default=1.0
+        From local to global: attraction, relative to that of t-SNE. Values of 2 to 4 draw groups
+        together and show how they are connected.
+    n_iter : int, default=500
+        Steps of the layout. The first quarter is always exaggerated, by 12.
+    refine : int, default=0
+        Further steps over all points, with their exact neighbors. Every point is then a landmark:
+        neighbors are kept better, and time, memory and the model file grow with the points.
+    metric, random_state, n_jobs, verbose, callback
+        As for `LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    fitted_, landmark_indices_, landmarks_, landmark_embedding_, stage_seconds_
+        As for `LaplacianEigenmaps`.
+    masses_ : ndarray of shape (k,)
+        How many points each landmark stands for, counted among at most ten points per landmark.
+    projection_ : tuple of ndarrays or None
+        Center (d,) and principal directions (d, 50) in which distances are measured, where the
+        points have more than 50 columns.
+
+    Notes
+    -----
+    The same seed gives the same map, to the bit, for any number of threads, and a point has the
+    same place whatever other points it is transformed with.
+
+    References
+    ----------
+    L. van der Maaten and G. Hinton, "Visualizing data using t-SNE", JMLR, 2008.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> tp.LandmarkMap(landmarks=300, n_iter=100, random_state=0).fit_transform(X).shape
+    (3000, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        n_neighbors: int = 10,
+        exaggeration: float = 1.0,
+        n_iter: int = 500,
+        refine: int = 0,
+        metric: str = "euclidean",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        callback: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.n_neighbors = n_neighbors
+        self.exaggeration = exaggeration
+        self.n_iter = n_iter
+        self.refine = refine
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    # There is one way to place points.
+    extension = "auto"
+    _last_stage = "layout"
+    # The principal components and the searches among all points need every coordinate.
+    takes_sparse = False
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count(
+            "n_components", self.n_components, high=_MOST_COMPONENTS, why="a map is to be seen"
+        )
+        check_count("n_neighbors", self.n_neighbors)
+        check_positive("exaggeration", self.exaggeration)
+        check_count("n_iter", self.n_iter)
+        check_count("refine", self.refine, low=0)
+
+    def _covariance(self, n_columns: int) -> str | None:
+        return None
+
+    def _choose(self, X: Points, run: Run) -> Landmarks:
+        assert isinstance(X, np.ndarray), "sparse points are refused"
+        if X.shape[1] > _MOST_COLUMNS:
+            run.begin("projection")
+            run.projection = principal_projection(X, _MOST_COLUMNS, run.rng)
+            run.points = all_projected(run.projection, X, run.n_threads)
+            run.done("projection")
+        else:
+            run.points = X
+        landmarks = self.landmarks
+        if landmarks is None:
+            most = min(len(X), _DEFAULT_LANDMARKS)
+            few = distinct_rows(run.points, most)
+            landmarks = most if few is None else few
+        drawn = (
+            landmarks == "auto" if isinstance(landmarks, str) else isinstance(landmarks, Integral)
+        )
+        chosen = choose_landmarks(
+            landmarks,
+            run.points if drawn else X,
+            metric=self.metric,
+            covariance=None,
+            rng=run.rng,
+            n_threads=run.n_threads,
+            report=run.report,
+        )
+        if drawn:
+            assert chosen.indices is not None, "drawn from the rows"
+            chosen = Landmarks(X[chosen.indices], chosen.indices)
+        return chosen
+
+    def _embed(
+        self, X: Points, chosen: Landmarks, n_components: int, run: Run
+    ) -> EmbeddedLandmarks:
+        assert isinstance(X, np.ndarray), "sparse points are refused"
+        run.begin("affinities")
+        inside = all_projected(run.projection, chosen.points, run.n_threads)
+        masses, joint = self._affinities(inside, run)
+        run.done("affinities")
+        start = principal_start(inside, masses, n_components, run.rng)
+        positions = layout(
+            joint,
+            masses,
+            start,
+            exaggeration=self.exaggeration,
+            n_iter=self.n_iter,
+            n_threads=run.n_threads,
+            report=run.report,
+        )
+        embedded = EmbeddedLandmarks(
+            "LandmarkMap",
+            chosen,
+            Spectrum(positions, np.empty(0)),
+            masses=masses,
+            projection=run.projection,
+        )
+        return self._refined(X, embedded, run) if self.refine else embedded
+
+    def _affinities(self, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
+        """Masses (k,) of the landmarks, and their affinities (k, k)."""
+        k = len(inside)
+        count = min(self.n_neighbors, k - 1)
+        sample = sample_of(run.points, k, run.rng)
+        masses = np.zeros(k)
+
+        def counted_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            for nearest, squares in nearest_landmarks(sample, inside, count + 1, run.n_threads):
+                masses[:] += np.bincount(nearest[:, 0], minlength=k)
+                yield nearest, squares
+
+        def own_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            # Landmarks that no point of the sample is near to are not left alone.
+            yield from nearest_landmarks(inside, inside, count + 1, run.n_threads)
+
+        joint = shared_affinities(k, chain(counted_blocks(), own_blocks()))
+        masses = np.maximum(masses, 1.0)
+        if len(sample) < _SHARED * k:
+            joint = affinities(inside, masses, float(self.n_neighbors), run.n_threads)
+        return masses, joint
+
+    def _refined(self, X: np.ndarray, embedded: EmbeddedLandmarks, run: Run) -> EmbeddedLandmarks:
+        """All distinct points as landmarks, laid out from where they are placed."""
+        run.done("layout")
+        first, counts = np.unique(run.points, axis=0, return_index=True, return_counts=True)[1:]
+        order = np.argsort(first)
+        rows, masses = first[order], counts[order].astype(np.float64)
+        points, inside = X[rows], run.points[rows]
+        start = extend(self._prepare(embedded), points.astype(np.float64), run.n_threads)[0]
+        # A map of more points is larger, at the same distance between neighbors.
+        start *= np.sqrt(len(rows) / len(embedded.landmarks.points))
+        joint = affinities(inside, masses, float(self.n_neighbors), run.n_threads)
+        positions = layout(
+            joint,
+            masses,
+            start,
+            exaggeration=self.exaggeration,
+            n_iter=self.refine,
+            early=0.0,
+            n_threads=run.n_threads,
+            report=run.report,
+            stage="refinement",
+        )
+        run.done("refinement")
+        return replace(
+            embedded,
+            landmarks=Landmarks(points, rows),
+            spectrum=Spectrum(positions, np.empty(0)),
+            masses=masses,
+        )
+
+    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
+        return MapExtension.prepare(
+            embedded.landmarks.points, embedded.spectrum.coordinates, embedded.projection
+        )
+
+    def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
+        super()._set_fitted(embedded, dtype)
+        # Coordinates of a map come from no eigenvalue problem.
+        del self.eigenvalues_, self.covariances_
+        self.masses_ = embedded.masses
+        self.projection_ = embedded.projection

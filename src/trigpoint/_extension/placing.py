@@ -1,0 +1,168 @@
+"""Places of points in a map of the landmarks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.records import Projection
+from trigpoint._extension.search import ExactProductSearch, TreeSearch, exact_search
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.reduction import projected
+from trigpoint._numerics.sparse import Points
+from trigpoint._numerics.threads import one_blas_thread, thread_map
+
+# Landmarks that a point is placed among.
+_AROUND = 20
+
+# The spacing of the map at a landmark is the distance to this neighbor there, and landmarks within
+# so many spacings belong together.
+_SPACING_NEIGHBOR = 6
+_REACH = 3.0
+
+# A point farther away than this many bandwidths is far from all data.
+_FAR = 10.0
+
+# Points per landmark that are enough to know what it stands for.
+_PER_LANDMARK = 10
+# Points at once: the same for any number of threads, and few enough for memory.
+_TOGETHER = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class MapExtension:
+    """Placing of points among their nearest landmarks, for a map.
+
+    A point takes shares in its nearest landmarks, ``(1 - (distance / r)^2)^2`` with r the distance
+    to the next one. Where the map has torn them apart, it goes with those around which most of its
+    shares lie, and is placed at their mean: a mean of all would fall between clusters. A landmark
+    keeps its place, and points much closer to it than to any other are moved as it is.
+
+    Distances and sums are computed point by point, from differences in a fixed order, so that a
+    point has the same place in every block.
+
+    Attributes
+    ----------
+    search : TreeSearch or ExactProductSearch
+        Over the projected landmarks.
+    projection : Projection or None
+        Principal components in which distances are measured.
+    positions : float64 ndarray of shape (k, l)
+    spacings : float64 ndarray of shape (k,)
+        Of the map, at each landmark.
+    offsets : float64 ndarray of shape (k, l)
+        From the mean of the landmarks around a landmark to its own place.
+    bandwidths : float64 ndarray of shape (k,)
+        Distance from each landmark to the last one around it.
+    residual : float
+        Longest part of a landmark outside of the projection.
+    """
+
+    search: TreeSearch | ExactProductSearch
+    projection: Projection | None
+    positions: np.ndarray
+    spacings: np.ndarray
+    offsets: np.ndarray
+    bandwidths: np.ndarray
+    residual: float
+
+    @classmethod
+    def prepare(
+        cls, landmarks: np.ndarray, positions: np.ndarray, projection: Projection | None = None
+    ) -> "MapExtension":
+        """Prepare the placing of points among landmarks (k, d) with positions (k, l)."""
+        inside, residuals = projected(projection, landmarks)
+        k = len(inside)
+        search = exact_search(inside, _AROUND + 1)
+        positions = np.ascontiguousarray(positions, dtype=np.float64)
+        around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), 1)[0][:, -1]
+        # Landmarks in one place still have to be told from those elsewhere.
+        spacings = np.maximum(around, 1e-9 * max(float(np.ptp(positions)), 1e-300))
+        found, squares = _nearest(search, inside, min(_AROUND + 1, k))
+        means = np.empty_like(positions)
+        zeros = np.zeros_like(positions)
+        # A distance that is nearly nothing, for the place next to a landmark.
+        nearly = squares.copy()
+        nearly[:, 0] = np.finfo(np.float64).tiny
+        _place(found, nearly, positions, spacings, zeros, means)
+        bandwidths = np.sqrt(squares[:, -1])
+        return cls(
+            search,
+            projection,
+            positions,
+            spacings,
+            positions - means,
+            bandwidths,
+            float(residuals.max()),
+        )
+
+    @property
+    def n_components(self) -> int:
+        return self.positions.shape[1]
+
+    @property
+    def row_bytes(self) -> int:
+        """Most bytes held per point of a block."""
+        n_columns = 0 if self.projection is None else len(self.projection.center)
+        return 32 * (_AROUND + 1) + self.search.row_bytes + 8 * n_columns
+
+    def __call__(self, X: Points) -> tuple[np.ndarray, int]:
+        """Places (b, l) of a block of points, and how many are far from every landmark."""
+        if isinstance(X, csr_array):
+            X = X.toarray()
+        inside, residuals = projected(self.projection, X)
+        found, squares = self.search.nearest(inside, min(_AROUND + 1, len(self.positions)))
+        placed = np.empty((len(X), self.n_components))
+        _place(found, squares, self.positions, self.spacings, self.offsets, placed)
+        outside = np.maximum(residuals - self.residual, 0.0)
+        far = np.sqrt(squares[:, 0]) + outside > _FAR * self.bandwidths[found[:, 0]]
+        return placed, int(np.count_nonzero(far))
+
+
+def sample_of(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Points (at most ten for each of k landmarks) that show what the landmarks stand for."""
+    return sample_points(X, _PER_LANDMARK * k, rng)
+
+
+def nearest_landmarks(
+    X: np.ndarray, landmarks: np.ndarray, count: int, n_threads: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the nearest landmarks and their squared distances for blocks of points, in order.
+
+    Both are in the space where distances are measured.
+    """
+    search = exact_search(landmarks, count)
+
+    def find(part: slice) -> tuple[np.ndarray, np.ndarray]:
+        return _nearest(search, np.ascontiguousarray(X[part], dtype=np.float64), count)
+
+    with one_blas_thread():
+        yield from thread_map(find, row_blocks(len(X), _TOGETHER), n_threads)
+
+
+def _nearest(
+    search: TreeSearch | ExactProductSearch, X: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `search.nearest`, in blocks of a bounded size."""
+    parts = [
+        search.nearest(X[part], count)
+        for part in row_blocks(len(X), block_rows(search.row_bytes + 32 * count, 2**23))
+    ]
+    found, squares = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return found, squares
+
+
+def _place(
+    found: np.ndarray,
+    squares: np.ndarray,
+    positions: np.ndarray,
+    spacings: np.ndarray,
+    offsets: np.ndarray,
+    placed: np.ndarray,
+) -> None:
+    from trigpoint._numerics.compiled.placing import place
+
+    count = min(_AROUND, found.shape[1])
+    place(found, squares, count, positions, spacings, _REACH, offsets, placed)

@@ -1,0 +1,228 @@
+"""Smooth extension: a plane at each landmark, and points between the planes of the nearest few.
+
+A mean of landmarks by weight is flat around each of them, and eigenvectors of an irregular graph
+are uneven from one landmark to the next. Both show in a picture as stripes and specks at the
+spacing of the landmarks. A plane fitted to a landmark and its neighbors has the slope that the one
+lacks, and evens out the other.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.records import LandmarkGraph
+from trigpoint._extension.extensions import Prepared
+from trigpoint._extension.search import (
+    ProductSearch,
+    TreeSearch,
+    landmark_search,
+    nearest_landmarks,
+)
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.kernels import gaussian
+from trigpoint._numerics.sparse import Points
+
+# Most neighbors that a plane is fitted to, and the bandwidth of their weights in units of their
+# median distance. Wider planes flatten what the coordinates are about and fold at the border;
+# narrower ones leave more texture.
+_FITTED = 20
+_BANDWIDTH = 0.7
+
+# This many landmarks share in a point: with three, maps fold in a few spots.
+_SHARING = 5
+
+# Share of the variance of a landmark's neighbors that is added in every direction. Slopes across a
+# surface, along which they hardly vary, vanish; those along it lose two or three percent.
+_RIDGE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothExtension(Prepared):
+    """Extension of any coordinates of the landmarks by planes.
+
+    ``phi(x) = sum_p share_p(x) (value_p + slope_p . (x - landmark_p))`` over the nearest five
+    landmarks, with shares that are continuous and 0 where another landmark takes one's place. A
+    plane is fitted by least squares to a landmark and its nearest neighbors in the graph, so it
+    takes no shortcut that the graph does not take. A landmark is extended like any other point, so
+    that two of them side by side make no dent: that gives its coordinates.
+
+    A plane is level beyond its farthest neighbor, so that coordinates of far points are bounded.
+
+    Attributes
+    ----------
+    support : TreeSearch or ProductSearch
+    landmarks : float64 ndarray of shape (k, d)
+    planes : float64 ndarray of shape (k, l, d + 1)
+        Slopes, and the value at the landmark.
+    reach : float64 ndarray of shape (k,)
+        How far from the landmark its plane slopes.
+    bandwidths : float64 ndarray of shape (k,)
+        A point is far if it is ten of them away from each of its landmarks.
+    """
+
+    support: TreeSearch | ProductSearch
+    landmarks: np.ndarray
+    planes: np.ndarray
+    reach: np.ndarray
+    bandwidths: np.ndarray
+
+    @classmethod
+    def prepare(
+        cls, landmarks: np.ndarray, graph: LandmarkGraph, coordinates: np.ndarray
+    ) -> "SmoothExtension":
+        """Prepare the extension of `coordinates` (k, l) from landmarks (k, d) and their graph."""
+        landmarks, coordinates = (
+            np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
+        )
+        planes, reach = fitted_planes(landmarks, graph, coordinates)
+        support = landmark_search(landmarks, graph.bandwidths, _SHARING + 1)
+        return cls(support, landmarks, planes, reach, graph.bandwidths)
+
+    @property
+    def n_components(self) -> int:
+        return self.planes.shape[1]
+
+    @property
+    def row_bytes(self) -> int:
+        return super().row_bytes + 16 * (_SHARING + 1) + 8 * self.landmarks.shape[1]
+
+    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
+        from trigpoint._numerics.compiled.extension import blended_planes
+
+        count = min(_SHARING + 1, len(self.landmarks))
+        nearest, squares = nearest_landmarks(self.support, X, count)
+        X = X.toarray() if isinstance(X, csr_array) else X
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        result, far = np.empty((len(X), self.n_components)), np.empty(len(X), dtype=bool)
+        blended_planes(
+            nearest,
+            squares,
+            X,
+            self.landmarks,
+            self.planes,
+            self.reach,
+            self.bandwidths,
+            result,
+            far,
+        )
+        return result, int(np.count_nonzero(far))
+
+
+def fitted_planes(
+    landmarks: np.ndarray, graph: LandmarkGraph, coordinates: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Planes (k, l, d + 1) of the coordinates (k, l) around each landmark, and their reach (k,).
+
+    Weighted ridge regression on the landmark and its nearest neighbors in the graph. Fitting
+    shrinks coordinates, the more so the faster they vary; each is stretched again as a whole.
+    """
+    k, d = landmarks.shape
+    planes, reach = np.empty((k, coordinates.shape[1], d + 1)), np.empty(k)
+    columns, used = _fitted_neighbors(graph)
+    width = columns.shape[1]
+    for part in row_blocks(k, block_rows(8 * width * (d + width))):
+        places, weights, reach[part] = _around(landmarks, columns[part], used[part])
+        unit = np.where(reach[part] > 0, reach[part], 1.0)[:, None]
+        middle, around = _centered(places / unit[:, None], weights)
+        mean, differences = _centered(coordinates[columns[part]], weights)
+        # Slopes are combinations of the neighbors' places, so that there are as many unknowns in
+        # any dimension.
+        products = np.einsum("ijd,ihd->ijh", around, around)
+        ridge = _RIDGE * np.einsum("ijj->i", products)
+        products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(width)
+        slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
+        planes[part, :, :-1] = slopes / unit[:, None]
+        planes[part, :, -1] = mean - np.einsum("icd,id->ic", slopes, middle)
+    return planes * _stretch(planes[:, :, -1], coordinates)[:, None], reach
+
+
+def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Each landmark and its nearest neighbors, (k, width), and whether an entry is one of them.
+
+    The nearest are those with the shortest paths of one or two edges, so that there are enough of
+    them in a graph of few edges. Bridges lead nowhere. Other entries repeat the landmark.
+    """
+    k = len(graph.bandwidths)
+    rows, columns, lengths = _ordinary_edges(graph)
+    starts = np.searchsorted(rows, np.arange(k + 1))
+    degrees = np.diff(starts)
+    fitted = np.repeat(np.arange(k)[:, None], 1 + _FITTED, axis=1)
+    used = np.zeros(fitted.shape, dtype=bool)
+    for part in row_blocks(k, block_rows(64 * (1 + _FITTED) ** 2)):
+        edges = np.arange(starts[part.start], starts[part.stop])
+        onward = degrees[columns[edges]]
+        first = np.repeat(edges, onward)
+        # All edges that start where each of the first ones ends.
+        second = np.arange(len(first)) - np.repeat(np.cumsum(onward) - onward, onward)
+        second += starts[columns[first]]
+        ends = _nearest(rows[first], columns[second], lengths[first] + lengths[second])
+        fitted[ends.rows, ends.ranks] = ends.columns
+        used[ends.rows, ends.ranks] = True
+    return fitted, used
+
+
+class _Ends(NamedTuple):
+    """The nearest landmarks by row, each ranked within its row."""
+
+    rows: np.ndarray
+    ranks: np.ndarray
+    columns: np.ndarray
+    lengths: np.ndarray
+
+
+def _ordinary_edges(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and lengths of the shortest edges and of loops, without bridges, by row."""
+    k = len(graph.bandwidths)
+    rows = np.repeat(np.arange(k), np.diff(graph.lengths.indptr))
+    columns, lengths = graph.lengths.indices.astype(np.int64), graph.lengths.data
+    bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
+    ordinary = ~np.isin(rows * k + columns, bridges[:, 0] * k + bridges[:, 1])
+    ends = _nearest(
+        np.concatenate([np.arange(k), rows[ordinary]]),
+        np.concatenate([np.arange(k), columns[ordinary]]),
+        np.concatenate([np.zeros(k), lengths[ordinary]]),
+    )
+    return ends.rows, ends.columns, ends.lengths
+
+
+def _nearest(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> _Ends:
+    """The nearest columns of each row, its own and up to 20 others, at their shortest lengths."""
+    order = np.lexsort((lengths, columns, rows))
+    rows, columns, lengths = rows[order], columns[order], lengths[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    rows, columns, lengths = rows[new], columns[new], lengths[new]
+    order = np.lexsort((columns, lengths, rows))
+    rows, columns, lengths = rows[order], columns[order], lengths[order]
+    ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    near = ranks <= _FITTED
+    return _Ends(rows[near], ranks[near], columns[near], lengths[near])
+
+
+def _around(
+    landmarks: np.ndarray, columns: np.ndarray, used: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places (b, width, d) of neighbors relative to their landmark, weights, and the farthest."""
+    places = landmarks[columns] - landmarks[columns[:, :1]]
+    lengths = np.sqrt(np.einsum("ijd,ijd->ij", places, places))
+    # The median, and that of the landmark itself, which is 0, before it.
+    middle = np.sort(np.where(used, lengths, np.inf), axis=1)
+    middle = middle[np.arange(len(lengths)), used.sum(axis=1) // 2]
+    bandwidths = np.where(middle > 0, _BANDWIDTH * middle, 1.0)
+    weights = gaussian((lengths / bandwidths[:, None]) ** 2, 1.0) * used
+    return places, weights / weights.sum(axis=1, keepdims=True), lengths.max(axis=1)
+
+
+def _centered(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (b, c) of values (b, width, c), and differences from it times the roots of weights."""
+    mean = np.einsum("ij,ijc->ic", weights, values)
+    return mean, np.sqrt(weights)[:, :, None] * (values - mean[:, None])
+
+
+def _stretch(fitted: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """Factors (l,) that bring the fitted values (k, l) closest to the coordinates."""
+    squares = np.einsum("kc,kc->c", fitted, fitted)
+    products = np.einsum("kc,kc->c", fitted, coordinates)
+    return np.where(squares > 0, products / np.where(squares > 0, squares, 1.0), 1.0)

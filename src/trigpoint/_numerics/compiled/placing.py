@@ -1,0 +1,151 @@
+"""Places of points in a map, one point at a time: other points of a block make no difference."""
+
+import numpy as np
+
+from trigpoint._numerics.compiled.distance import squared_distance
+from trigpoint._numerics.compiled.jit import compiled_strictly
+
+# A point closer to a landmark than this share of the distance to the next one is drawn to it.
+_DRAWN = 0.5
+
+
+@compiled_strictly
+def project(
+    X: np.ndarray,
+    center: np.ndarray,
+    components: np.ndarray,
+    projected: np.ndarray,
+    residuals: np.ndarray,
+) -> None:
+    """Fill `projected` (b, c) and `residuals` (b,), the lengths of what is left.
+
+    `components` (d, c) are orthonormal columns.
+    """
+    for i in range(len(X)):
+        square = 0.0
+        for c in range(components.shape[1]):
+            projected[i, c] = 0.0
+        for j in range(components.shape[0]):
+            value = np.float64(X[i, j]) - center[j]
+            square += value * value
+            for c in range(components.shape[1]):
+                projected[i, c] += value * components[j, c]
+        for c in range(components.shape[1]):
+            square -= projected[i, c] * projected[i, c]
+        residuals[i] = np.sqrt(max(square, 0.0))
+
+
+@compiled_strictly
+def nearest_among(
+    products: np.ndarray,
+    norms: np.ndarray,
+    slacks: np.ndarray,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    nearest: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by landmark.
+
+    ``norms[j] - 2 products[i, j]``, off by no more than ``slacks[i]``, tells which landmarks can be
+    among the nearest.
+    """
+    k, count = products.shape[1], nearest.shape[1]
+    last = count - 1
+    for i in range(len(X)):
+        for place in range(count):
+            squares[i, place] = np.inf
+        for j in range(k):
+            value = np.float64(norms[j]) - 2 * np.float64(products[i, j])
+            if value < squares[i, last]:
+                place = last
+                while place > 0 and squares[i, place - 1] > value:
+                    squares[i, place] = squares[i, place - 1]
+                    place -= 1
+                squares[i, place] = value
+        bound = squares[i, last] + 2 * slacks[i]
+        for place in range(count):
+            nearest[i, place], squares[i, place] = k, np.inf
+        for j in range(k):
+            # Overflow leaves no bound, and then all are candidates.
+            if np.float64(norms[j]) - 2 * np.float64(products[i, j]) > bound:
+                continue
+            square = squared_distance(landmarks, j, X[i])
+            if square < squares[i, last] or nearest[i, last] == k:
+                place = last
+                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == k):
+                    squares[i, place] = squares[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                squares[i, place] = square
+                nearest[i, place] = j
+
+
+@compiled_strictly
+def place(
+    nearest: np.ndarray,
+    squares: np.ndarray,
+    count: int,
+    positions: np.ndarray,
+    spacings: np.ndarray,
+    reach: float,
+    offsets: np.ndarray,
+    placed: np.ndarray,
+) -> None:
+    """Fill `placed` (b, l) from the `count` nearest landmarks; see `MapExtension`.
+
+    `squares` have one column more, if there are more landmarks.
+    """
+    n_components = positions.shape[1]
+    shares, crowds = np.empty(count), np.empty((count, count))
+    for i in range(len(nearest)):
+        first = nearest[i, 0]
+        if squares[i, 0] == 0:
+            for c in range(n_components):
+                placed[i, c] = positions[first, c]
+            continue
+        limit = squares[i, squares.shape[1] - 1]
+        if squares.shape[1] == count:
+            limit *= 2
+        total = 0.0
+        for j in range(count):
+            shares[j] = max(0.0, 1 - squares[i, j] / limit)
+            shares[j] *= shares[j]
+            total += shares[j]
+        if total == 0:
+            for j in range(count):
+                shares[j] = 1.0
+        # The landmark around which most of the others lie.
+        middle, most = 0, -1.0
+        for a in range(count):
+            spacing = spacings[nearest[i, a]]
+            crowd = 0.0
+            for b in range(count):
+                square = 0.0
+                for c in range(n_components):
+                    difference = positions[nearest[i, a], c] - positions[nearest[i, b], c]
+                    square += difference * difference
+                crowds[a, b] = square / (spacing * spacing)
+                crowd += shares[b] / (1 + crowds[a, b] / (reach * reach))
+            if crowd > most:
+                middle, most = a, crowd
+        total = 0.0
+        for c in range(n_components):
+            placed[i, c] = 0.0
+        for j in range(count):
+            weight = max(0.0, 1 - crowds[middle, j] / (reach * reach))
+            weight *= weight * shares[j]
+            total += weight
+            for c in range(n_components):
+                placed[i, c] += weight * positions[nearest[i, j], c]
+        if total == 0:
+            for c in range(n_components):
+                placed[i, c] = positions[nearest[i, middle], c]
+        else:
+            for c in range(n_components):
+                placed[i, c] /= total
+        if squares.shape[1] > 1 and squares[i, 1] > 0:
+            drawn = max(0.0, 1 - squares[i, 0] / (_DRAWN * _DRAWN * squares[i, 1]))
+            drawn *= drawn
+            for c in range(n_components):
+                placed[i, c] += drawn * offsets[first, c]

@@ -1,0 +1,192 @@
+"""The layout of a map against sums over all pairs, and the same bits from any number of threads."""
+
+import numpy as np
+import pytest
+
+import trigpoint._layout
+from trigpoint._layout import (
+    affinities,
+    layout,
+    mass_tree,
+    principal_start,
+    shared_affinities,
+)
+from trigpoint._numerics.compiled.layout import attract, repel
+
+
+def pairs(points):
+    differences = points[:, None] - points[None]
+    kernel = 1 / (1 + np.square(differences).sum(axis=-1))
+    np.fill_diagonal(kernel, 0)
+    return differences, kernel
+
+
+def repelled(points, masses, angle):
+    """Forces and sums of all points, in their order."""
+    tree = mass_tree(points, masses)
+    forces, sums = np.empty_like(points), np.empty(len(points))
+    inside, n = points[tree.order], len(points)
+    repel(tree, inside, masses[tree.order], 0, n, angle, forces, sums)
+    back = np.argsort(tree.order)
+    return forces[back], sums[back]
+
+
+@pytest.fixture(params=[1, 2, 3], ids=lambda count: f"{count}-D")
+def cloud(request, rng):
+    points = np.zeros((300, 3))
+    points[:, : request.param] = 5 * rng.normal(size=(300, request.param))
+    # Some coincide.
+    points[7:12] = points[6]
+    return points, rng.uniform(0.5, 5, size=300)
+
+
+def test_repulsion_is_the_sum_over_all_pairs(cloud):
+    points, masses = cloud
+    differences, kernel = pairs(points)
+    expected = np.einsum("j,ij,ijc->ic", masses, kernel**2, differences)
+    forces, sums = repelled(points, masses, 1e-6)
+    np.testing.assert_allclose(forces, expected, atol=1e-12 * abs(expected).max())
+    np.testing.assert_allclose(sums, kernel @ masses, rtol=1e-12)
+    # With nodes taken for points, it is close.
+    forces, sums = repelled(points, masses, 0.6)
+    assert np.linalg.norm(forces - expected) < 0.1 * np.linalg.norm(expected)
+    assert masses @ sums == pytest.approx(masses @ kernel @ masses, rel=0.03)
+
+
+def test_attraction_is_the_sum_over_neighbors(cloud, rng):
+    points, masses = cloud
+    joint = affinities(rng.normal(size=(300, 4)), masses, 8.0)
+    differences, kernel = pairs(points)
+    forces = np.empty_like(points)
+    attract(joint.indptr, joint.indices, joint.data, points, 0, 300, forces)
+    expected = -np.einsum("ij,ij,ijc->ic", joint.toarray(), kernel, differences)
+    np.testing.assert_allclose(forces, expected, atol=1e-14)
+
+
+def test_tree_covers_every_point_once(cloud):
+    points, masses = cloud
+    tree = mass_tree(points, masses)
+    leaves = tree.past == np.arange(len(tree.past)) + 1
+    assert sorted(tree.order) == list(range(300))
+    np.testing.assert_array_equal(
+        np.sort(tree.starts[leaves])[1:], np.sort(tree.stops[leaves])[:-1]
+    )
+    np.testing.assert_allclose(tree.values[0, 3], masses.sum())
+    center = np.average(points, axis=0, weights=masses)
+    np.testing.assert_allclose(tree.values[0, :3], center, atol=1e-12)
+
+
+def test_affinities_have_the_perplexity_and_the_masses(rng):
+    points, masses = rng.normal(size=(200, 3)), rng.uniform(1, 9, size=200)
+    joint = affinities(points, masses, 10.0).toarray()
+    np.testing.assert_array_equal(joint, joint.T)
+    assert joint.sum() == pytest.approx(1)
+    assert (np.diag(joint) == 0).all()
+    # The slow way: for each landmark the bandwidth whose entropy is log 10, by a scan.
+    directed = np.zeros((200, 200))
+    squares = np.square(points[:, None] - points[None]).sum(axis=-1)
+    for i in range(200):
+        others = np.argsort(squares[i], kind="stable")[1:31]
+        best = None
+        low, high = 0.0, 1e6
+        for _ in range(200):
+            middle = (low + high) / 2
+            best = np.exp(-middle * (squares[i, others] - squares[i, others[0]]))
+            best /= best.sum()
+            entropy = -(best * np.log(np.maximum(best, 1e-300))).sum()
+            low, high = (middle, high) if entropy > np.log(10) else (low, middle)
+        directed[i, others] = best * masses[i] / masses.sum()
+    np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
+
+
+def test_shared_affinities_add_up_over_the_points(rng):
+    """The slow way: pair by pair, point by point."""
+    points, landmarks = rng.normal(size=(80, 2)), rng.normal(size=(12, 2))
+    squares = np.square(points[:, None] - landmarks).sum(axis=-1)
+    order = np.argsort(squares, axis=1)[:, :5]
+    near = np.take_along_axis(squares, order, axis=1)
+    expected = np.zeros((12, 12))
+    for columns, row in zip(order, near, strict=True):
+        shares = np.square(1 - row[:4] / row[4])
+        shares /= shares.sum()
+        for a in range(4):
+            for b in range(4):
+                expected[columns[a], columns[b]] += shares[a] * shares[b] * (a != b)
+    found = shared_affinities(12, [(order[:30], near[:30]), (order[30:], near[30:])]).toarray()
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-14)
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_points_as_far_from_all_landmarks_tie_all():
+    found = shared_affinities(3, [(np.array([[0, 1, 2]]), np.ones((1, 3)))]).toarray()
+    assert found[0, 1] == found[1, 0] == 0.5
+    assert found.sum() == 1
+
+
+def divergence(joint, masses, positions):
+    """Of the model from the affinities, over all pairs."""
+    shares = masses / masses.sum()
+    model = shares[:, None] * shares * pairs(positions)[1]
+    model /= model.sum()
+    there = joint > 0
+    return (joint[there] * np.log(joint[there] / model[there])).sum()
+
+
+def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
+    monkeypatch.setattr(trigpoint._layout, "_ANGLE", 1e-6)
+    masses = rng.uniform(1, 4, size=60)
+    joint = affinities(rng.normal(size=(60, 5)), masses, 5.0)
+    points = np.zeros((60, 3))
+    points[:, :2] = 2 * rng.normal(size=(60, 2))
+    shares = masses / masses.sum()
+    pulls = joint.data / np.repeat(shares, np.diff(joint.indptr))
+    forces = sum(trigpoint._layout._forces(points, joint, pulls, shares, 1))
+    for i, c in ((0, 0), (7, 1), (30, 0)):
+        step = np.zeros_like(points)
+        step[i, c] = 1e-5
+        ends = [divergence(joint.toarray(), masses, points + sign * step) for sign in (1, -1)]
+        slope = (ends[0] - ends[1]) / 2e-5
+        assert forces[i, c] == pytest.approx(-slope / (4 * shares[i]), rel=1e-5)
+
+
+def test_layout_goes_down(rng):
+    points, masses = rng.normal(size=(150, 3)), rng.uniform(1, 4, size=150)
+    points[:50] += 10
+    joint = affinities(points, masses, 10.0)
+    start = principal_start(points, masses, 2, np.random.default_rng(0))
+    ends = [
+        divergence(joint.toarray(), masses, layout(joint, masses, start, n_iter=n))
+        for n in (200, 400, 800)
+    ]
+    assert ends[0] > ends[1] > ends[2] < divergence(joint.toarray(), masses, start)
+
+
+def test_same_bits_with_any_number_of_threads(rng):
+    points, masses = rng.normal(size=(3000, 6)), rng.integers(1, 20, size=3000).astype(float)
+    start = principal_start(points, masses, 2, np.random.default_rng(0))
+    joints = [affinities(points, masses, 10.0, n_threads) for n_threads in (1, 2, 4)]
+    results = [
+        layout(joint, masses, start, n_iter=30, n_threads=n_threads)
+        for joint, n_threads in zip(joints, (1, 2, 4), strict=True)
+    ]
+    for joint, result in zip(joints[1:], results[1:], strict=True):
+        np.testing.assert_array_equal(joint.data, joints[0].data)
+        np.testing.assert_array_equal(result, results[0])
+
+
+def test_heavy_landmarks_take_more_room():
+    """Of two groups with the same landmarks, the one that stands for more points is larger."""
+    rng = np.random.default_rng(0)
+    group = rng.normal(size=(200, 5))
+    points = np.concatenate([group, group + 30])
+    masses = np.repeat([1.0, 5.0], 200)
+    joint = affinities(points, masses, 10.0)
+    end = layout(joint, masses, principal_start(points, masses, 2, rng), n_iter=500)
+    light, heavy = (np.sqrt(end[part].var(axis=0).sum()) for part in (slice(200), slice(200, 400)))
+    assert heavy > 1.4 * light
+
+
+def test_landmarks_on_a_line_unfold_into_the_plane(rng):
+    points, masses = rng.normal(size=(100, 1)), np.ones(100)
+    end = layout(affinities(points, masses, 5.0), masses, principal_start(points, masses, 2, rng))
+    assert end.std(axis=0).min() > 0.1

@@ -1,0 +1,235 @@
+"""The smooth extension: planes by definition, no texture, no folds, no shortcuts, bounded."""
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+import trigpoint as tp
+from trigpoint._common.records import Landmarks
+from trigpoint._extension.smooth import SmoothExtension, fitted_planes
+from trigpoint._graph import KNNGraph
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._spectrum import laplacian_eigenmaps
+
+ALONG_GRAPH = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap]
+
+
+class Roll:
+    """A Swiss roll, and areas of maps of it by differences along the surface."""
+
+    def __init__(self, n=20_000, k=300, noise=0.0):
+        self.X, self.intrinsic = tp.datasets.make_swiss_roll(n, noise=noise, random_state=0)
+        self.k = k
+        self.length, self.height = self.intrinsic.max(axis=0)
+        t = np.linspace(1.5 * np.pi, 4.5 * np.pi, 20_001)
+        arc = np.append(0, np.cumsum(np.hypot(*np.diff(t * [np.cos(t), np.sin(t)], axis=1))))
+        self.angles = arc, t
+
+    def rolled(self, places):
+        """Points of the roll from places on it when it was flat."""
+        t = np.interp(places[:, 0], *self.angles)
+        return np.stack([t * np.cos(t), places[:, 1], t * np.sin(t)], axis=-1)
+
+    def areas(self, map_, hair=1e-3):
+        """Areas of a map from the flat roll over a grid, its places (g, 2), and the spacing."""
+        spacing = np.sqrt(self.length * self.height / self.k)
+        s, h = np.meshgrid(
+            np.arange(spacing, self.length - spacing, spacing / 5),
+            np.arange(spacing, self.height - spacing, spacing / 5),
+        )
+        s, h = s.ravel(), h.ravel()
+        places = np.stack([s, h], axis=-1)
+        at, along, up = (map_(places + np.array(step)) for step in ((0, 0), (hair, 0), (0, hair)))
+        sides = np.stack([along - at, up - at], axis=-1) / hair
+        return np.linalg.det(sides), places, spacing
+
+
+@pytest.fixture(scope="module")
+def uniform_roll():
+    return Roll()
+
+
+def unevenness(areas, places, spacing):
+    """Deviation from the mean over two spacings, and the share that is folded."""
+    weights = np.exp(-cdist(places, places, "sqeuclidean") / (8 * spacing**2))
+    mean = weights @ np.abs(areas) / weights.sum(axis=1)
+    folded = areas * np.sign(weights @ areas) < 0
+    return np.std(np.abs(areas) / mean), folded.mean()
+
+
+def options(estimator):
+    return {} if estimator is tp.Isomap else {"eigenvectors": "independent"}
+
+
+@pytest.mark.parametrize("estimator", ALONG_GRAPH)
+def test_the_map_of_a_roll_has_no_texture_and_no_folds(estimator, uniform_roll):
+    """It is hardly less even than exact eigenfunctions; means of landmarks by weight are."""
+    sides = uniform_roll.length, uniform_roll.height
+    exact = 0.0
+    if estimator is not tp.Isomap:
+        exact, _ = unevenness(*uniform_roll.areas(lambda places: np.cos(np.pi * places / sides)))
+    found = {}
+    for extension in ("auto", "graph"):
+        emb = estimator(landmarks=300, extension=extension, random_state=0, **options(estimator))
+        emb.fit(uniform_roll.X)
+        found[extension] = unevenness(
+            *uniform_roll.areas(lambda places, emb=emb: emb.transform(uniform_roll.rolled(places)))
+        )
+    assert found["auto"][1] == 0
+    texture = {name: np.sqrt(max(uneven**2 - exact**2, 0)) for name, (uneven, _) in found.items()}
+    assert texture["auto"] < 0.13 < 0.2 < texture["graph"]
+
+
+@pytest.mark.parametrize("estimator", ALONG_GRAPH)
+def test_it_is_the_default_on_a_surface_and_gives_landmarks_their_coordinates(estimator, roll):
+    emb = estimator(landmarks=200, random_state=0, **options(estimator)).fit(roll[0])
+    assert emb.extension_ == "smooth"
+    np.testing.assert_array_equal(emb.transform(emb.landmarks_), emb.landmark_embedding_)
+    # They are those of the spectrum, evened out.
+    own = emb.fitted_.spectrum.coordinates
+    assert 0 < np.abs(emb.landmark_embedding_ - own).max() < 0.2 * np.abs(own).max()
+
+
+@pytest.mark.parametrize(
+    ("d", "n_components", "n", "expected"),
+    [(2, 2, 2000, "smooth"), (4, 2, 2000, "graph"), (4, 4, 2000, "smooth"), (2, 2, 200, "graph")],
+)
+def test_the_default_goes_by_dimension_coordinates_and_points(d, n_components, n, expected, rng):
+    emb = tp.LaplacianEigenmaps(n_components, landmarks=150, random_state=0)
+    assert emb.fit(rng.uniform(size=(n, d))).extension_ == expected
+    if expected == "graph":
+        np.testing.assert_array_equal(emb.landmark_embedding_, emb.fitted_.spectrum.coordinates)
+
+
+def flat(rng, k=200, d=2, n_neighbors=12):
+    landmarks = rng.uniform(size=(k, d))
+    graph = KNNGraph(n_neighbors, metric="euclidean").build(Landmarks(landmarks))
+    return landmarks, graph
+
+
+def test_planes_by_definition(rng):
+    """One landmark at a time, in as many unknowns as there are dimensions."""
+    landmarks, graph = flat(rng, d=3, n_neighbors=6)
+    coordinates = rng.normal(size=(200, 2))
+    planes, reach = fitted_planes(landmarks, graph, coordinates)
+    direct = np.where(graph.lengths.toarray() > 0, graph.lengths.toarray(), np.inf)
+    np.fill_diagonal(direct, 0)
+    # Of one edge or two.
+    paths = (direct[:, :, None] + direct[None]).min(axis=1)
+    values, slopes = np.empty((200, 2)), np.empty((200, 2, 3))
+    for i in range(200):
+        neighbors = np.argsort(paths[i])[1 : min(21, np.isfinite(paths[i]).sum())]
+        lengths = np.linalg.norm(landmarks[neighbors] - landmarks[i], axis=1)
+        bandwidth = 0.7 * np.sort(lengths)[(len(lengths) + 1) // 2 - 1]
+        weights = np.append(1, np.exp(-((lengths / bandwidth) ** 2) / 2))
+        weights /= weights.sum()
+        fitted = np.append(i, neighbors)
+        x, y = landmarks[fitted] - landmarks[i], coordinates[fitted]
+        mean_x, mean_y = weights @ x, weights @ y
+        covariance = (weights[:, None] * (x - mean_x)).T @ (x - mean_x)
+        covariance += 0.01 * np.trace(covariance) * np.eye(3)
+        slopes[i] = np.linalg.solve(
+            covariance, (weights[:, None] * (x - mean_x)).T @ (y - mean_y)
+        ).T
+        values[i] = mean_y - slopes[i] @ mean_x
+        assert reach[i] == pytest.approx(lengths.max())
+    stretch = (values * coordinates).sum(axis=0) / (values**2).sum(axis=0)
+    np.testing.assert_allclose(planes[:, :, -1], values * stretch, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        planes[:, :, :-1], slopes * stretch[:, None], rtol=1e-9, atol=1e-9 * np.abs(slopes).max()
+    )
+
+
+def test_points_by_definition(rng):
+    landmarks, graph = flat(rng)
+    extension = SmoothExtension.prepare(landmarks, graph, rng.normal(size=(200, 3)))
+    X = rng.uniform(-0.5, 1.5, size=(100, 2))
+    found, n_far = extension(X)
+    assert n_far > 0
+    beyond = 0
+    for x, y in zip(X, found, strict=True):
+        distances = np.linalg.norm(landmarks - x, axis=1)
+        order = np.argsort(distances)
+        near, r = order[:5], distances[order[5]]
+        shares = (1 - (distances[near] / r) ** 2) ** 2
+        n_far -= (distances[near] > 10 * graph.bandwidths[near]).all()
+        expected = np.zeros(3)
+        for p, share in zip(near, shares / shares.sum(), strict=True):
+            step = min(1, extension.reach[p] / distances[p])
+            beyond += step < 1
+            slopes, value = extension.planes[p, :, :-1], extension.planes[p, :, -1]
+            expected += share * (value + slopes @ (step * (x - landmarks[p])))
+        np.testing.assert_allclose(y, expected, rtol=1e-9, atol=1e-12)
+    assert n_far == 0
+    assert beyond > 50
+
+
+def test_a_linear_function_on_a_sheet_is_extended_as_it_is(rng):
+    """Up to what the ridge takes, and also beyond the outermost landmarks."""
+    landmarks, graph = flat(rng, n_neighbors=20)
+    slope = np.array([[2.0], [-1.0]])
+    extension = SmoothExtension.prepare(landmarks, graph, landmarks @ slope - 0.5)
+    X = rng.uniform(size=(1000, 2))
+    np.testing.assert_allclose(extension(X)[0], X @ slope - 0.5, atol=0.02)
+
+
+def test_coordinates_are_continuous_across_the_cells_of_the_landmarks(rng):
+    """Points a hair apart never jump, though a line across the square crosses many cells."""
+    landmarks, graph = flat(rng)
+    spectrum = laplacian_eigenmaps(graph.weights, 2)
+    extension = SmoothExtension.prepare(landmarks, graph, spectrum.coordinates)
+    for start, end in rng.uniform(size=(5, 2, 2)):
+        line = start + np.linspace(0, 1, 20_001)[:, None] * (end - start)
+        steps = np.linalg.norm(np.diff(extension(line)[0], axis=0), axis=1)
+        assert steps.max() < 10 * steps.mean()
+
+
+def test_bridges_and_lone_landmarks(rng):
+    """Nothing is fitted across a bridge, and a landmark without neighbors is level."""
+    landmarks = np.concatenate([rng.uniform(size=(30, 2)), rng.uniform(size=(30, 2)) + 50])
+    with pytest.warns(DisconnectedGraphWarning):
+        graph = KNNGraph(9, metric="euclidean").build(Landmarks(landmarks))
+    coordinates = np.repeat([[1.0], [-1.0]], 30, axis=0)
+    planes, reach = fitted_planes(landmarks, graph, coordinates)
+    np.testing.assert_allclose(planes[:, 0], np.pad(coordinates, ((0, 0), (2, 0))), atol=1e-12)
+    assert (reach < 2).all()
+    lone = np.array([[0.0, 0.0], [9.0, 0.0]])
+    with pytest.warns(DisconnectedGraphWarning):
+        pair = KNNGraph(1, metric="euclidean").build(Landmarks(np.concatenate([lone, lone + 500])))
+    empty = pair.lengths.copy() * 0
+    empty.eliminate_zeros()
+    level, reach = fitted_planes(
+        np.concatenate([lone, lone + 500]),
+        type(pair)(pair.weights, empty, pair.bridges, pair.bandwidths),
+        np.arange(4.0)[:, None],
+    )
+    np.testing.assert_array_equal(level[:, 0], np.pad(np.arange(4.0)[:, None], ((0, 0), (2, 0))))
+    assert (reach == 0).all()
+
+
+def test_far_points_stay_bounded_and_are_counted(roll):
+    emb = tp.LaplacianEigenmaps(landmarks=200, random_state=0).fit(roll[0])
+    largest = np.abs(emb.landmark_embedding_).max()
+    directions = np.random.default_rng(0).normal(size=(50, 3))
+    for distance in (1e3, 1e6, 1e150):
+        with pytest.warns(tp.FarPointsWarning, match="50 of 50"):
+            far = emb.transform(directions * distance)
+        assert np.isfinite(far).all()
+        assert np.abs(far).max() < 3 * largest
+
+
+def test_points_between_the_sheets_of_a_roll_belong_to_one_of_them():
+    """Off the sheets by noise of a seventh of their distance, they map to where they came from."""
+    noisy = Roll(noise=0.4, k=800)
+    setting = {"landmarks": 800, "eigenvectors": "independent", "random_state": 0}
+    emb = tp.LaplacianEigenmaps(**setting).fit(noisy.X)
+    assert emb.extension_ == "smooth"
+    Y = emb.transform(noisy.X)
+    along = tp.LaplacianEigenmaps(extension="graph", **setting).fit_transform(noisy.X)
+    # Among the nearest ten on the map, those from elsewhere on the roll are shortcuts.
+    for coordinates in (Y, along):
+        near = cKDTree(coordinates).query(coordinates[::20], 11)[1][:, 1:]
+        gaps = np.abs(noisy.intrinsic[near, 0] - noisy.intrinsic[::20, None, 0])
+        assert (gaps > 5).mean() < 1e-3
+    assert tp.metrics.coordinate_recovery(Y, noisy.intrinsic).min() > 0.99
