@@ -25,10 +25,12 @@ class Entry:
     """A data set: how to get it, where its files are, and whether the defaults were chosen on it.
 
     `path` is that of a file or folder of the real data, `package` the one that ships the data.
+    `few` marks those of fewer than 2,500 points, whose scores vary more.
     """
 
     load: Callable[[Settings], Labeled]
     known: bool
+    few: bool = False
     path: str | None = None
     package: str | None = None
 
@@ -311,26 +313,26 @@ COLLECTION = {
     "torus": Entry(_torus, known=True),
     "shuttle": Entry(_river("shuttle.csv.gz"), known=True, package="river"),
     "cube": Entry(_cube, known=True),
-    "segment": Entry(_river("segment.csv.zip"), known=True, package="river"),
+    "segment": Entry(_river("segment.csv.zip"), known=True, few=True, package="river"),
     "clusters": Entry(_clusters, known=True),
-    "cancer": Entry(_cancer, known=True),
+    "cancer": Entry(_cancer, known=True, few=True),
     "noisy roll": Entry(_noisy_roll, known=True),
-    "digits": Entry(_digits, known=True),
+    "digits": Entry(_digits, known=True, few=True),
     "waves": Entry(_waves, known=True),
     "sphere": Entry(_sphere, known=True),
     "CT": Entry(_ct(_OPENKBP, (7, 7, 3)), known=True, path=_OPENKBP),
     "CT, fine": Entry(_ct(_RTOG, (7, 7, 3)), known=True, path=_RTOG),
-    "Frey faces": Entry(_array("frey", "X"), known=True, path=_POINTS["frey"]),
-    "cells": Entry(_cells, known=True, path=_POINTS["cells"]),
+    "Frey faces": Entry(_array("frey", "X"), known=True, few=True, path=_POINTS["frey"]),
+    "cells": Entry(_cells, known=True, few=True, path=_POINTS["cells"]),
     "MNIST": Entry(_mnist, known=True, path="mnist"),
-    "COIL-20": Entry(_array("coil", "X", "y"), known=True, path=_POINTS["coil"]),
-    "Isomap faces": Entry(_array("faces", "X"), known=True, path=_POINTS["faces"]),
+    "COIL-20": Entry(_array("coil", "X", "y"), known=True, few=True, path=_POINTS["coil"]),
+    "Isomap faces": Entry(_array("faces", "X"), known=True, few=True, path=_POINTS["faces"]),
     "roll with a hole": Entry(_hole, known=False),
     "S": Entry(_s_curve, known=False),
     "tube": Entry(_tube, known=False),
-    "phishing": Entry(_river("phishing.csv.gz"), known=False, package="river"),
-    "diabetes": Entry(_diabetes, known=False),
-    "wine": Entry(_wine, known=False),
+    "phishing": Entry(_river("phishing.csv.gz"), known=False, few=True, package="river"),
+    "diabetes": Entry(_diabetes, known=False, few=True),
+    "wine": Entry(_wine, known=False, few=True),
     "copula": Entry(_copula, known=False),
     "classes": Entry(_classes, known=False),
     "photographs": Entry(_photos, known=False),

@@ -1,11 +1,11 @@
-"""Landmarks that were drawn once, for comparing what is done with them."""
+"""Landmarks that were drawn once and graphs that were built once, to compare what uses them."""
 
 from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from experiments.internals import Landmarks
+from experiments.internals import LandmarkGraph, Landmarks
 
 
 class Chosen(BaseEstimator):
@@ -19,3 +19,16 @@ class Chosen(BaseEstimator):
         self.landmarks_, self.indices_ = self.chosen.points, self.chosen.indices
         self.radii_, self.covariances_ = self.chosen.radii, self.chosen.covariances
         return self
+
+
+class Built(BaseEstimator):
+    """A graph of such landmarks that is given, too."""
+
+    needs_covariances = False
+
+    def __init__(self, graph: LandmarkGraph) -> None:
+        self.graph = graph
+
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        """Return the graph."""
+        return self.graph
