@@ -286,6 +286,13 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         if found:
             page.heading(f"{count} coordinates", level=3)
             page.table(_COLUMNS, [one.cells() for one in found])
+    page.heading("One setting for all", level=3)
+    page.text(
+        """How much better than the default each setting is, as a mean over all data sets that it is
+        possible for."""
+    )
+    picture, *others = (f"{count} coordinates" for count in standings)
+    page.table(["", picture, f"{picture}{LEADING}", *others], _by_setting(standings))
 
 
 @dataclass(frozen=True)
@@ -308,18 +315,25 @@ class Standing:
         """Whether the rule was chosen on this data set, too."""
         return COLLECTION[self.data].known
 
+    def gain(self, other: str) -> float:
+        """How much better than the default another method is."""
+        return float(np.mean(self.scores[other] - self.scores[DEFAULT]))
+
     @property
     def behind(self) -> float:
         """How far the default is behind the best of the grid."""
         return float(np.mean(self.best - self.scores[DEFAULT]))
 
     def below(self, other: str, margin: float) -> float | None:
-        """How far the default is below another method, if by more than `margin` and by chance."""
+        """How far the default is below another method, if by more than `margin` and by no chance.
+
+        Differences of less than two standard errors of their mean may be chance.
+        """
         if other not in self.scores:
             return None
-        differences = self.scores[other] - self.scores[DEFAULT]
-        gap = float(np.mean(differences))
-        return gap if gap > max(margin, 2 * standard_error(differences)) else None
+        error = standard_error(self.scores[other] - self.scores[DEFAULT])
+        gap = self.gain(other)
+        return gap if gap > max(margin, 2 * error) else None
 
     def cells(self) -> list[str]:
         """Row of a table."""
@@ -365,6 +379,28 @@ def _standings(rows: Sequence[Row], count: int) -> Iterator[Standing]:
         dimension = float(np.mean([row["dimension"] for row in runs]))
         first = runs[0]
         yield Standing(name, first["d"], dimension, first["labeled"], scores, best, chosen)
+
+
+def _by_setting(standings: Mapping[int, Sequence[Standing]]) -> list[list[str]]:
+    """Mean gain of each setting over the default, by number of coordinates and eigenvectors."""
+    found = [one for some in standings.values() for one in some]
+    names = dict.fromkeys(name.removesuffix(LEADING) for one in found for name in one.scores)
+    picture, *others = standings.values()
+    return [
+        [
+            name,
+            _mean_gain(picture, name),
+            _mean_gain(picture, name + LEADING),
+            *(_mean_gain(some, name) for some in others),
+        ]
+        for name in names
+        if name != DEFAULT
+    ]
+
+
+def _mean_gain(standings: Sequence[Standing], name: str) -> str:
+    gains = [one.gain(name) for one in standings if name in one.scores]
+    return f"{np.mean(gains):+.1f}" if gains else "-"
 
 
 def cross_fitted(scores: Mapping[str, np.ndarray]) -> tuple[np.ndarray, tuple[str, ...]]:
