@@ -1,7 +1,7 @@
 """Benchmarks against commonly used tools, one file per group: ``make bench`` writes RESULTS.md.
 
-Besides the groups, `data` has the points, `peers` the methods, `pipeline` the whole pipeline,
-`plots` what the pictures share, and `report` runs the groups and writes the page.
+Besides the groups, `data` and `collection` have the points, `peers` the methods, `pipeline` the
+whole pipeline, `plots` what the pictures share, and `report` runs the groups and writes the page.
 """
 
 # In the order of RESULTS.md, with what each is about.
@@ -10,7 +10,7 @@ NAMES = {
     "selection": "landmarks: seconds, memory and coverage beside peers",
     "quality": "trace errors of every sampler on made and on real data",
     "rule": "the rule for m and sigma beside other choices",
-    "neighbors": "how many neighbors the landmark graph should have",
+    "defaults": "the default settings beside a grid of others, on many data sets",
     "embedding": "embeddings into the plane beside peers",
     "texture": "how even maps are between landmarks",
     "mnist": "selection and pipeline on digits",

@@ -4,7 +4,6 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.framework.experiment import Settings
-from experiments.paper.patches import load_patches
 
 NO_MNIST = "MNIST was left out of this run: `DATA=` names the folder that holds `mnist/`."
 
@@ -13,8 +12,6 @@ PLACES = {
     "mnist": "mnist",
     "lidar": "points/lidar_lonestar.npz",
     "coil": "points/coil20_1440x1024.npz",
-    "faces": "points/isomap_faces_698x1024.npz",
-    "patches": "ct",
 }
 
 
@@ -32,19 +29,6 @@ def mnist(settings: Settings, split: str, n: int) -> tuple[np.ndarray, np.ndarra
     """First `n` images of MNIST in float32 from 0 to 1, and their digits."""
     X, digits = tp.datasets.load_mnist(settings.find(PLACES["mnist"]), split=split)
     return X[:n].copy(), digits[:n]
-
-
-def images(settings: Settings, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Images of COIL-20 from 0 to 1 and their objects, or faces and their pose and light."""
-    with np.load(settings.find(PLACES[kind])) as file:
-        X = file["X"].astype(np.float32)
-        return X / X.max(), file["y" if kind == "coil" else "params"]
-
-
-def patches(settings: Settings, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Patches of CT scans as the paper's experiment takes them, and their classes."""
-    found = load_patches(settings.find(PLACES["patches"]), "openkbp", n)
-    return found.X, found.y
 
 
 def real(settings: Settings, kind: str) -> np.ndarray:

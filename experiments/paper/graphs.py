@@ -7,11 +7,8 @@ validation points: training digits, and training patches of the first split.
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
 
-import numpy as np
-from sklearn.base import BaseEstimator
-
+from experiments.framework.chosen import Chosen
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import (
@@ -115,7 +112,7 @@ def run(case: Row, settings: Settings) -> Row:
     graph = KNNGraph(case["neighbors"], metric=metric, ridge=ridge)
     estimator = LaplacianEigenmaps(
         QUICK_COMPONENTS if settings.quick else N_COMPONENTS[data],
-        landmarks=_Chosen(chosen),
+        landmarks=Chosen(chosen),
         graph=graph,
         extension=case["extension"],
     )
@@ -123,19 +120,6 @@ def run(case: Row, settings: Settings) -> Row:
     # The landmarks have been drawn, once for all settings.
     del measured["selection_seconds"]
     return measured
-
-
-class _Chosen(BaseEstimator):
-    """A sampler that returns given landmarks."""
-
-    def __init__(self, chosen: Landmarks) -> None:
-        self.chosen = chosen
-
-    def fit(self, X: np.ndarray) -> Self:
-        """Take the landmarks."""
-        self.landmarks_, self.indices_ = self.chosen.points, self.chosen.indices
-        self.radii_, self.covariances_ = self.chosen.radii, self.chosen.covariances
-        return self
 
 
 @lru_cache(maxsize=1)

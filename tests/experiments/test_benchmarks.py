@@ -205,6 +205,7 @@ SMALL = {
     ]
     + [{"data": "bowl", "bandwidth": 1.0, "k": [10, 20], "seeds": 1, "method": quality.SEEDING}],
     "rule": [{"data": "clusters", "k": 20, "seeds": 1}],
+    "defaults": [{"data": "wine", "seed": seed} for seed in range(2)],
     "embedding": [
         {"data": "roll", "n": n, "seed": 0, "method": "trigpoint, leading", "family": "a"}
         for n in (1500, 3000)

@@ -1,0 +1,450 @@
+"""What the default settings are worth: beside a grid of others, uniform landmarks and PCA."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.neighbors import NearestNeighbors
+
+import trigpoint as tp
+from experiments.benchmarks.collection import COLLECTION, load
+from experiments.framework.chosen import Built, Chosen
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import grouped, standard_error
+from experiments.internals import ParameterError, choose_landmarks, local_dimension, thread_count
+
+COORDINATES = (2, 10, 50)
+DEFAULT, UNIFORM, PRINCIPAL, KERNEL = "default", "uniform landmarks", "PCA", "kernel PCA"
+LEADING = ", leading"
+
+# Splits of the points, more of them where few points are held back.
+SPLITS, SPLITS_OF_FEW = 6, 12
+TRAIN_SHARE, MOST_HELD_BACK, MOST_LANDMARKS = 0.7, 1500, 1000
+KEPT = 10
+
+# Points of accuracy or of kept neighbors that the default may be behind the best of the grid, those
+# that are too many, and those behind uniform landmarks or PCA that count.
+NEAR, FAR = 1.0, 3.0
+BELOW_UNIFORM, BELOW_PCA = 0.5, 1.0
+
+QUICK = ("bowl", "digits")
+QUICK_POINTS = 600
+
+# Neighbors that graphs are tried with, by how points are placed.
+_NEIGHBORS = {"graph": (5, 7, 10, 20, 50), "smooth": (7, 10, 20), "all": (10, 20, 50, 200)}
+# Low-rank covariances are compared above this many columns; below, covariances are full.
+_LOW_RANK, _LOW_RANK_ABOVE = "low-rank", 32
+_LOW_RANK_NEIGHBORS = {"graph": (7, 10), "all": (200,)}
+_METRICS = {
+    "bhattacharyya": _NEIGHBORS,
+    "euclidean": _NEIGHBORS,
+    _LOW_RANK: _LOW_RANK_NEIGHBORS,
+}
+_ANCHORS = (3, 5)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A graph and how points are placed; `graph` is a metric, or the name of another graph."""
+
+    graph: str
+    count: int | None = None
+    extension: str = "auto"
+
+    @property
+    def name(self) -> str:
+        """As tables show it."""
+        graph = self.graph if self.count is None else f"{self.graph} {self.count}"
+        return graph if self.extension == "auto" else f"{graph}, {self.extension}"
+
+    def counts(self, asked: Sequence[int]) -> Sequence[int]:
+        """Numbers of coordinates that it is for: planes only for those of a picture."""
+        return asked[:1] if self.extension == "smooth" else asked
+
+
+def grid(n_columns: int) -> list[Setting]:
+    """Settings that are tried on data with so many columns."""
+    return [
+        *(
+            Setting(metric, count, extension)
+            for metric, neighbors in _METRICS.items()
+            for extension, counts in neighbors.items()
+            for count in counts
+            if metric != _LOW_RANK or n_columns > _LOW_RANK_ABOVE
+        ),
+        Setting("complete", extension="all"),
+        *(Setting("anchors", count) for count in _ANCHORS),
+    ]
+
+
+def cases(settings: Settings) -> Iterator[Row]:
+    """Every data set that is available, split again for every seed."""
+    for name, entry in COLLECTION.items():
+        if entry.missing(settings) or (settings.quick and name not in QUICK):
+            continue
+        for seed in settings.seeds(SPLITS_OF_FEW if entry.few else SPLITS):
+            yield {"data": name, "seed": seed}
+
+
+def run(case: Row, settings: Settings) -> Row:
+    """Scores of the default and of all other settings, with the same landmarks."""
+    X, labels = load(case["data"], settings)
+    if settings.quick:
+        X, labels = X[:QUICK_POINTS], None if labels is None else labels[:QUICK_POINTS]
+    trial = Trial.split(X, labels, case["seed"])
+    k = min(MOST_LANDMARKS, len(trial.train) // 2)
+    counts = [count for count in COORDINATES if 4 * count <= k]
+    scores: dict[str, dict[str, float]] = {str(count): {} for count in counts}
+    with warnings.catch_warnings():
+        # What poor settings warn of shows in their scores.
+        warnings.simplefilter("ignore")
+        drawn = Drawn(trial.train, k, case["seed"])
+        for count in counts:
+            methods = {
+                DEFAULT: tp.LaplacianEigenmaps(count, landmarks=drawn.landmarks()),
+                UNIFORM: tp.LaplacianEigenmaps(count, landmarks=drawn.landmarks(tp.Uniform)),
+                KERNEL: tp.KernelPCA(count, landmarks=drawn.landmarks()),
+            }
+            if count <= X.shape[1]:
+                methods[PRINCIPAL] = PCA(count, random_state=0)
+            for name, method in methods.items():
+                if (score := trial.attempt(method)) is not None:
+                    scores[str(count)][name] = score
+        for setting in grid(X.shape[1]):
+            for count, name, score in _scored(trial, drawn, setting, setting.counts(counts)):
+                scores[str(count)][name] = score
+    sizes = {"n": len(trial.train), "held_back": len(trial.test), "d": X.shape[1], "k": k}
+    dimension = round(local_dimension(trial.train, k), 3)
+    return {**sizes, "dimension": dimension, "labeled": labels is not None, "scores": scores}
+
+
+class Drawn:
+    """Landmarks of some points, and their graphs, each made once."""
+
+    def __init__(self, X: np.ndarray, k: int, seed: int) -> None:
+        self._points, self._k, self._seed = X, k, seed
+        self._landmarks: dict[tuple[type, str], Chosen] = {}
+        self._graphs: dict[tuple[str, int], Built] = {}
+
+    def landmarks(self, sampler: type = tp.EfficientDPP, covariance: str = "auto") -> Chosen:
+        """Landmarks with what every graph needs to know, as an estimator would draw them."""
+        key = sampler, covariance
+        if key not in self._landmarks:
+            self._landmarks[key] = Chosen(
+                choose_landmarks(
+                    sampler(self._k),
+                    self._points,
+                    covariance=covariance,
+                    rng=np.random.default_rng(self._seed),
+                    n_threads=thread_count(None),
+                )
+            )
+        return self._landmarks[key]
+
+    def options(self, setting: Setting) -> dict[str, Any]:
+        """Parameters of an estimator."""
+        landmarks = self.landmarks(covariance=_LOW_RANK if setting.graph == _LOW_RANK else "auto")
+        return {
+            "landmarks": landmarks,
+            "graph": self._graph(setting, landmarks),
+            "extension": setting.extension,
+        }
+
+    def _graph(self, setting: Setting, landmarks: Chosen) -> Any:
+        if setting.count is None:
+            return setting.graph
+        if setting.graph == "anchors":
+            return tp.AnchorGraph(setting.count)
+        key = setting.graph, setting.count
+        if key not in self._graphs:
+            metric = "bhattacharyya" if setting.graph == _LOW_RANK else setting.graph
+            graph = tp.KNNGraph(setting.count, metric=metric).build(landmarks.chosen)
+            self._graphs[key] = Built(graph)
+        return self._graphs[key]
+
+
+def _scored(
+    trial: "Trial", drawn: Drawn, setting: Setting, counts: Sequence[int]
+) -> Iterator[tuple[int, str, float]]:
+    """Number of coordinates, name of the setting, and score.
+
+    For a picture, the leading eigenvectors are tried beside those that are taken by default.
+    """
+    try:
+        options = drawn.options(setting)
+    except ParameterError:
+        return  # There are too few landmarks for so many neighbors.
+    if setting.graph != "complete":
+        # The leading ten coordinates are the first of the leading fifty.
+        for most in reversed(counts):
+            emb = tp.LaplacianEigenmaps(most, eigenvectors="leading", **options)
+            try:
+                known, asked = trial.embedded(emb)
+            except ParameterError:
+                continue  # The graph does not have so many eigenvalues.
+            for count in counts:
+                if count <= most:
+                    name = setting.name + LEADING if count == counts[0] else setting.name
+                    yield count, name, trial.rated(known[:, :count], asked[:, :count])
+            break
+        counts = counts[:1]
+    for count in counts:
+        score = trial.attempt(tp.LaplacianEigenmaps(count, **options))
+        if score is not None:
+            yield count, setting.name, score
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Points to fit and points held back, and what is known about the latter.
+
+    `wanted` has their classes, or their nearest points among those to fit.
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    labels: np.ndarray | None
+    wanted: np.ndarray
+
+    @classmethod
+    def split(cls, X: np.ndarray, labels: np.ndarray | None, seed: int) -> "Trial":
+        """Split the points."""
+        order = np.random.default_rng(seed).permutation(len(X))
+        n_train = int(TRAIN_SHARE * len(X))
+        train, test = order[:n_train], order[n_train:][:MOST_HELD_BACK]
+        if labels is None:
+            return cls(X[train], X[test], None, _nearest(X[train], X[test], KEPT))
+        return cls(X[train], X[test], labels[train], labels[test])
+
+    def attempt(self, estimator: Any) -> float | None:
+        """Fit an estimator and rate its coordinates; None if it cannot have so many."""
+        try:
+            return self.rated(*self.embedded(estimator))
+        except ParameterError:
+            return None
+
+    def embedded(self, estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Fit an estimator; coordinates of the points to fit, and of those held back."""
+        estimator.fit(self.train)
+        return estimator.transform(self.train), estimator.transform(self.test)
+
+    def rated(self, known: np.ndarray, asked: np.ndarray) -> float:
+        """Share of points with the class of the nearest one, or of nearest points that are kept."""
+        if self.labels is not None:
+            right = self.labels[_nearest(known, asked, 1)[:, 0]] == self.wanted
+        else:
+            found = _nearest(known, asked, KEPT)
+            right = (found[:, :, None] == self.wanted[:, None, :]).any(axis=2)
+        return round(float(np.mean(right)), 5)
+
+
+def _nearest(known: np.ndarray, asked: np.ndarray, count: int) -> np.ndarray:
+    return NearestNeighbors(n_neighbors=count).fit(known).kneighbors(asked, return_distance=False)
+
+
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """Where the default stands, in short and then by data set."""
+    standings = {count: list(_standings(rows, count)) for count in COORDINATES}
+    page.text(
+        f"""Laplacian eigenmaps with default settings beside {len(grid(_LOW_RANK_ABOVE + 1))} other
+        choices of graph, neighbors, extension and covariances, for a picture also with the leading
+        eigenvectors. All have the same landmarks, {MOST_LANDMARKS:,} or half of the points. Of up
+        to 10,000 points {TRAIN_SHARE:.0%} are fitted, and up to {MOST_HELD_BACK:,} others are
+        scored. *Accuracy* is the share of these that have the class of the nearest fitted point in
+        the embedding. Without classes, *neighbors kept* is how many of the {KEPT} nearest fitted
+        points are among the {KEPT} nearest in the embedding. Scores are percentages, and means over
+        {SPLITS} splits of the points, or {SPLITS_OF_FEW} of data sets with fewer than 2,500."""
+    )
+    page.text(
+        """*Best* is the best other setting for that data set: chosen on half of the splits and
+        scored on the other half, both ways, because the best on the same splits is partly luck.
+        Where the halves disagree, both choices are named. *Uniform* has uniform landmarks instead,
+        and all else by default. Data sets in italics were not looked at when the rule was chosen,
+        except that all pairs of landmarks are linked even where there are as many coordinates as
+        columns: that was decided on all of them."""
+    )
+    lines = []
+    for count, found in standings.items():
+        unseen = [one for one in found if not one.known]
+        for which, some in (("all", found), ("in italics", unseen)):
+            if some:
+                lines.append([f"{count} coordinates", which, *_counted(some)])
+    page.table(["", "data sets", *_COUNTED], lines)
+    page.items(
+        [
+            f"{count} coordinates, {what}: {', '.join(map(str, names))}"
+            for count, found in standings.items()
+            for what, names in _exceptions(found).items()
+            if names
+        ]
+    )
+    for count, found in standings.items():
+        if found:
+            page.heading(f"{count} coordinates", level=3)
+            page.table(_COLUMNS, [one.cells() for one in found])
+    page.heading("One setting for all", level=3)
+    page.text(
+        """How much better than the default each setting is, as a mean over all data sets that it is
+        possible for."""
+    )
+    picture, *others = (f"{count} coordinates" for count in standings)
+    page.table(["", picture, f"{picture}{LEADING}", *others], _by_setting(standings))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The default beside the others on one data set; scores in percent, one for each split.
+
+    `best` has, for each split, that of the setting that was `chosen` on others.
+    """
+
+    data: str
+    columns: int
+    dimension: float
+    labeled: bool
+    scores: Mapping[str, np.ndarray]
+    best: np.ndarray
+    chosen: tuple[str, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the rule was chosen on this data set, too."""
+        return COLLECTION[self.data].known
+
+    def gain(self, other: str) -> float:
+        """How much better than the default another method is."""
+        return float(np.mean(self.scores[other] - self.scores[DEFAULT]))
+
+    @property
+    def behind(self) -> float:
+        """How far the default is behind the best of the grid."""
+        return float(np.mean(self.best - self.scores[DEFAULT]))
+
+    def below(self, other: str, margin: float) -> float | None:
+        """How far the default is below another method, if by more than `margin` and by no chance.
+
+        Differences of less than two standard errors of their mean may be chance.
+        """
+        if other not in self.scores:
+            return None
+        error = standard_error(self.scores[other] - self.scores[DEFAULT])
+        gap = self.gain(other)
+        return gap if gap > max(margin, 2 * error) else None
+
+    def cells(self) -> list[str]:
+        """Row of a table."""
+        name = self.data if self.known else f"*{self.data}*"
+        what = "accuracy" if self.labeled else "neighbors kept"
+        means = {other: f"{np.mean(values):.1f}" for other, values in self.scores.items()}
+        return [
+            name,
+            f"{self.columns:,}",
+            f"{self.dimension:.1f}",
+            what,
+            means[DEFAULT],
+            f"{np.mean(self.best):.1f}",
+            " / ".join(self.chosen),
+            *(means.get(other, "-") for other in (UNIFORM, PRINCIPAL, KERNEL)),
+        ]
+
+
+_COLUMNS = ["data", "columns", "local dimension", "score", "default", "best", "which is"]
+_COLUMNS += ["uniform", PRINCIPAL, KERNEL]
+
+_WITHIN, _BEHIND = f"within {NEAR:g} point of the best", f"more than {FAR:g} behind"
+_BELOW_UNIFORM = "below uniform landmarks"
+_BELOW_PCA = f"with classes, below PCA by more than {BELOW_PCA:g}"
+_COUNTED = ["number", _WITHIN, _BEHIND, _BELOW_UNIFORM, _BELOW_PCA]
+
+
+def _standings(rows: Sequence[Row], count: int) -> Iterator[Standing]:
+    """Data sets with few columns first; those without two splits to compare are left out."""
+    good = [row for row in rows if str(count) in row.get("scores", {})]
+    by_data = grouped(sorted(good, key=lambda row: (row["d"], row["data"], row["seed"])), "data")
+    for (name,), runs in by_data.items():
+        if len(runs) < 2:
+            continue
+        found = [row["scores"][str(count)] for row in runs]
+        scores = {
+            setting: 100 * np.array([one[setting] for one in found])
+            for setting in found[0]
+            if all(setting in one for one in found)
+        }
+        others = {DEFAULT, UNIFORM, PRINCIPAL, KERNEL}
+        best, chosen = cross_fitted({k: v for k, v in scores.items() if k not in others})
+        dimension = float(np.mean([row["dimension"] for row in runs]))
+        first = runs[0]
+        yield Standing(name, first["d"], dimension, first["labeled"], scores, best, chosen)
+
+
+def _by_setting(standings: Mapping[int, Sequence[Standing]]) -> list[list[str]]:
+    """Mean gain of each setting over the default, by number of coordinates and eigenvectors."""
+    found = [one for some in standings.values() for one in some]
+    names = dict.fromkeys(name.removesuffix(LEADING) for one in found for name in one.scores)
+    picture, *others = standings.values()
+    return [
+        [
+            name,
+            _mean_gain(picture, name),
+            _mean_gain(picture, name + LEADING),
+            *(_mean_gain(some, name) for some in others),
+        ]
+        for name in names
+        if name != DEFAULT
+    ]
+
+
+def _mean_gain(standings: Sequence[Standing], name: str) -> str:
+    gains = [one.gain(name) for one in standings if name in one.scores]
+    return f"{np.mean(gains):+.1f}" if gains else "-"
+
+
+def cross_fitted(scores: Mapping[str, np.ndarray]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Score of the best setting in each split, chosen on every other split.
+
+    Of the even and the odd splits, each half is scored with the setting that is best on the other.
+    Returns the scores and the one or two settings.
+    """
+    names, table = list(scores), np.array(list(scores.values()))
+    odd = np.arange(table.shape[1]) % 2 == 1
+    best, chosen = np.empty(table.shape[1]), []
+    for half in (odd, ~odd):
+        place = int(np.argmax(table[:, ~half].mean(axis=1)))
+        best[half] = table[place, half]
+        chosen.append(names[place])
+    return best, tuple(dict.fromkeys(chosen))
+
+
+def _counted(standings: Sequence[Standing]) -> list[str]:
+    """How many there are, and how many of each kind."""
+    labeled = [one for one in standings if one.labeled and PRINCIPAL in one.scores]
+    exceptions = _exceptions(standings)
+    return [
+        str(len(standings)),
+        str(sum(one.behind <= NEAR for one in standings)),
+        str(len(exceptions[_BEHIND])),
+        str(len(exceptions[_BELOW_UNIFORM])),
+        f"{len(exceptions[_BELOW_PCA])} of {len(labeled)}",
+    ]
+
+
+def _exceptions(standings: Sequence[Standing]) -> dict[str, list[str]]:
+    """Data sets on which the default is much worse than something else, and by how much."""
+    found: dict[str, list[str]] = {_BEHIND: [], _BELOW_UNIFORM: [], _BELOW_PCA: []}
+    for one in standings:
+        gaps = {
+            _BEHIND: one.behind if one.behind > FAR else None,
+            _BELOW_UNIFORM: one.below(UNIFORM, BELOW_UNIFORM),
+            _BELOW_PCA: one.below(PRINCIPAL, BELOW_PCA) if one.labeled else None,
+        }
+        for what, gap in gaps.items():
+            if gap is not None:
+                found[what].append(f"{one.cells()[0]} ({gap:.1f})")
+    return found
+
+
+EXPERIMENT = Experiment("defaults", "What default settings are worth", cases, run, show)
