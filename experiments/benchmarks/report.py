@@ -146,7 +146,7 @@ def _describe(page: Page, latest: JsonTable, rows: Sequence[Row], quick: bool) -
     where = " or ".join(known[source] for source in sources) or "the system"
     page.items(
         [
-            "Every measurement is a fresh process of its own.",
+            "Every measurement of time or memory is a fresh process of its own.",
             "Seconds are wall time of the fit alone. Every method is first called once on a small "
             "part of the same data (5,000 points for what numba compiles, trigpoint and umap-learn "
             "alike, 500 for the others), so that neither imports nor compilation are measured.",
