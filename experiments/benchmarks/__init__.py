@@ -11,6 +11,7 @@ NAMES = {
     "quality": "trace errors of every sampler on made and on real data",
     "rule": "the rule for m and sigma beside other choices",
     "defaults": "the default settings beside a grid of others, on many data sets",
+    "methods": "which method draws a picture best",
     "embedding": "embeddings into the plane beside peers",
     "texture": "how even maps are between landmarks",
     "mnist": "selection and pipeline on digits",
