@@ -133,7 +133,7 @@ def test_good_rolls(long_roll):
     unrolled = emb.quality(long_roll)
     assert unrolled.grade == "good"
     assert unrolled.redundant == ()
-    assert unrolled.remedy == ""
+    assert unrolled.remedy == "Isomap(n_components=2)"
     best = tp.Isomap(random_state=0).fit(long_roll).quality(long_roll)
     assert best.grade == "excellent"
     assert best.neighbors_kept > unrolled.neighbors_kept + 0.2
@@ -225,7 +225,7 @@ def test_kept_until_the_next_fit_and_repeatable(roll):
     again = emb.quality(X)
     assert again.figures() == found.figures()
     np.testing.assert_array_equal(again.rows, found.rows)
-    assert len(found.rows) == len(found.distortion) == sample_size(3000, 24) == 2000
+    assert len(found.rows) == len(found.distortion) == sample_size(3000, 3, 8) == 2000
     assert emb.quality(X, sample=500).n_sampled == 500
     assert emb.quality(X, random_state=1).neighbors_kept == pytest.approx(
         found.neighbors_kept, abs=0.06
@@ -290,3 +290,11 @@ def test_missing_values_in_a_file_are_refused(roll, tmp_path):
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(ValueError, match="NaN"):
         emb.quality(tmp_path / "X.npy")
+
+
+def test_the_sample_is_larger_where_points_have_many_columns():
+    assert [sample_size(n, 3, 4) for n in (500, 5000, 50_000, 10**7)] == [500, 2000, 5000, 10_000]
+    assert [sample_size(n, 64, 4) for n in (500, 5000, 50_000)] == [500, 5000, 10_000]
+    # Within 134 MB, but never fewer than 2,000.
+    assert sample_size(50_000, 5000, 8) == 3355
+    assert sample_size(50_000, 50_000, 8) == 2000

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> Result:
     Y = model.transform(_named(X, points))
     if model.fitted_.parameters["metric"] == "cosine":
         X = unit_rows(X, points.name)
-    size = min(len(X), sample_size(n, X.shape[1] * X.itemsize))
+    size = min(len(X), sample_size(n, X.shape[1], X.itemsize))
     # Drawn as by `quality` of the estimators: the same points where all of them were sampled.
     part = np.random.default_rng(options.seed).choice(len(X), size, replace=False)
     quality = assess(model.fitted_, X[part], Y[part], rows[part], n, thread_count(None))

@@ -256,7 +256,7 @@ def _measured(
     fitted, points = subject.fitted, streamed.points
     subject.progress("quality", 0, 1)
     own, _ = extend(fitted.extension, points, subject.n_threads)
-    size = min(len(points), sample_size(n, points[:1].nbytes))
+    size = min(len(points), sample_size(n, points.shape[1], points.dtype.itemsize))
     # Drawn as by `quality` of the estimators: the same points where all of them were kept.
     part = np.random.default_rng(0).choice(len(points), size, replace=False)
     rows = streamed.rows[streamed.whole]

@@ -11,6 +11,7 @@ from trigpoint._common.records import FittedEmbedding
 from trigpoint._common.words import counted
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._spectrum import regression_residual
 from trigpoint.metrics._arguments import as_matrix, check_same_length
 from trigpoint.metrics._preserved import NEAREST, compare_neighborhoods, shared
@@ -24,6 +25,7 @@ from trigpoint.metrics._suspects import (
 from trigpoint.metrics._verdict import grade_of, remedy_for, verdict_on
 
 # Share of the points, from the fewest to the most: so that measuring takes less time than fitting.
+# Points of many columns take longer to fit, and their neighborhoods are told apart by more points.
 _SHARE = 0.1
 _FEWEST, _MOST = 2_000, 10_000
 _SAMPLE_BYTES = 2**27
@@ -232,10 +234,14 @@ class Quality:
         return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
 
 
-def sample_size(n: int, row_bytes: int) -> int:
-    """How many of `n` points to measure an embedding on: a tenth, within bounds."""
-    affordable = max(_FEWEST, _SAMPLE_BYTES // row_bytes)
-    return min(n, max(_FEWEST, int(_SHARE * n)), _MOST, affordable)
+def sample_size(n: int, d: int, itemsize: int) -> int:
+    """How many of `n` points of `d` columns to measure an embedding on.
+
+    A tenth in few dimensions, within bounds; in many, as many as these allow.
+    """
+    wanted = max(_FEWEST, int(_SHARE * n)) if d <= TREE_MAX_DIMENSION else _MOST
+    affordable = max(_FEWEST, _SAMPLE_BYTES // (d * itemsize))
+    return min(n, wanted, _MOST, affordable)
 
 
 def assess(
