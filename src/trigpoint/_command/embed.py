@@ -19,6 +19,7 @@ from trigpoint._estimators import (
     LaplacianEigenmaps,
     compare_methods,
 )
+from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
 from trigpoint._files.selection import split_place
@@ -39,8 +40,6 @@ _NAMES = {method.__name__: name for name, method in METHODS.items()}
 
 # Coordinates of a picture, for which the method is chosen by trying.
 _PICTURE = 3
-# Points, at least, that methods are tried on.
-_FEWEST_TO_TRY = 20
 
 # Options that do not apply to a method.
 _NOT_FOR = {
@@ -201,7 +200,7 @@ def choose_method(
     if options.method is not None:
         return options.method, None
     given = any(getattr(options, name) is not None for name in _OF_EIGENMAPS)
-    if options.components > _PICTURE or given or points.shape[0] < _FEWEST_TO_TRY:
+    if options.components > _PICTURE or given or points.shape[0] < FEWEST_TO_COMPARE:
         return "laplacian", None
     tried = compare_methods(
         points,

@@ -12,6 +12,7 @@ from trigpoint._command.messages import OPTIONS, explain
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import load
+from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint._files.tensors import is_tensor_file
@@ -210,14 +211,17 @@ def _forecast(
 ) -> None:
     """Add suggested options and their cost; nothing is drawn if every point is taken."""
     n, d = points.shape
-    expected = forecast(n, d, k, dtype=points.dtype, report=True)
-    report = expected.stages["report"]
+    # Fewer points are embedded without trying methods first.
+    compare = n >= FEWEST_TO_COMPARE
+    expected = forecast(n, d, k, dtype=points.dtype, compare=compare, report=True)
+    report, comparison = expected.stages["report"], expected.stages.get("comparison", 0.0)
     seconds = expected.seconds - report + _TIMES_READ * seen.reading_seconds
     free = available_memory()
     suggested = {} if k == seen.n_distinct else {"landmarks": k}
     values["suggested"] = suggested
     values["forecast"] = {
         "seconds": round(seconds, 2),
+        "comparison_seconds": round(comparison, 2),
         "report_seconds": round(report, 2),
         "compilation_seconds": round(expected.stages.get("compilation", 0.0), 2),
         "bytes": round(expected.bytes),
@@ -225,16 +229,19 @@ def _forecast(
     }
     shown["suggested"] = " ".join(f"--{name} {value}" for name, value in suggested.items())
     shown["forecast"] = (
-        f"about {duration(seconds)}{_first_time(expected)}, with --report {duration(report)} more, "
+        f"about {duration(seconds)}{_of_which(expected)}, with --report {duration(report)} more, "
         f"and {size(expected.bytes)} besides the points ({size(free)} free)"
     )
 
 
-def _first_time(expected: Forecast) -> str:
-    compiling = expected.stages.get("compilation")
-    if compiling is None:
-        return ""
-    return f", of which {duration(compiling)} to compile loops, the first time only"
+def _of_which(expected: Forecast) -> str:
+    """What of it can be spared, or is spared the next time."""
+    parts = []
+    if (compiling := expected.stages.get("compilation")) is not None:
+        parts.append(f"{duration(compiling)} to compile loops, the first time only")
+    if (comparing := expected.stages.get("comparison")) is not None:
+        parts.append(f"{duration(comparing)} to compare methods")
+    return f" (of which {' and '.join(parts)})" if parts else ""
 
 
 def _some(columns: Sequence[int], names: Sequence[str] | None) -> str:

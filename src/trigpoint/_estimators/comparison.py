@@ -30,9 +30,9 @@ _TRIED: tuple[type[Any], ...] = (LaplacianEigenmaps, Isomap, KernelPCA, Landmark
 
 # Points that methods are fitted to, and those of them whose neighborhoods are compared: enough for
 # differences of .01, and few enough for seconds.
-_FITTED, _COMPARED = 20_000, 1_000
+COMPARED_POINTS, _COMPARED = 20_000, 1_000
 _SAMPLE_BYTES = 2**27
-_FEWEST = 20
+FEWEST_TO_COMPARE = 20
 
 # Neighbors in the graph that distances are measured along.
 _NEIGHBORS = 10
@@ -95,7 +95,7 @@ def compare_methods(
     check_choice("metric", metric, METRICS)
     source = read_points(X)
     n, d = source.shape
-    if n < _FEWEST:
+    if n < FEWEST_TO_COMPARE:
         raise ParameterValueError(
             "X",
             source.shape,
@@ -103,10 +103,12 @@ def compare_methods(
             "pass at least {fewest}, or choose an estimator",
             source=source.name,
             n=n,
-            fewest=_FEWEST,
+            fewest=FEWEST_TO_COMPARE,
         )
     rng = as_generator(random_state)
-    rows = rng.choice(n, min(n, _FITTED, max(_COMPARED, _SAMPLE_BYTES // (8 * d))), replace=False)
+    rows = rng.choice(
+        n, min(n, COMPARED_POINTS, max(_COMPARED, _SAMPLE_BYTES // (8 * d))), replace=False
+    )
     points = _checked(UnitRows(source) if metric == "cosine" else source, rows)
     report = reporter(verbose, callback)
     k = default_n_landmarks(len(points)) if landmarks is None else landmarks

@@ -22,8 +22,9 @@ class Forecast:
     bytes : float
         Peak memory beyond the points themselves, including the coordinates if they are kept.
     stages : dict of str to float
-        Seconds of each stage: landmarks, graph, spectrum and the coordinates of all points; with a
-        report, that; and compilation, where loops have to be compiled first.
+        Seconds of each stage: landmarks, graph, spectrum and the coordinates of all points; if
+        asked for, the comparison of methods and the report; and compilation, where loops have to be
+        compiled first.
     """
 
     seconds: float
@@ -44,6 +45,7 @@ def forecast(
     n_neighbors: int | None = None,
     dtype: DTypeLike = np.float32,
     keep: bool = True,
+    compare: bool = False,
     report: bool = False,
     n_jobs: int | None = None,
 ) -> Forecast:
@@ -67,6 +69,8 @@ def forecast(
         Type of the points.
     keep : bool, default=True
         Whether the coordinates are kept in memory, or written to a file.
+    compare : bool, default=False
+        Whether methods are compared first, as by `compare_methods` and ``trigpoint embed``.
     report : bool, default=False
         Whether a report of the points is written as well.
     n_jobs : int or None, default=None
@@ -84,7 +88,7 @@ def forecast(
     True
     """
     job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
-    work = stage_work(job, report)
+    work = stage_work(job, compare, report)
     compiling = compilation(job)
     if compiling.alone:
         work = {"compilation": compiling} | work

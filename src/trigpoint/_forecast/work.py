@@ -7,6 +7,7 @@ beside forecasts.
 
 from dataclasses import dataclass
 
+from trigpoint._estimators.comparison import COMPARED_POINTS
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import covariance_mode
 from trigpoint._graph import MATRIX_MAX
@@ -49,9 +50,10 @@ class Work:
     products: float = 0.0
 
 
-def stage_work(job: Job, report: bool) -> dict[str, Work]:
-    """Work of each stage; `report` adds that of the page."""
-    stages = {
+def stage_work(job: Job, compare: bool, report: bool) -> dict[str, Work]:
+    """Work of each stage; `compare` adds that of trying methods, `report` that of the page."""
+    stages = {"comparison": _comparison(job)} if compare else {}
+    stages |= {
         "landmarks": _tree_draw(job) if job.by_tree else _product_draw(job),
         "graph": Work(alone=_LEAST, shared=_graph(job)),
         "spectrum": Work(alone=_LEAST + _spectrum(job)),
@@ -132,6 +134,12 @@ def _points(job: Job) -> Work:
         return Work(_LEAST, shared)
     pairs = job.n * job.k
     return Work(_LEAST, 1e-6 * job.n + 2.2e-9 * pairs, products=2.7e-11 * job.d * pairs)
+
+
+def _comparison(job: Job) -> Work:
+    """Four methods, fitted to a sample."""
+    share = 0.45 + 0.55 * min(1.0, job.n / COMPARED_POINTS)
+    return Work(alone=1.0, shared=0.9, products=9e-3 * job.d * share)
 
 
 def _report(job: Job) -> Work:
