@@ -11,7 +11,14 @@ from trigpoint._layout import (
     principal_start,
     shared_affinities,
 )
-from trigpoint._numerics.compiled.layout import attract, repel
+from trigpoint._numerics.compiled.layout import (
+    _LEAF,
+    attract,
+    calibrate,
+    divide,
+    morton_codes,
+    repel,
+)
 
 
 def pairs(points):
@@ -63,17 +70,106 @@ def test_attraction_is_the_sum_over_neighbors(cloud, rng):
     np.testing.assert_allclose(forces, expected, atol=1e-14)
 
 
-def test_tree_covers_every_point_once(cloud):
+def code_of(cells, bits):
+    """The highest bit of every cell, then the next one, the first cell last."""
+    digits = [f"{cell:0{bits}b}" for cell in cells]
+    return int("".join(digit[place] for place in range(bits) for digit in reversed(digits)), 2)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 20])
+def test_codes_interleave_the_bits_of_the_cells(cloud, bits):
+    points = cloud[0] + 3.0
+    codes = np.empty(300, dtype=np.int64)
+    morton_codes(points, codes, bits)
+    dimension = 3 if np.ptp(points[:, 2]) else 2
+    low, side = points.min(axis=0), np.ptp(points, axis=0).max()
+    # The last cell includes its end.
+    cells = np.minimum(((points - low) * (2**bits / side)).astype(int), 2**bits - 1)
+    expected = [code_of(row, bits) for row in cells[:, :dimension].tolist()]
+    np.testing.assert_array_equal(codes, expected)
+
+
+def test_codes_of_one_place():
+    codes = np.full(3, -1)
+    morton_codes(np.ones((3, 3)), codes, 20)
+    np.testing.assert_array_equal(codes, 0)
+
+
+def nodes_below(codes, start, stop):
+    """Starts, stops and how many nodes there are, from a node to the last one below it."""
+    differing = int(codes[start]) ^ int(codes[stop - 1])
+    if stop - start <= _LEAF or not differing:
+        return [(start, stop, 1)]
+    bit = differing.bit_length() - 1
+    middle = start + sum(not code >> bit & 1 for code in codes[start:stop].tolist())
+    below = nodes_below(codes, start, middle) + nodes_below(codes, middle, stop)
+    return [(start, stop, 1 + len(below)), *below]
+
+
+def test_tree_is_divided_at_the_highest_bit(rng):
+    """The slow way: from the root to the leaves, by the bits of whole numbers."""
+    for high in (2, 50, 2**60):
+        codes = np.sort(rng.integers(high, size=200))
+        starts, stops, past = np.empty((3, 400), dtype=np.int64)
+        count = divide(codes, starts, stops, past)
+        expected = np.array(nodes_below(codes, 0, 200))
+        np.testing.assert_array_equal(np.transpose([starts, stops])[:count], expected[:, :2])
+        np.testing.assert_array_equal(past[:count], np.arange(count) + expected[:, 2])
+
+
+def test_nodes_have_the_mass_of_their_points(cloud):
     points, masses = cloud
     tree = mass_tree(points, masses)
-    leaves = tree.past == np.arange(len(tree.past)) + 1
     assert sorted(tree.order) == list(range(300))
+    for start, stop, values in zip(tree.starts, tree.stops, tree.values, strict=True):
+        inside = tree.order[start:stop]
+        center = np.average(points[inside], axis=0, weights=masses[inside])
+        np.testing.assert_allclose(values[:3], center, atol=1e-12)
+        np.testing.assert_allclose(values[3], masses[inside].sum())
+        assert values[4] == np.ptp(points[inside], axis=0).max() ** 2
+    # Points are divided among nodes that are ever smaller.
+    assert tree.values[tree.past == np.arange(len(tree.past)) + 1, 4].max() < tree.values[0, 4] / 4
+
+
+def calibrated(squares, perplexity):
+    shares = np.full_like(squares, np.nan)
+    calibrate(squares, perplexity, shares)
+    return shares
+
+
+@pytest.mark.parametrize("perplexity", [1.5, 10.0, 29.0])
+@pytest.mark.parametrize("outlier", [1.0, 1e10, 1e30])
+def test_shares_are_gaussian_and_have_the_perplexity(perplexity, outlier, rng):
+    squares = 5 + rng.random((200, 30))
+    squares[:, 7] *= outlier
+    shares = calibrated(squares, perplexity)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    logarithms = np.log(np.maximum(shares, 1e-300))
+    entropies = -(shares * logarithms).sum(axis=1)
+    np.testing.assert_allclose(entropies, np.log(perplexity), rtol=0, atol=1.001e-9)
+    # Logarithms fall along a line as the squares grow.
+    for row, excess in zip(shares, squares - squares.min(axis=1, keepdims=True), strict=True):
+        last = np.where(row > 1e-250, excess, 0).argmax()
+        slope = np.log(row[last] / row.max()) / excess[last]
+        np.testing.assert_allclose(row, row.max() * np.exp(slope * excess), rtol=1e-6, atol=1e-300)
+
+
+@pytest.mark.parametrize("exponent", [-120, 120])
+def test_shares_do_not_change_with_the_units(exponent, rng):
+    squares = rng.random((50, 30))
     np.testing.assert_array_equal(
-        np.sort(tree.starts[leaves])[1:], np.sort(tree.stops[leaves])[:-1]
+        calibrated(squares * 2.0**exponent, 5.0), calibrated(squares, 5.0)
     )
-    np.testing.assert_allclose(tree.values[0, 3], masses.sum())
-    center = np.average(points, axis=0, weights=masses)
-    np.testing.assert_allclose(tree.values[0, :3], center, atol=1e-12)
+
+
+def test_shares_of_equal_distances(rng):
+    """More nearest ones than the perplexity asks for share alone; they may be all there are."""
+    squares = 1 + rng.random((10, 6))
+    squares[:, [1, 2, 5]] = 1.0
+    expected = np.zeros((10, 6))
+    expected[:, [1, 2, 5]] = 1 / 3
+    np.testing.assert_allclose(calibrated(squares, 2.5), expected, atol=1e-15)
+    np.testing.assert_array_equal(calibrated(np.ones((2, 6)), 2.5), np.full((2, 6), 1 / 6))
 
 
 def test_affinities_have_the_perplexity_and_the_masses(rng):
