@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from trigpoint._numerics.kernels import (
+    _radius,
     gaussian_kernel,
     landmark_spacing,
     median_bandwidth,
@@ -34,6 +36,14 @@ def test_squared_distances_are_never_negative(rng):
 def test_gaussian_kernel_by_hand():
     kernel = gaussian_kernel(np.array([[0.0], [2.0]]), bandwidth=2.0)
     np.testing.assert_allclose(kernel, [[1, np.exp(-0.5)], [np.exp(-0.5), 1]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_radius_is_the_largest_distance_from_the_mean(dtype, rng):
+    X = (rng.poisson(0.5, size=(300, 20)) + 3 * rng.random(20)).astype(dtype)
+    expected = np.linalg.norm(X - X.mean(axis=0, dtype=np.float64), axis=1).max()
+    assert _radius(X) == pytest.approx(expected, rel=1e-5)
+    assert _radius(csr_array(X)) == pytest.approx(expected, rel=1e-5)
 
 
 def test_median_bandwidth_by_hand(rng):
