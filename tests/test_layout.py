@@ -38,6 +38,28 @@ def repelled(points, masses, angle):
     return forces[back], sums[back]
 
 
+def walk(tree, points, masses, i, angle):
+    """Force and sum of one point: nodes seen under a smaller angle count as one point each."""
+    force, total = np.zeros(3), 0.0
+    place = int(np.flatnonzero(tree.order == i)[0])
+    node = 0
+    while node < len(tree.starts):
+        start, stop, past = tree.starts[node], tree.stops[node], tree.past[node]
+        center, (mass, square_side) = tree.values[node, :3], tree.values[node, 3:]
+        is_inside = start <= place < stop
+        taken = []
+        if not is_inside and np.sqrt(square_side) < angle * np.linalg.norm(points[i] - center):
+            taken = [(center, mass)]
+        elif past == node + 1:
+            taken = [(points[j], masses[j]) for j in tree.order[start:stop] if j != i]
+        for other, share in taken:
+            kernel = 1 / (1 + np.square(points[i] - other).sum())
+            force += share * kernel**2 * (points[i] - other)
+            total += share * kernel
+        node = past if taken else node + 1
+    return force, total
+
+
 @pytest.fixture(params=[1, 2, 3], ids=lambda count: f"{count}-D")
 def cloud(request, rng):
     points = np.zeros((300, 3))
@@ -56,6 +78,11 @@ def test_repulsion_is_the_sum_over_all_pairs(cloud):
     np.testing.assert_allclose(sums, kernel @ masses, rtol=1e-12)
     # With nodes taken for points, it is close.
     forces, sums = repelled(points, masses, 0.6)
+    tree = mass_tree(points, masses)
+    for i in range(25):
+        force, total = walk(tree, points, masses, i, 0.6)
+        np.testing.assert_allclose(forces[i], force, atol=1e-12)
+        assert sums[i] == pytest.approx(total, rel=1e-12)
     assert np.linalg.norm(forces - expected) < 0.1 * np.linalg.norm(expected)
     assert masses @ sums == pytest.approx(masses @ kernel @ masses, rel=0.03)
 

@@ -43,16 +43,9 @@ class MassTree(NamedTuple):
 @compiled_strictly
 def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
     """Interleave the bits of the first coordinates, two or three, in a cube around the points."""
-    n, dimension = len(points), 3
-    flat = True
-    for i in range(n):
-        if points[i, 2] != points[0, 2]:
-            flat = False
-            break
-    if flat:
-        dimension = 2
+    n = len(points)
     low = np.empty(3)
-    side = 0.0
+    side, dimension = 0.0, 2
     for c in range(3):
         smallest = largest = points[0, c]
         for i in range(n):
@@ -60,6 +53,8 @@ def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
             largest = max(largest, points[i, c])
         low[c] = smallest
         side = max(side, largest - smallest)
+        if c == 2 and smallest < largest:
+            dimension = 3
     cells = np.int64(1) << np.int64(bits)
     scale = cells / side if side > 0 else 0.0
     for i in range(n):
