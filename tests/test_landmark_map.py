@@ -13,7 +13,7 @@ import trigpoint as tp
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._extension.search import exact_search
 from trigpoint._numerics.compiled.placing import nearest_among, place
-from trigpoint._numerics.reduction import all_projected, principal_projection
+from trigpoint._numerics.reduction import all_projected, principal_projection, projected
 
 
 @pytest.fixture(scope="module", params=[3, 30, 80], ids=lambda d: f"{d}-D")
@@ -182,11 +182,14 @@ def test_places_where_landmarks_are_equally_far(more, rng):
 def test_a_point_torn_between_landmarks_goes_to_the_one_in_the_middle():
     """Three share in the point, far from each other; the fourth has no share, and a wide reach."""
     angles = 2 * np.pi * np.arange(3) / 3
-    positions = np.concatenate([30 * np.stack([np.cos(angles), np.sin(angles)], axis=-1), [[1, 0]]])
+    positions = np.concatenate([30 * np.stack([np.cos(angles), np.sin(angles)], axis=-1), [[1, 2]]])
     spacings = np.array([1.0, 1.0, 1.0, 9.0])
     squares, found = np.array([[1.0, 1.0, 1.0, 2.0, 2.0]]), np.full((1, 2), np.nan)
     place(np.arange(4)[None], squares, 4, positions, spacings, 3.0, np.zeros((4, 2)), found)
-    np.testing.assert_array_equal(found, [[1, 0]])
+    np.testing.assert_array_equal(found, [[1, 2]])
+    # Of two that are as good, the nearer one, or the first.
+    place(np.array([[2, 0]]), squares[:, :2], 2, positions, spacings, 3.0, np.zeros((4, 2)), found)
+    np.testing.assert_array_equal(found, positions[[2]])
 
 
 def test_nearest_of_candidates_by_definition(rng):
@@ -198,7 +201,7 @@ def test_nearest_of_candidates_by_definition(rng):
     norms = np.square(landmarks).sum(axis=1)
     for slack, count in ((0.0, 1), (0.0, 5), (0.7, 5), (3.0, 50)):
         products = X @ landmarks.T + slack / 2 * rng.uniform(-1, 1, size=squares.shape)
-        found, to_found = np.full((40, count), -1), np.full((40, count), np.nan)
+        found, to_found = np.full((40, count), -1), np.full((40, count), -100.0)
         nearest_among(products, norms, np.full(40, slack), X, landmarks, found, to_found)
         np.testing.assert_array_equal(found, order[:, :count])
         np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
@@ -247,6 +250,10 @@ def test_projection_is_that_of_principal_components(rng):
     assert overlap.min() > 0.99
     expected = around @ projection.components
     np.testing.assert_allclose(all_projected(projection, X, 2), expected, atol=1e-12)
+    inside, residuals = projected(projection, X)
+    np.testing.assert_allclose(inside, expected, atol=1e-12)
+    left = around - expected @ projection.components.T
+    np.testing.assert_allclose(residuals, np.linalg.norm(left, axis=1), rtol=1e-9)
 
 
 def test_few_points_are_all_landmarks(rng):
