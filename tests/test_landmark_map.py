@@ -265,6 +265,21 @@ def test_few_points_are_all_landmarks(rng):
     np.testing.assert_array_equal(emb.transform(X)[:140], emb.landmark_embedding_)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"n_neighbors": 1}, {"n_neighbors": 100}, {"landmarks": 2, "n_components": 1}],
+    ids=str,
+)
+def test_hardly_any_or_too_many_neighbors(options, rng):
+    """Nearest landmarks still attract each other, and what is apart stays apart."""
+    X = np.repeat([[0.0, 0], [9, 9]], 100, axis=0) + 0.1 * rng.normal(size=(200, 2))
+    Y = tp.LandmarkMap(
+        **{"landmarks": 20, "n_iter": 100, "random_state": 0} | options
+    ).fit_transform(X)
+    assert np.isfinite(Y).all()
+    assert np.ptp(Y[:100], axis=0).max() < np.ptp(Y, axis=0).max()
+
+
 def test_refined_maps_keep_more_neighbors(rng):
     X = rng.uniform(size=(1500, 2)) @ np.linalg.qr(rng.normal(size=(5, 2)))[0].T
     X += 0.02 * rng.normal(size=X.shape)

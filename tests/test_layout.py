@@ -5,6 +5,9 @@ import pytest
 
 import trigpoint._layout
 from trigpoint._layout import (
+    _EARLY,
+    _LONGEST_STEP,
+    _MOMENTUM,
     affinities,
     layout,
     mass_tree,
@@ -199,27 +202,28 @@ def test_shares_of_equal_distances(rng):
     np.testing.assert_array_equal(calibrated(np.ones((2, 6)), 2.5), np.full((2, 6), 1 / 6))
 
 
-def test_affinities_have_the_perplexity_and_the_masses(rng):
-    points, masses = rng.normal(size=(200, 3)), rng.uniform(1, 9, size=200)
+@pytest.mark.parametrize("k", [2, 8, 25, 200])
+def test_affinities_have_the_perplexity_and_the_masses(k, rng):
+    points, masses = rng.normal(size=(k, 3)), rng.uniform(1, 9, size=k)
     joint = affinities(points, masses, 10.0).toarray()
     np.testing.assert_array_equal(joint, joint.T)
     assert joint.sum() == pytest.approx(1)
     assert (np.diag(joint) == 0).all()
-    # The slow way: for each landmark the bandwidth whose entropy is log 10, by a scan.
-    directed = np.zeros((200, 200))
+    directed = np.zeros((k, k))
     squares = np.square(points[:, None] - points[None]).sum(axis=-1)
-    for i in range(200):
+    for i in range(k):
         others = np.argsort(squares[i], kind="stable")[1:31]
-        best = None
-        low, high = 0.0, 1e6
-        for _ in range(200):
-            middle = (low + high) / 2
-            best = np.exp(-middle * (squares[i, others] - squares[i, others[0]]))
-            best /= best.sum()
-            entropy = -(best * np.log(np.maximum(best, 1e-300))).sum()
-            low, high = (middle, high) if entropy > np.log(10) else (low, middle)
-        directed[i, others] = best * masses[i] / masses.sum()
+        shares = calibrated(squares[i, others][None], min(10.0, len(others)))[0]
+        directed[i, others] = shares * masses[i] / masses.sum()
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
+
+
+def test_copies_are_neighbors_of_each_other_but_not_of_themselves(rng):
+    """Also if there are more of them than neighbors."""
+    joint = affinities(np.repeat(rng.normal(size=(3, 2)), 9, axis=0), np.ones(27), 2.0).toarray()
+    assert (np.diag(joint) == 0).all()
+    groups = np.arange(27) // 9
+    assert joint[groups[:, None] == groups].sum() == pytest.approx(1)
 
 
 def test_shared_affinities_add_up_over_the_points(rng):
@@ -270,6 +274,37 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
         ends = [divergence(joint.toarray(), masses, points + sign * step) for sign in (1, -1)]
         slope = (ends[0] - ends[1]) / 2e-5
         assert forces[i, c] == pytest.approx(-slope / (4 * shares[i]), rel=1e-5)
+
+
+def slow_layout(joint, masses, points, exaggeration, n_iter, early):
+    """Steps along the gradient with momentum, from all pairs; landmarks that reach the limit."""
+    shares, velocities, n_limited = masses / masses.sum(), np.zeros_like(points), 0
+    for step in range(n_iter):
+        strength = max(exaggeration, _EARLY) if step < early * n_iter else exaggeration
+        differences, kernel = pairs(points)
+        attraction = -np.einsum("ij,ijc->ic", joint * kernel, differences) / shares[:, None]
+        repulsion = np.einsum("j,ij,ijc->ic", shares, kernel**2, differences)
+        repulsion /= shares @ kernel @ shares
+        velocities = _MOMENTUM * velocities + attraction + repulsion / strength
+        lengths = np.linalg.norm(velocities, axis=1, keepdims=True)
+        velocities = np.where(lengths > _LONGEST_STEP, _LONGEST_STEP / lengths, 1) * velocities
+        n_limited += np.count_nonzero(lengths > _LONGEST_STEP)
+        points = points + velocities
+        points = points - shares @ points
+    return points, n_limited
+
+
+@pytest.mark.parametrize("exaggeration", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_steps_of_the_layout_by_definition(exaggeration, n_components, rng, monkeypatch):
+    monkeypatch.setattr(trigpoint._layout, "_ANGLE", 1e-6)
+    masses = rng.uniform(1, 4, size=60)
+    joint = affinities(rng.normal(size=(60, 5)), masses, 5.0)
+    start = rng.normal(size=(60, n_components))
+    expected, n_limited = slow_layout(joint.toarray(), masses, start, exaggeration, 12, 0.25)
+    found = layout(joint, masses, start, exaggeration=exaggeration, n_iter=12)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert (n_limited > 0) == (exaggeration < 1)
 
 
 def test_layout_goes_down(rng):
