@@ -191,7 +191,7 @@ def layout(
         forces = attraction + repulsion / strength
         velocities = _MOMENTUM * velocities + forces
         lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
-        velocities *= np.minimum(1, _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP))
+        velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
         points += velocities
         points -= masses @ points
         if report is not None:
