@@ -164,6 +164,37 @@ def test_places_by_definition(k, n_components, rng):
     assert n_far == 0
 
 
+def test_places_scale_with_the_map(rng):
+    """Also where landmarks are in one place there."""
+    landmarks, positions = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
+    positions[:15] = positions[0]
+    points = rng.normal(size=(100, 3))
+    small, large = (MapExtension.prepare(landmarks, scale * positions) for scale in (2.0**-40, 1.0))
+    np.testing.assert_array_equal(small(points)[0] * 2.0**40, large(points)[0])
+
+
+def test_far_points_by_definition(rng):
+    """From the nearest landmark, and farther out of the projection than any landmark is."""
+    X = rng.normal(size=(400, 12)) * 0.5 ** np.arange(12)
+    projection = principal_projection(X, 4, rng)
+    landmarks, points = X[:60], X[60:] * np.exp(rng.uniform(0, 6, size=(340, 1)))
+    points[100:, :4] = X[160:, :4]
+    _, n_far = MapExtension.prepare(landmarks, rng.normal(size=(60, 2)), projection)(points)
+
+    def parts(some):
+        inside = (some - projection.center) @ projection.components
+        outside = (some - projection.center) - inside @ projection.components.T
+        return inside, np.linalg.norm(outside, axis=1)
+
+    (inside, residuals), (places, outside) = parts(landmarks), parts(points)
+    bandwidths = cKDTree(inside).query(inside, k=21)[0][:, -1]
+    distances, nearest = cKDTree(inside).query(places)
+    far = distances + np.maximum(outside - residuals.max(), 0) > 10 * bandwidths[nearest]
+    assert n_far == np.count_nonzero(far)
+    # Some are far within the projection, some only outside of it.
+    assert 0 < np.count_nonzero(distances > 10 * bandwidths[nearest]) < n_far < 300
+
+
 @pytest.mark.parametrize("more", [True, False])
 def test_places_where_landmarks_are_equally_far(more, rng):
     """With another one as far, none has a share by its distance, and all count."""
