@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 
 from trigpoint._numerics.kernels import (
     _radius,
@@ -52,7 +52,7 @@ def test_median_bandwidth_by_hand(rng):
 
 def test_median_bandwidth_of_many_points_is_near_the_median_of_all(rng):
     x = rng.normal(size=(4000, 2))
-    exact = np.median(cdist(x, x)[np.triu_indices(4000, 1)])
+    exact = np.median(pdist(x))
     assert abs(median_bandwidth(x, rng) / exact - 1) < 0.05
 
 

@@ -229,10 +229,11 @@ def test_nearest_of_candidates_by_definition(rng):
     X = rng.integers(3, size=(40, 4)).astype(np.float64)
     squares = np.square(X[:, None] - landmarks).sum(axis=-1)
     order = np.argsort(squares, axis=1, kind="stable")
-    norms = np.square(landmarks).sum(axis=1)
+    norms = np.square(landmarks).sum(axis=1).astype(np.float32)
     for slack, count in ((0.0, 1), (0.0, 5), (0.7, 5), (3.0, 50)):
         products = X @ landmarks.T + slack / 2 * rng.uniform(-1, 1, size=squares.shape)
         found, to_found = np.full((40, count), -1), np.full((40, count), -100.0)
+        products = products.astype(np.float32)
         nearest_among(products, norms, np.full(40, slack), X, landmarks, found, to_found)
         np.testing.assert_array_equal(found, order[:, :count])
         np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
