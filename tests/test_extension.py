@@ -106,14 +106,16 @@ def test_markov_extension_by_definition(space):
     np.testing.assert_allclose(extended(extension, X), expected, rtol=1e-6, atol=1e-9)
 
 
-def test_points_take_bandwidths_from_their_landmarks(space):
+@pytest.mark.parametrize("given", [None, (2.0, 3.0), (2.0, 2.0)])
+def test_points_take_bandwidths_from_their_landmarks(space, given):
     """At a landmark its own; elsewhere between those of the nearest three."""
     landmarks, graph, X = space
-    support = AllLandmarks.prepare(landmarks, graph.bandwidths)
+    bandwidths = graph.bandwidths if given is None else np.resize(given, len(landmarks))
+    support = AllLandmarks.prepare(landmarks, bandwidths)
     both = np.concatenate([landmarks, X])
     squares = cdist(both, landmarks, "sqeuclidean")
     # The narrowest landmark shows a point's own bandwidth, which is the larger of the two.
-    narrowest = np.argmin(graph.bandwidths)
+    narrowest = np.argmin(bandwidths)
     weights = support.sums(both, np.eye(len(landmarks))[[narrowest]]).sums[:, 0]
     seen = np.flatnonzero((squares[:, narrowest] > 1e-6) & (weights > 0))
     assert len(seen) > 1000
@@ -121,8 +123,8 @@ def test_points_take_bandwidths_from_their_landmarks(space):
     own[seen] = np.sqrt(squares[seen, narrowest] / (-2 * np.log(weights[seen])))
     nearest = np.argsort(squares, axis=1)[:, :3]
     at_landmarks = seen[seen < 200]
-    np.testing.assert_allclose(own[at_landmarks], graph.bandwidths[at_landmarks], rtol=1e-5)
-    around = graph.bandwidths[nearest[seen]]
+    np.testing.assert_allclose(own[at_landmarks], bandwidths[at_landmarks], rtol=1e-5)
+    around = bandwidths[nearest[seen]]
     assert (own[seen] <= around.max(axis=1) * (1 + 1e-9)).all()
     assert (own[seen] >= around.min(axis=1) * (1 - 1e-9)).all()
 

@@ -134,6 +134,17 @@ def test_variances_by_products_and_by_fetching_agree(m, rng):
     np.testing.assert_allclose(index.covariances(found, "diag"), by_fetching)
 
 
+@pytest.mark.parametrize(("m", "fetched"), [(93, True), (94, False)])
+def test_a_share_of_the_points_is_not_fetched_one_by_one(m, fetched, rng, monkeypatch):
+    """From a 32nd of the points on, products of all points take less time."""
+    index = ProductIndex(rng.normal(size=(3000, 30)))
+    found = index.search(index.points[:3], m)
+    calls = []
+    monkeypatch.setattr(index, "_fetched_covariances", lambda *args: calls.append(args))
+    index.covariances(found, "diag")
+    assert bool(calls) == fetched
+
+
 def test_variances_of_more_landmarks_than_are_marked_together(rng, monkeypatch):
     points = rng.normal(size=(500, 20))
     index = ProductIndex(points)

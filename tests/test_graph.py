@@ -8,7 +8,8 @@ from scipy.spatial.distance import cdist
 
 import trigpoint as tp
 import trigpoint._graph
-from trigpoint._common.records import Landmarks
+from trigpoint._common.records import Landmarks, LowRankCovariances
+from trigpoint._geometry import bhattacharyya_matrix, regularize
 from trigpoint._graph import KNNGraph, RadiusGraph, ordinary_edges, precomputed_graph
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
@@ -81,6 +82,35 @@ def test_candidates_give_nearly_the_graph_of_all_pairs(landmarks, monkeypatch):
     part = KNNGraph(6).build(landmarks).weights > 0
     shared = (whole.multiply(part)).sum() / whole.sum()
     assert 0.95 < shared <= 1
+
+
+def in_form(matrices, form):
+    """Covariances as matrices, variances, or two directions; and what a pair of them costs."""
+    if form == "full":
+        return matrices, 3 * 3
+    if form == "diag":
+        return np.einsum("kii->ki", matrices).copy(), 3
+    values, vectors = np.linalg.eigh(matrices)
+    directions = np.ascontiguousarray(vectors.transpose(0, 2, 1)[:, :0:-1])
+    return LowRankCovariances(directions, values[:, :0:-1].copy(), values[:, 0]), 2 * 2 * 3
+
+
+@pytest.mark.parametrize("form", ["full", "diag", "low-rank"])
+def test_candidates_are_the_nearest_that_the_budget_allows(form, landmarks, monkeypatch):
+    points = landmarks.points
+    covariances, cost = in_form(landmarks.covariances, form)
+    budget = {"full": "_FULL_BUDGET", "diag": "_DIAGONAL_BUDGET", "low-rank": "_LOW_RANK_BUDGET"}
+    all_pairs = bhattacharyya_matrix(points, regularize(covariances, 0.01))
+    np.fill_diagonal(all_pairs, np.inf)
+    order = np.argsort(cdist(points, points), axis=1)
+    for affordable, candidates in ((30, 30), (24, 24), (5, 24), (1000, 149)):
+        monkeypatch.setattr(trigpoint._graph, budget[form], 150 * affordable * cost)
+        near = np.full_like(all_pairs, np.inf)
+        rows = np.arange(150)[:, None], order[:, 1 : candidates + 1]
+        near[rows] = all_pairs[rows]
+        some = Landmarks(points, landmarks.indices, landmarks.radii, covariances)
+        found = trigpoint._graph._bhattacharyya_neighbors(some, 6, 0.01, 1)
+        np.testing.assert_array_equal(found, np.argsort(near, axis=1)[:, :6])
 
 
 def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):

@@ -12,7 +12,8 @@ from sklearn.datasets import load_digits
 import trigpoint as tp
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._extension.search import exact_search
-from trigpoint._numerics.reduction import all_projected, principal_projection
+from trigpoint._numerics.compiled.placing import nearest_among, place
+from trigpoint._numerics.reduction import all_projected, principal_projection, projected
 
 
 @pytest.fixture(scope="module", params=[3, 30, 80], ids=lambda d: f"{d}-D")
@@ -109,29 +110,133 @@ def test_points_far_outside_of_the_projection_are_far(rng):
         emb.transform(outside)
 
 
-def test_places_by_hand():
-    """The mean by shares among the landmarks around which most shares lie."""
-    rng = np.random.default_rng(1)
-    landmarks, positions = rng.normal(size=(60, 3)), 3 * rng.normal(size=(60, 2))
-    extension = MapExtension.prepare(landmarks, positions)
-    to_map = np.sort(np.linalg.norm(positions[:, None] - positions, axis=-1), axis=1)
-    points = rng.normal(size=(40, 3))
-    found = extension(points)[0]
-    compared = 0
-    for x, place in zip(points, found, strict=True):
+def mean_among(squares, positions, spacings):
+    """Where the nearest landmarks put a point, by the docstring of `MapExtension`, and who counts.
+
+    Squared distances are those to the landmarks, nearest first, and to the next one if there is
+    one; positions and spacings are in the same order.
+    """
+    count = len(positions)
+    limit = squares[count] if len(squares) > count else 2 * squares[-1]
+    shares = np.square(1 - squares[:count] / limit)
+    if not shares.any():
+        shares[:] = 1
+    apart = np.square(positions[:, None] - positions).sum(axis=-1) / spacings[:, None] ** 2
+    middle = (shares / (1 + apart / 9)).sum(axis=1).argmax()
+    weights = shares * np.square(np.maximum(0, 1 - apart[middle] / 9))
+    if not weights.any():
+        return positions[middle], middle
+    return weights @ positions / weights.sum(), middle
+
+
+def slow_places(points, landmarks, positions):
+    """The definition, point by point."""
+    around = np.sort(np.linalg.norm(positions[:, None] - positions, axis=-1), axis=1)
+    spacings = around[:, min(6, len(landmarks) - 1)]
+
+    def mean(squares, order):
+        some = order[:20]
+        return mean_among(squares[order[:21]], positions[some], spacings[some])[0]
+
+    def nearest_to(x):
         squares = np.square(landmarks - x).sum(axis=1)
-        order = np.argsort(squares)[:21]
-        if squares[order[0]] < 0.25 * squares[order[1]]:
-            # Drawn to its landmark.
-            continue
-        shares = np.square(1 - squares[order[:20]] / squares[order[20]])
-        around = positions[order[:20]]
-        apart = np.square(around[:, None] - around).sum(axis=-1) / to_map[order[:20], 6, None] ** 2
-        middle = (shares / (1 + apart / 9)).sum(axis=1).argmax()
-        weights = shares * np.square(np.maximum(0, 1 - apart[middle] / 9))
-        np.testing.assert_allclose(place, weights @ around / weights.sum(), atol=1e-12)
-        compared += 1
-    assert compared > 20
+        return squares, np.argsort(squares, kind="stable")
+
+    offsets = np.empty_like(positions)
+    for landmark in range(len(landmarks)):
+        offsets[landmark] = positions[landmark] - mean(*nearest_to(landmarks[landmark]))
+    placed = np.empty((len(points), positions.shape[1]))
+    for i, x in enumerate(points):
+        squares, order = nearest_to(x)
+        first, second = np.sqrt(squares[order[[0, min(1, len(order) - 1)]]])
+        drawn = max(0, 1 - (first / (0.5 * second)) ** 2) ** 2
+        placed[i] = mean(squares, order) + drawn * offsets[order[0]]
+    return placed
+
+
+@pytest.mark.parametrize("k", [2, 3, 20, 21, 60])
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_places_by_definition(k, n_components, rng):
+    landmarks, positions = rng.normal(size=(k, 3)), 3 * rng.normal(size=(k, n_components))
+    points = np.concatenate([rng.normal(size=(40, 3)), landmarks + 0.05 * rng.normal(size=(k, 3))])
+    found, n_far = MapExtension.prepare(landmarks, positions)(points)
+    np.testing.assert_allclose(found, slow_places(points, landmarks, positions), atol=1e-12)
+    assert n_far == 0
+
+
+def test_places_scale_with_the_map(rng):
+    """Also where landmarks are in one place there."""
+    landmarks, positions = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
+    positions[:15] = positions[0]
+    points = rng.normal(size=(100, 3))
+    small, large = (MapExtension.prepare(landmarks, scale * positions) for scale in (2.0**-40, 1.0))
+    np.testing.assert_array_equal(small(points)[0] * 2.0**40, large(points)[0])
+
+
+def test_far_points_by_definition(rng):
+    """From the nearest landmark, and farther out of the projection than any landmark is."""
+    X = rng.normal(size=(400, 12)) * 0.5 ** np.arange(12)
+    projection = principal_projection(X, 4, rng)
+    landmarks, points = X[:60], X[60:] * np.exp(rng.uniform(0, 6, size=(340, 1)))
+    points[100:, :4] = X[160:, :4]
+    _, n_far = MapExtension.prepare(landmarks, rng.normal(size=(60, 2)), projection)(points)
+
+    def parts(some):
+        inside = (some - projection.center) @ projection.components
+        outside = (some - projection.center) - inside @ projection.components.T
+        return inside, np.linalg.norm(outside, axis=1)
+
+    (inside, residuals), (places, outside) = parts(landmarks), parts(points)
+    bandwidths = cKDTree(inside).query(inside, k=21)[0][:, -1]
+    distances, nearest = cKDTree(inside).query(places)
+    far = distances + np.maximum(outside - residuals.max(), 0) > 10 * bandwidths[nearest]
+    assert n_far == np.count_nonzero(far)
+    # Some are far within the projection, some only outside of it.
+    assert 0 < np.count_nonzero(distances > 10 * bandwidths[nearest]) < n_far < 300
+
+
+@pytest.mark.parametrize("more", [True, False])
+def test_places_where_landmarks_are_equally_far(more, rng):
+    """With another one as far, none has a share by its distance, and all count."""
+    count = 6
+    positions, spacings = rng.normal(size=(30, 2)), rng.uniform(0.1, 2, size=30)
+    nearest = np.array([rng.choice(30, count, replace=False) for _ in range(200)])
+    squares = np.full((200, count + more), 3.0)
+    found = np.full((200, 2), np.nan)
+    place(nearest, squares, count, positions, spacings, 3.0, np.zeros((30, 2)), found)
+    expected = [mean_among(squares[0], positions[row], spacings[row]) for row in nearest]
+    np.testing.assert_allclose(found, [mean for mean, _ in expected], atol=1e-12)
+    # Any of them may be the one in the middle.
+    assert {middle for _, middle in expected} == set(range(count))
+
+
+def test_a_point_torn_between_landmarks_goes_to_the_one_in_the_middle():
+    """Three share in the point, far from each other; the fourth has no share, and a wide reach."""
+    angles = 2 * np.pi * np.arange(3) / 3
+    positions = np.concatenate([30 * np.stack([np.cos(angles), np.sin(angles)], axis=-1), [[1, 2]]])
+    spacings = np.array([1.0, 1.0, 1.0, 9.0])
+    squares, found = np.array([[1.0, 1.0, 1.0, 2.0, 2.0]]), np.full((1, 2), np.nan)
+    place(np.arange(4)[None], squares, 4, positions, spacings, 3.0, np.zeros((4, 2)), found)
+    np.testing.assert_array_equal(found, [[1, 2]])
+    # Of two that are as good, the nearer one, or the first.
+    place(np.array([[2, 0]]), squares[:, :2], 2, positions, spacings, 3.0, np.zeros((4, 2)), found)
+    np.testing.assert_array_equal(found, positions[[2]])
+
+
+def test_nearest_of_candidates_by_definition(rng):
+    """Whole numbers, for ties, and products that are wrong by as much as is allowed."""
+    landmarks = rng.integers(3, size=(50, 4)).astype(np.float64)
+    X = rng.integers(3, size=(40, 4)).astype(np.float64)
+    squares = np.square(X[:, None] - landmarks).sum(axis=-1)
+    order = np.argsort(squares, axis=1, kind="stable")
+    norms = np.square(landmarks).sum(axis=1).astype(np.float32)
+    for slack, count in ((0.0, 1), (0.0, 5), (0.7, 5), (3.0, 50)):
+        products = X @ landmarks.T + slack / 2 * rng.uniform(-1, 1, size=squares.shape)
+        found, to_found = np.full((40, count), -1), np.full((40, count), -100.0)
+        products = products.astype(np.float32)
+        nearest_among(products, norms, np.full(40, slack), X, landmarks, found, to_found)
+        np.testing.assert_array_equal(found, order[:, :count])
+        np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4, 1e25])
@@ -177,6 +282,10 @@ def test_projection_is_that_of_principal_components(rng):
     assert overlap.min() > 0.99
     expected = around @ projection.components
     np.testing.assert_allclose(all_projected(projection, X, 2), expected, atol=1e-12)
+    inside, residuals = projected(projection, X)
+    np.testing.assert_allclose(inside, expected, atol=1e-12)
+    left = around - expected @ projection.components.T
+    np.testing.assert_allclose(residuals, np.linalg.norm(left, axis=1), rtol=1e-9)
 
 
 def test_few_points_are_all_landmarks(rng):
@@ -186,6 +295,21 @@ def test_few_points_are_all_landmarks(rng):
     np.testing.assert_array_equal(emb.landmark_indices_, np.arange(140))
     np.testing.assert_array_equal(emb.masses_, np.repeat([2.0, 1.0], [10, 130]))
     np.testing.assert_array_equal(emb.transform(X)[:140], emb.landmark_embedding_)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_neighbors": 1}, {"n_neighbors": 100}, {"landmarks": 2, "n_components": 1}],
+    ids=str,
+)
+def test_hardly_any_or_too_many_neighbors(options, rng):
+    """Nearest landmarks still attract each other, and what is apart stays apart."""
+    X = np.repeat([[0.0, 0], [9, 9]], 100, axis=0) + 0.1 * rng.normal(size=(200, 2))
+    Y = tp.LandmarkMap(
+        **{"landmarks": 20, "n_iter": 100, "random_state": 0} | options
+    ).fit_transform(X)
+    assert np.isfinite(Y).all()
+    assert np.ptp(Y[:100], axis=0).max() < np.ptp(Y, axis=0).max()
 
 
 def test_refined_maps_keep_more_neighbors(rng):

@@ -5,13 +5,23 @@ import pytest
 
 import trigpoint._layout
 from trigpoint._layout import (
+    _EARLY,
+    _LONGEST_STEP,
+    _MOMENTUM,
     affinities,
     layout,
     mass_tree,
     principal_start,
     shared_affinities,
 )
-from trigpoint._numerics.compiled.layout import attract, repel
+from trigpoint._numerics.compiled.layout import (
+    _LEAF,
+    attract,
+    calibrate,
+    divide,
+    morton_codes,
+    repel,
+)
 
 
 def pairs(points):
@@ -29,6 +39,28 @@ def repelled(points, masses, angle):
     repel(tree, inside, masses[tree.order], 0, n, angle, forces, sums)
     back = np.argsort(tree.order)
     return forces[back], sums[back]
+
+
+def walk(tree, points, masses, i, angle):
+    """Force and sum of one point: nodes seen under a smaller angle count as one point each."""
+    force, total = np.zeros(3), 0.0
+    place = int(np.flatnonzero(tree.order == i)[0])
+    node = 0
+    while node < len(tree.starts):
+        start, stop, past = tree.starts[node], tree.stops[node], tree.past[node]
+        center, (mass, square_side) = tree.values[node, :3], tree.values[node, 3:]
+        is_inside = start <= place < stop
+        taken = []
+        if not is_inside and np.sqrt(square_side) < angle * np.linalg.norm(points[i] - center):
+            taken = [(center, mass)]
+        elif past == node + 1:
+            taken = [(points[j], masses[j]) for j in tree.order[start:stop] if j != i]
+        for other, share in taken:
+            kernel = 1 / (1 + np.square(points[i] - other).sum())
+            force += share * kernel**2 * (points[i] - other)
+            total += share * kernel
+        node = past if taken else node + 1
+    return force, total
 
 
 @pytest.fixture(params=[1, 2, 3], ids=lambda count: f"{count}-D")
@@ -49,6 +81,11 @@ def test_repulsion_is_the_sum_over_all_pairs(cloud):
     np.testing.assert_allclose(sums, kernel @ masses, rtol=1e-12)
     # With nodes taken for points, it is close.
     forces, sums = repelled(points, masses, 0.6)
+    tree = mass_tree(points, masses)
+    for i in range(25):
+        force, total = walk(tree, points, masses, i, 0.6)
+        np.testing.assert_allclose(forces[i], force, atol=1e-12)
+        assert sums[i] == pytest.approx(total, rel=1e-12)
     assert np.linalg.norm(forces - expected) < 0.1 * np.linalg.norm(expected)
     assert masses @ sums == pytest.approx(masses @ kernel @ masses, rel=0.03)
 
@@ -63,40 +100,130 @@ def test_attraction_is_the_sum_over_neighbors(cloud, rng):
     np.testing.assert_allclose(forces, expected, atol=1e-14)
 
 
-def test_tree_covers_every_point_once(cloud):
+def code_of(cells, bits):
+    """The highest bit of every cell, then the next one, the first cell last."""
+    digits = [f"{cell:0{bits}b}" for cell in cells]
+    return int("".join(digit[place] for place in range(bits) for digit in reversed(digits)), 2)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 20])
+def test_codes_interleave_the_bits_of_the_cells(cloud, bits):
+    points = cloud[0] + 3.0
+    codes = np.empty(300, dtype=np.int64)
+    morton_codes(points, codes, bits)
+    dimension = 3 if np.ptp(points[:, 2]) else 2
+    low, side = points.min(axis=0), np.ptp(points, axis=0).max()
+    # The last cell includes its end.
+    cells = np.minimum(((points - low) * (2**bits / side)).astype(int), 2**bits - 1)
+    expected = [code_of(row, bits) for row in cells[:, :dimension].tolist()]
+    np.testing.assert_array_equal(codes, expected)
+
+
+def test_codes_of_one_place():
+    codes = np.full(3, -1)
+    morton_codes(np.ones((3, 3)), codes, 20)
+    np.testing.assert_array_equal(codes, 0)
+
+
+def nodes_below(codes, start, stop):
+    """Starts, stops and how many nodes there are, from a node to the last one below it."""
+    differing = int(codes[start]) ^ int(codes[stop - 1])
+    if stop - start <= _LEAF or not differing:
+        return [(start, stop, 1)]
+    bit = differing.bit_length() - 1
+    middle = start + sum(not code >> bit & 1 for code in codes[start:stop].tolist())
+    below = nodes_below(codes, start, middle) + nodes_below(codes, middle, stop)
+    return [(start, stop, 1 + len(below)), *below]
+
+
+def test_tree_is_divided_at_the_highest_bit(rng):
+    """The slow way: from the root to the leaves, by the bits of whole numbers."""
+    for high in (2, 50, 2**60):
+        codes = np.sort(rng.integers(high, size=200))
+        starts, stops, past = np.empty((3, 400), dtype=np.int64)
+        count = divide(codes, starts, stops, past)
+        expected = np.array(nodes_below(codes, 0, 200))
+        np.testing.assert_array_equal(np.transpose([starts, stops])[:count], expected[:, :2])
+        np.testing.assert_array_equal(past[:count], np.arange(count) + expected[:, 2])
+
+
+def test_nodes_have_the_mass_of_their_points(cloud):
     points, masses = cloud
     tree = mass_tree(points, masses)
-    leaves = tree.past == np.arange(len(tree.past)) + 1
     assert sorted(tree.order) == list(range(300))
+    for start, stop, values in zip(tree.starts, tree.stops, tree.values, strict=True):
+        inside = tree.order[start:stop]
+        center = np.average(points[inside], axis=0, weights=masses[inside])
+        np.testing.assert_allclose(values[:3], center, atol=1e-12)
+        np.testing.assert_allclose(values[3], masses[inside].sum())
+        assert values[4] == np.ptp(points[inside], axis=0).max() ** 2
+    # Points are divided among nodes that are ever smaller.
+    assert tree.values[tree.past == np.arange(len(tree.past)) + 1, 4].max() < tree.values[0, 4] / 4
+
+
+def calibrated(squares, perplexity):
+    shares = np.full_like(squares, np.nan)
+    calibrate(squares, perplexity, shares)
+    return shares
+
+
+@pytest.mark.parametrize("perplexity", [1.5, 10.0, 29.0])
+@pytest.mark.parametrize("outlier", [1.0, 1e10, 1e30])
+def test_shares_are_gaussian_and_have_the_perplexity(perplexity, outlier, rng):
+    squares = 5 + rng.random((200, 30))
+    squares[:, 7] *= outlier
+    shares = calibrated(squares, perplexity)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    logarithms = np.log(np.maximum(shares, 1e-300))
+    entropies = -(shares * logarithms).sum(axis=1)
+    np.testing.assert_allclose(entropies, np.log(perplexity), rtol=0, atol=1.001e-9)
+    # Logarithms fall along a line as the squares grow.
+    for row, excess in zip(shares, squares - squares.min(axis=1, keepdims=True), strict=True):
+        last = np.where(row > 1e-250, excess, 0).argmax()
+        slope = np.log(row[last] / row.max()) / excess[last]
+        np.testing.assert_allclose(row, row.max() * np.exp(slope * excess), rtol=1e-6, atol=1e-300)
+
+
+@pytest.mark.parametrize("exponent", [-120, 120])
+def test_shares_do_not_change_with_the_units(exponent, rng):
+    squares = rng.random((50, 30))
     np.testing.assert_array_equal(
-        np.sort(tree.starts[leaves])[1:], np.sort(tree.stops[leaves])[:-1]
+        calibrated(squares * 2.0**exponent, 5.0), calibrated(squares, 5.0)
     )
-    np.testing.assert_allclose(tree.values[0, 3], masses.sum())
-    center = np.average(points, axis=0, weights=masses)
-    np.testing.assert_allclose(tree.values[0, :3], center, atol=1e-12)
 
 
-def test_affinities_have_the_perplexity_and_the_masses(rng):
-    points, masses = rng.normal(size=(200, 3)), rng.uniform(1, 9, size=200)
+def test_shares_of_equal_distances(rng):
+    """More nearest ones than the perplexity asks for share alone; they may be all there are."""
+    squares = 1 + rng.random((10, 6))
+    squares[:, [1, 2, 5]] = 1.0
+    expected = np.zeros((10, 6))
+    expected[:, [1, 2, 5]] = 1 / 3
+    np.testing.assert_allclose(calibrated(squares, 2.5), expected, atol=1e-15)
+    np.testing.assert_array_equal(calibrated(np.ones((2, 6)), 2.5), np.full((2, 6), 1 / 6))
+
+
+@pytest.mark.parametrize("k", [2, 8, 25, 200])
+def test_affinities_have_the_perplexity_and_the_masses(k, rng):
+    points, masses = rng.normal(size=(k, 3)), rng.uniform(1, 9, size=k)
     joint = affinities(points, masses, 10.0).toarray()
     np.testing.assert_array_equal(joint, joint.T)
     assert joint.sum() == pytest.approx(1)
     assert (np.diag(joint) == 0).all()
-    # The slow way: for each landmark the bandwidth whose entropy is log 10, by a scan.
-    directed = np.zeros((200, 200))
+    directed = np.zeros((k, k))
     squares = np.square(points[:, None] - points[None]).sum(axis=-1)
-    for i in range(200):
+    for i in range(k):
         others = np.argsort(squares[i], kind="stable")[1:31]
-        best = None
-        low, high = 0.0, 1e6
-        for _ in range(200):
-            middle = (low + high) / 2
-            best = np.exp(-middle * (squares[i, others] - squares[i, others[0]]))
-            best /= best.sum()
-            entropy = -(best * np.log(np.maximum(best, 1e-300))).sum()
-            low, high = (middle, high) if entropy > np.log(10) else (low, middle)
-        directed[i, others] = best * masses[i] / masses.sum()
+        shares = calibrated(squares[i, others][None], min(10.0, len(others)))[0]
+        directed[i, others] = shares * masses[i] / masses.sum()
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
+
+
+def test_copies_are_neighbors_of_each_other_but_not_of_themselves(rng):
+    """Also if there are more of them than neighbors."""
+    joint = affinities(np.repeat(rng.normal(size=(3, 2)), 9, axis=0), np.ones(27), 2.0).toarray()
+    assert (np.diag(joint) == 0).all()
+    groups = np.arange(27) // 9
+    assert joint[groups[:, None] == groups].sum() == pytest.approx(1)
 
 
 def test_shared_affinities_add_up_over_the_points(rng):
@@ -147,6 +274,37 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
         ends = [divergence(joint.toarray(), masses, points + sign * step) for sign in (1, -1)]
         slope = (ends[0] - ends[1]) / 2e-5
         assert forces[i, c] == pytest.approx(-slope / (4 * shares[i]), rel=1e-5)
+
+
+def slow_layout(joint, masses, points, exaggeration, n_iter, early):
+    """Steps along the gradient with momentum, from all pairs; landmarks that reach the limit."""
+    shares, velocities, n_limited = masses / masses.sum(), np.zeros_like(points), 0
+    for step in range(n_iter):
+        strength = max(exaggeration, _EARLY) if step < early * n_iter else exaggeration
+        differences, kernel = pairs(points)
+        attraction = -np.einsum("ij,ijc->ic", joint * kernel, differences) / shares[:, None]
+        repulsion = np.einsum("j,ij,ijc->ic", shares, kernel**2, differences)
+        repulsion /= shares @ kernel @ shares
+        velocities = _MOMENTUM * velocities + attraction + repulsion / strength
+        lengths = np.linalg.norm(velocities, axis=1, keepdims=True)
+        velocities = np.where(lengths > _LONGEST_STEP, _LONGEST_STEP / lengths, 1) * velocities
+        n_limited += np.count_nonzero(lengths > _LONGEST_STEP)
+        points = points + velocities
+        points = points - shares @ points
+    return points, n_limited
+
+
+@pytest.mark.parametrize("exaggeration", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("n_components", [1, 2, 3])
+def test_steps_of_the_layout_by_definition(exaggeration, n_components, rng, monkeypatch):
+    monkeypatch.setattr(trigpoint._layout, "_ANGLE", 1e-6)
+    masses = rng.uniform(1, 4, size=60)
+    joint = affinities(rng.normal(size=(60, 5)), masses, 5.0)
+    start = rng.normal(size=(60, n_components))
+    expected, n_limited = slow_layout(joint.toarray(), masses, start, exaggeration, 12, 0.25)
+    found = layout(joint, masses, start, exaggeration=exaggeration, n_iter=12)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    assert (n_limited > 0) == (exaggeration < 1)
 
 
 def test_layout_goes_down(rng):

@@ -220,9 +220,11 @@ def test_index_follows_the_dimension(rng):
 
 @pytest.mark.parametrize("index", [*INDEXES, SparseIndex])
 def test_copies_of_a_point(index):
-    points = np.array([[0.0, 1], [0, 2], [0, 1], [1, 1], [1, 0], [0, 0], [-0.0, 1]])
+    points = [[0.0, 1], [0, 2], [0, 1], [1, 3], [1, 0], [0, 0], [-0.0, 1], [3, 1], [1, 1], [1, 3]]
+    points = np.array(points)
     index = index(csr_array(points) if index is SparseIndex else points)
     np.testing.assert_array_equal(index.copies(points[0]), [0, 2, 6])
+    np.testing.assert_array_equal(index.copies(points[3]), [3, 9])
     np.testing.assert_array_equal(index.copies(points[5]), [5])
     np.testing.assert_array_equal(index.copies(np.array([3.0, 4])), [])
 

@@ -37,11 +37,13 @@ def test_varying_density_is_not_an_outlier(bowl, rng):
     assert len(outlying_rows(rng.normal(size=(20_000, 3)))[0]) == 0
 
 
-def test_some_rows_of_many_are_looked_at_unless_all_are_asked_for(rng, monkeypatch):
+@pytest.mark.parametrize(("d", "looked_at"), [(2, 300), (15, 300), (16, 200)])
+def test_some_rows_of_many_are_looked_at_unless_all_are_asked_for(d, looked_at, rng, monkeypatch):
     monkeypatch.setattr(outliers, "_ROWS", 300)
-    X = rng.normal(size=(3000, 2))
+    monkeypatch.setattr(outliers, "_PRODUCT_ROWS", 200)
+    X = rng.normal(size=(3000, d))
     X[1234] = 1000
-    assert outlying_rows(X)[1] == 300
+    assert outlying_rows(X)[1] == looked_at
     rows, n_looked_at = outlying_rows(X, every=True)
     assert rows.tolist() == [1234]
     assert n_looked_at == 3000

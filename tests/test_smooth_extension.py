@@ -9,6 +9,7 @@ import trigpoint as tp
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.smooth import SmoothExtension, fitted_planes
 from trigpoint._graph import KNNGraph
+from trigpoint._numerics.compiled.extension import blended_planes
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._spectrum import laplacian_eigenmaps
 
@@ -163,6 +164,17 @@ def test_points_by_definition(rng):
         np.testing.assert_allclose(y, expected, rtol=1e-9, atol=1e-12)
     assert n_far == 0
     assert beyond > 50
+
+
+def test_a_point_equally_far_from_all_that_share_is_at_their_mean(rng):
+    """With the next landmark as far, none has a share by its distance, and all count."""
+    landmarks = np.concatenate([np.eye(3), -np.eye(3)])
+    planes = rng.normal(size=(6, 2, 4))
+    result, far = np.full((1, 2), np.nan), np.zeros(1, dtype=bool)
+    around = np.arange(6)[None], np.ones((1, 6)), np.zeros((1, 3))
+    blended_planes(*around, landmarks, planes, np.full(6, 2.0), np.ones(6), result, far)
+    each = planes[:, :, 3] - np.einsum("pcd,pd->pc", planes[:, :, :3], landmarks)
+    np.testing.assert_allclose(result[0], each[:5].mean(axis=0))
 
 
 def test_a_linear_function_on_a_sheet_is_extended_as_it_is(rng):

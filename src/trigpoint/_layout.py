@@ -65,7 +65,7 @@ def affinities(
     masses : float64 ndarray of shape (k,)
         How many points each landmark stands for.
     perplexity : float
-        Effective number of neighbors of each, at most a third of the others.
+        Effective number of neighbors of each; if there are fewer others, all count alike.
     n_threads : int, default=1
     """
     from trigpoint._numerics.compiled.layout import calibrate
@@ -85,7 +85,7 @@ def affinities(
     ):
         pass
     shares *= (masses / masses.sum())[:, None]
-    starts = np.arange(0, k * m + 1, m)
+    starts = m * np.arange(k + 1)
     directed = csr_array((shares.ravel(), columns.ravel(), starts), shape=(k, k))
     joint = csr_array((directed + directed.T) / 2)
     joint.sort_indices()
@@ -120,13 +120,13 @@ def shared_affinities(k: int, blocks: Iterable[tuple[np.ndarray, np.ndarray]]) -
         shares[shares.sum(axis=1) == 0] = 1.0
         shares /= shares.sum(axis=1, keepdims=True)
         b, count = columns.shape
-        starts = np.arange(0, b * count + 1, count)
+        starts = count * np.arange(b + 1)
         divided = csr_array((shares.ravel(), columns.ravel(), starts), shape=(b, k))
         total = total + divided.T @ divided
     total.setdiag(0)
     total.eliminate_zeros()
-    joint = csr_array((total + total.T) / 2)
-    joint = csr_array(joint / joint.sum())
+    both = total + total.T
+    joint = csr_array(both / both.sum())
     joint.sort_indices()
     return joint
 
@@ -191,7 +191,7 @@ def layout(
         forces = attraction + repulsion / strength
         velocities = _MOMENTUM * velocities + forces
         lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
-        velocities *= np.minimum(1, _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP))
+        velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
         points += velocities
         points -= masses @ points
         if report is not None:

@@ -213,6 +213,21 @@ def test_only_the_entries_needed_are_computed():
     assert 0 < computed <= 4 * sweeps * k * k
 
 
+def test_a_start_from_all_points_is_not_drawn_again():
+    """What they cannot give, a second attempt cannot give either."""
+    features = np.random.default_rng(0).normal(size=(30, 3))
+    matrix, rows = features @ features.T, []
+
+    def counted(A, B):
+        rows.extend(A)
+        return matrix[np.ix_(A, B)]
+
+    K = PointKernel(np.arange(30), counted, matrix.diagonal().copy())
+    start = pivoted_start(K, 5, 1.0, np.random.default_rng(1))
+    assert len(start) == 3
+    assert sorted(rows) == sorted(start)
+
+
 def test_start_finds_rare_points():
     """All but three points coincide: a sample of the points alone would miss the others."""
     X = np.zeros((30_000, 2))

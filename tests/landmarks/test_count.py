@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint._landmarks import count
+from trigpoint._landmarks import count, curve
 from trigpoint.metrics import nystrom_error
 
 
@@ -143,6 +143,23 @@ def test_auto_may_be_one():
     X = 1e-3 * np.random.default_rng(0).normal(size=(200, 2))
     sampler = tp.EfficientDPP("auto", tolerance=0.5, kernel_bandwidth=1.0, random_state=0)
     assert sampler.fit(X).n_landmarks_ == 1
+
+
+def test_a_tolerance_that_is_just_met_is_met():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    sampler = tp.EfficientDPP(covariance=None)
+    measure = count.ErrorEstimate(X, sampler, 3.0, np.random.default_rng(0))
+    for met in (1, 2):
+        found, _ = count.count_landmarks(X, sampler, 3.0, measure(met)[0], np.random.default_rng(0))
+        assert found == met
+
+
+@pytest.mark.parametrize(("n", "last"), [(5, 2), (30, 15), (3000, 1500), (5000, 2000)])
+def test_the_curve_goes_up_to_half_the_points(n, last):
+    counts = curve._grid(None, np.arange(float(n))[:, None])
+    assert counts[-1] == last
+    if last > 100:
+        np.testing.assert_allclose(counts, 10 * (last / 10) ** (np.arange(8) / 7), atol=0.5)
 
 
 def test_auto_and_curve_of_few_distinct_points():

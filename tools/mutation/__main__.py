@@ -219,7 +219,10 @@ def failures(output: str) -> list[str]:
 
 
 def concerned(edit: Edit, tests: dict, budget: float) -> list[str]:
-    """Tests that call the function, the quickest first, as far as the budget goes."""
+    """Tests that call the function, as far as the budget goes.
+
+    Those of the loops themselves come first, then the quickest.
+    """
     reaching = {f"{edit.file}:{edit.function}"} | importers(edit.file)
     module = edit.file.removesuffix(".py").replace("/", ".")
     # Calls of compiled loops by a test itself are not seen.
@@ -233,7 +236,7 @@ def concerned(edit: Edit, tests: dict, budget: float) -> list[str]:
         for name, (_, calls) in tests.items()
         if reaching.intersection(calls) or name.partition("::")[0] in direct
     ]
-    names.sort(key=lambda name: tests[name][0])
+    names.sort(key=lambda name: (name.partition("::")[0] not in direct, tests[name][0]))
     spent, taken = 0.0, []
     for name in names:
         spent += tests[name][0]

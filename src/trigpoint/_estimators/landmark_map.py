@@ -208,11 +208,14 @@ class LandmarkMap(LandmarkEmbedding):
             # Landmarks that no point of the sample is near to are not left alone.
             yield from nearest_landmarks(inside, inside, count + 1, run.n_threads)
 
-        joint = shared_affinities(k, chain(counted_blocks(), own_blocks()))
+        # A point near one landmark alone draws none together.
+        if count > 1 and len(sample) >= _SHARED * k:
+            joint = shared_affinities(k, chain(counted_blocks(), own_blocks()))
+            return np.maximum(masses, 1.0), joint
+        for _ in counted_blocks():
+            pass
         masses = np.maximum(masses, 1.0)
-        if len(sample) < _SHARED * k:
-            joint = affinities(inside, masses, float(self.n_neighbors), run.n_threads)
-        return masses, joint
+        return masses, affinities(inside, masses, float(self.n_neighbors), run.n_threads)
 
     def _refined(self, X: np.ndarray, embedded: EmbeddedLandmarks, run: Run) -> EmbeddedLandmarks:
         """All distinct points as landmarks, laid out from where they are placed."""

@@ -269,7 +269,7 @@ def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
             _check_separate(np.flatnonzero(counts), k)
         counts[labels[worst]] -= 1
         counts[cluster] = 1
-        labels[worst], squares[worst] = cluster, 0.0
+        labels[worst] = cluster
 
 
 def _check_separate(clusters: np.ndarray, k: int) -> None:

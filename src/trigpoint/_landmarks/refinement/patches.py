@@ -87,7 +87,7 @@ def draw_patches(
 def draw_rows(n: int, size: int, excluded: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw `size` distinct rows out of `n`, or as many as there are, that are not `excluded`."""
     if n <= 4 * (size + len(excluded)):
-        rows = np.setdiff1d(np.arange(n), excluded, assume_unique=True)
+        rows = np.delete(np.arange(n), excluded)
     else:
         rows = np.empty(0, dtype=np.int64)
         # At least three quarters of the rows are open, so this seldom takes a second turn.

@@ -15,9 +15,6 @@ from trigpoint._numerics.compiled.jit import compiled_strictly
 # Points in a leaf, at most, whose forces are summed one by one.
 _LEAF = 4
 
-# Halvings of the interval for a bandwidth; more do not change a float64.
-_BISECTIONS = 64
-
 
 class MassTree(NamedTuple):
     """A binary tree over points in Morton order, its nodes in the order of a walk.
@@ -46,16 +43,9 @@ class MassTree(NamedTuple):
 @compiled_strictly
 def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
     """Interleave the bits of the first coordinates, two or three, in a cube around the points."""
-    n, dimension = len(points), 3
-    flat = True
-    for i in range(n):
-        if points[i, 2] != points[0, 2]:
-            flat = False
-            break
-    if flat:
-        dimension = 2
+    n = len(points)
     low = np.empty(3)
-    side = 0.0
+    side, dimension = 0.0, 2
     for c in range(3):
         smallest = largest = points[0, c]
         for i in range(n):
@@ -63,6 +53,8 @@ def morton_codes(points: np.ndarray, codes: np.ndarray, bits: int) -> None:
             largest = max(largest, points[i, c])
         low[c] = smallest
         side = max(side, largest - smallest)
+        if c == 2 and smallest < largest:
+            dimension = 3
     cells = np.int64(1) << np.int64(bits)
     scale = cells / side if side > 0 else 0.0
     for i in range(n):
@@ -223,23 +215,27 @@ def attract(
 
 @compiled_strictly
 def calibrate(squares: np.ndarray, perplexity: float, shares: np.ndarray) -> None:
-    """Turn each row of squared distances into Gaussian shares with the given perplexity."""
+    """Turn each row of squared distances into Gaussian shares with the given perplexity.
+
+    Its logarithm is right to 1e-9. Where more are nearest than that, they share alone.
+    """
     n, m = squares.shape
     target = math.log(perplexity)
     for i in range(n):
         nearest = np.inf
         for j in range(m):
             nearest = min(nearest, squares[i, j])
-        spread = 0.0
+        n_nearest, spread = 0, 0.0
         for j in range(m):
+            n_nearest += squares[i, j] == nearest
             spread += squares[i, j] - nearest
         spread /= m
-        if spread == 0:
+        if n_nearest >= perplexity:
             for j in range(m):
-                shares[i, j] = 1 / m
+                shares[i, j] = 1 / n_nearest if squares[i, j] == nearest else 0.0
             continue
         low, high, precision = 0.0, np.inf, 1 / spread
-        for _ in range(_BISECTIONS):
+        while low < precision < high:
             total = mean = 0.0
             for j in range(m):
                 excess = squares[i, j] - nearest
