@@ -72,7 +72,7 @@ def test_work_grows_with_every_size(sizes):
 
     def total(n, d, k):
         job = Job.checked(n, d, k, n_components, None, np.float32, 1)
-        work = stage_work(job, report=True).values()
+        work = stage_work(job, compare=True, report=True).values()
         return sum(one.alone + one.shared + one.products for one in work)
 
     least = total(n, d, 500)
@@ -105,6 +105,7 @@ def test_compilation_is_due_until_the_first_run(n, d, n_components, dtype, tmp_p
         code = f"""
             import numpy as np, trigpoint as tp
             X = np.random.default_rng(0).normal(size=({n}, {d})).astype("{dtype.__name__}")
+            X[:, 2] = X[:, 0] ** 2  # A surface, where there are three columns.
             tp.LaplacianEigenmaps({n_components}, landmarks=50, random_state=0).fit_transform(X)
         """
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
