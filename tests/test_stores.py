@@ -1,5 +1,7 @@
 """One contract for every place where points can live; a new store is one line in STORES."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -13,6 +15,11 @@ from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
 from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import ProductIndex
 from trigpoint._numerics.sparse import SparseIndex
+from trigpoint._points.dask import store as dask_module
+from trigpoint._points.dask.cluster import Cluster, Traffic
+from trigpoint._points.dask.layout import Layout
+from trigpoint._points.dask.shards import Shard
+from trigpoint._points.dask.store import DaskStore
 from trigpoint._points.memory import MemoryStore, WeightedProposals
 from trigpoint._points.repulsion import Repulsion
 
@@ -108,11 +115,38 @@ class PartedWeights:
         return WeightedProposals(self.log_weights)
 
 
+class ShardsHere(Cluster):
+    """Shards in this process, asked as those on a cluster are."""
+
+    def ask(self, question, arguments):
+        self.traffic.setdefault(question, Traffic()).rounds += 1
+        return {
+            shard: getattr(pickle.loads(pickle.dumps(self._shards[shard])), question)(*own)
+            if self.forgetful
+            else getattr(self._shards[shard], question)(*own)
+            for shard, own in arguments.items()
+        }
+
+    forgetful = False
+
+
+def dask_store(points, forgetful=False):
+    """Partitions of all sizes, which shards hold in no simple order."""
+    parts = np.array_split(points, [1, 1, len(points) // 3, len(points) // 2, len(points) - 2])
+    places = [np.array([0, 3, 5]), np.array([1, 2]), np.array([4])]
+    shards = ShardsHere(None, [Shard([parts[part] for part in some]) for some in places])
+    shards.forgetful = forgetful
+    layout = Layout(np.array([len(part) for part in parts]), places)
+    box = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
+    return DaskStore(shards, layout, *box, points.dtype)
+
+
 STORES = {
     "tree": lambda points: MemoryStore(TreeIndex(points, 2)),
     "products": lambda points: MemoryStore(ProductIndex(points, 2, together=8)),
     "sparse": lambda points: MemoryStore(SparseIndex(csr_array(points), 2, together=8)),
     "parts": PartedStore,
+    "dask": dask_store,
 }
 
 
@@ -133,6 +167,14 @@ def clouds():
 
 
 CLOUDS = dict(clouds())
+
+
+@pytest.fixture(autouse=True)
+def few_are_listed(monkeypatch):
+    """So that stores of few points count, and break ties, as those of many do."""
+    monkeypatch.setattr(dask_module, "_LISTED", 6)
+
+
 # Repulsion so strong that proposals come from weights of all points, and one that leaves some.
 SETTINGS = {"local": (25, 12, 1.0), "wide": (20, 120, 4.0)}
 
@@ -175,6 +217,34 @@ def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
     monkeypatch.setattr(drawing, "NEIGHBORS_KEPT", 0)
     assert draw(STORES["products"](points), k, m, bandwidth) == kept
     assert len(expected[0]) == len(kept[0]) == k
+
+
+@pytest.mark.parametrize("cloud", ["plain", "more copies than neighbors", "grid"])
+def test_shards_that_lose_index_and_weights_at_every_question(cloud, monkeypatch):
+    """As if the worker of every shard were lost before each round."""
+    monkeypatch.setattr(drawing, "_PATIENCE", 20)
+    points = CLOUDS[cloud]
+    k, m, bandwidth = SETTINGS["wide"]
+    store = dask_store(points, forgetful=True)
+    assert draw(store, k, m, bandwidth) == draw(PartedStore(points), k, m, bandwidth)
+    # Those that had none of the landmarks were asked again.
+    remembering = dask_store(points)
+    draw(remembering, k, m, bandwidth)
+    assert store.traffic["weigh"].rounds > remembering.traffic["weigh"].rounds
+
+
+@pytest.mark.parametrize("mode", ["full", "diag", "low-rank"])
+@pytest.mark.parametrize("cloud", ["plain", "far float32", "many dimensions", "copies"])
+def test_covariances_do_not_depend_on_how_points_are_divided(cloud, mode):
+    points = CLOUDS[cloud]
+    layout = Layout(np.array([len(points)]), [np.array([0])])
+    box = points.min(axis=0).astype(np.float64), points.max(axis=0).astype(np.float64)
+    whole = DaskStore(ShardsHere(None, [Shard([points])]), layout, *box, points.dtype)
+    found = whole.search(points[::20], 40)
+    left, right = whole.covariances(found, mode), dask_store(points).covariances(found, mode)
+    if mode == "low-rank":
+        left, right = left.variances, right.variances
+    np.testing.assert_array_equal(left, right)
 
 
 @pytest.mark.parametrize("name", STORES)

@@ -10,6 +10,8 @@ _EXTRAS = {
     "h5py": "hdf5",
     "matplotlib": "plot",
     "nibabel": "ct",
+    "dask": "dask",
+    "distributed": "dask",
 }
 
 

@@ -166,13 +166,22 @@ class ProductIndex(NeighborIndex):
 
     def _within(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows and squared distances of points within the reach of a few queries."""
-        padded, norms = self._padded(found.points)
-        with one_blas_thread():
-            candidates = self._candidates(padded, norms, found.squared_radii)
-        for q, (_, near) in enumerate(candidates):
-            rows, squares = self._measured(near, found.points[q])
+        for q, (rows, squares) in enumerate(self.up_to(found.points, found.squared_radii)):
             inside = found.holds(q, squares, rows)
             yield rows[inside], squares[inside]
+
+    def up_to(
+        self, queries: np.ndarray, squared_radii: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and exact squared distances of all points within a radius, and a few more.
+
+        At most `together` queries are asked at once.
+        """
+        padded, norms = self._padded(queries)
+        with one_blas_thread():
+            candidates = self._candidates(padded, norms, squared_radii)
+        for q, (_, near) in enumerate(candidates):
+            yield self._measured(near, queries[q])
 
     def _nearest_rows(self, queries: np.ndarray, m: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for part in row_blocks(len(queries), self.together):

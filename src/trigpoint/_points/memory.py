@@ -173,19 +173,34 @@ class WeightedProposals:
 
     def __init__(self, log_weights: np.ndarray) -> None:
         self._top = log_weights.max()
-        self._scale = 2.0 ** (62 - len(log_weights).bit_length())
-        self._whole = np.ceil(np.exp(log_weights - self._top) * self._scale).astype(np.int64)
-        # Weights that underflowed can still be drawn; excluded points cannot.
-        self._whole[(self._whole == 0) & (log_weights > -np.inf)] = 1
+        self._scale = whole_scale(len(log_weights))
+        self._whole = whole_weights(log_weights, self._top, self._scale)
         self._cumulative = np.cumsum(self._whole)
 
     def rows(self, numbers: np.ndarray) -> np.ndarray:
         """Rows for uniform random numbers."""
-        total = self._cumulative[-1]
-        # Rounding may lift the largest random number onto the total itself.
-        targets = np.minimum((numbers * float(total)).astype(np.int64), total - 1)
+        targets = whole_targets(numbers, int(self._cumulative[-1]))
         return np.searchsorted(self._cumulative, targets, side="right")
 
     def log_weights(self, rows: np.ndarray) -> np.ndarray:
         """Logarithms of the weights with which rows are proposed."""
         return self._top + np.log(self._whole[rows] / self._scale)
+
+
+def whole_scale(n_points: int) -> float:
+    """What the largest weight is rounded to, so that the sum of all fits in 63 bits."""
+    return 2.0 ** (62 - n_points.bit_length())
+
+
+def whole_weights(log_weights: np.ndarray, top: float, scale: float) -> np.ndarray:
+    """Weights relative to the largest, rounded up to whole numbers."""
+    whole = np.ceil(np.exp(log_weights - top) * scale).astype(np.int64)
+    # Weights that underflowed can still be drawn; excluded points cannot.
+    whole[(whole == 0) & (log_weights > -np.inf)] = 1
+    return whole
+
+
+def whole_targets(numbers: np.ndarray, total: int) -> np.ndarray:
+    """Whole numbers below a total, for uniform random numbers."""
+    # Rounding may lift the largest random number onto the total itself.
+    return np.minimum((numbers * float(total)).astype(np.int64), total - 1)

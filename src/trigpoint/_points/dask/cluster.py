@@ -1,0 +1,158 @@
+"""Questions to the shards on a Dask cluster, and a count of what travels.
+
+A round is one task for each shard that is asked. Tasks name the shard that they need, so they run
+where it is. If its worker is lost, Dask computes the shard again on another one, from the tasks
+that read its partitions, and then the question.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trigpoint._files.optional import require
+
+# A question that takes longer is followed by a look at the workers; and without any for this long,
+# nobody is waited for.
+_LOOK_AFTER = 5.0
+_NO_WORKERS_FOR = 60.0
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot finish the work; the message says what to do."""
+
+
+@dataclass
+class Traffic:
+    """Rounds of one kind of question, their tasks, and the bytes of arguments and answers.
+
+    Attributes
+    ----------
+    rounds, tasks, bytes_sent, bytes_received : int
+    """
+
+    rounds: int = 0
+    tasks: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+
+
+class Cluster:
+    """Shards on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    shards : sequence of futures
+        Each of a `Shard`.
+
+    Attributes
+    ----------
+    traffic : dict of str to Traffic
+        For each question that was asked.
+    """
+
+    def __init__(self, client: Any, shards: Sequence[Any]) -> None:
+        self.client = client
+        self._shards = list(shards)
+        self.traffic: dict[str, Traffic] = {}
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+    def only(self, shards: Sequence[int]) -> "Cluster":
+        """Some of the shards, with the same count of what travels."""
+        some = Cluster(self.client, [self._shards[shard] for shard in shards])
+        some.traffic = self.traffic
+        return some
+
+    def ask_all(self, question: str, *arguments: Any) -> list[Any]:
+        """Answers of all shards to one question."""
+        return list(self.ask(question, dict.fromkeys(range(len(self)), arguments)).values())
+
+    def ask(self, question: str, arguments: dict[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Answers of some shards, each with arguments of its own, in one round."""
+        if not arguments:
+            return {}
+        futures = self.client.map(
+            _answer,
+            [self._shards[shard] for shard in arguments],
+            [question] * len(arguments),
+            list(arguments.values()),
+            pure=False,
+            key=f"trigpoint-{question}",
+        )
+        answers = gathered(self.client, futures)
+        counted = self.traffic.setdefault(question, Traffic())
+        counted.rounds += 1
+        counted.tasks += len(arguments)
+        counted.bytes_sent += sum(map(_bytes, arguments.values()))
+        counted.bytes_received += sum(map(_bytes, answers))
+        return dict(zip(arguments, answers, strict=True))
+
+
+def _answer(shard: Any, question: str, arguments: tuple[Any, ...]) -> Any:
+    return getattr(shard, question)(*arguments)
+
+
+def gathered(client: Any, futures: list[Any]) -> list[Any]:
+    """Results of futures, in their order; or an error that says what to do, if Dask gives up."""
+    from distributed import wait
+    from distributed.scheduler import KilledWorker
+
+    alone_since: float | None = None
+    while True:
+        try:
+            wait(futures, timeout=_LOOK_AFTER)
+            break
+        except TimeoutError:
+            has_workers = bool(client.nthreads())
+            alone_since = None if has_workers else alone_since or time.monotonic()
+            if alone_since is not None and time.monotonic() - alone_since > _NO_WORKERS_FOR:
+                raise ClusterError(
+                    f"the cluster has had no workers for {_NO_WORKERS_FOR:.0f} seconds: start some "
+                    "and fit again; nothing of this run is kept"
+                ) from None
+    try:
+        return list(client.gather(futures))
+    except KilledWorker as error:
+        raise ClusterError(
+            "several workers were lost while they computed the same part, which is what happens "
+            "when a worker has too little memory for its partitions: use more workers, more memory "
+            f"for each, or smaller chunks ({error})"
+        ) from error
+    except asyncio.CancelledError as error:
+        raise ClusterError(
+            "the cluster has dropped the work, as it does when it is restarted or closed: connect "
+            f"to one that is running and fit again ({error})"
+        ) from error
+
+
+def current_client(task: str) -> Any:
+    """The Dask client that is current, or an error that says how to start one."""
+    distributed = require("distributed", task)
+    try:
+        return distributed.get_client()
+    except ValueError:
+        raise ClusterError(
+            f"{task} needs a Dask cluster, and there is none: start one on this machine with "
+            "`from distributed import Client; client = Client()`, or connect to one with "
+            "`Client('scheduler-address:8786')`"
+        ) from None
+
+
+def _bytes(value: Any) -> int:
+    """About how many bytes a value takes when it is sent."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, dict):
+        return sum(map(_bytes, value.values()))
+    if isinstance(value, (tuple, list)):
+        return sum(map(_bytes, value))
+    if hasattr(value, "__dict__"):
+        return _bytes(vars(value))
+    return sys.getsizeof(value) if isinstance(value, (str, bytes)) else 8
