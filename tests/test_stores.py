@@ -5,12 +5,14 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 import trigpoint as tp
 from trigpoint._common.records import LowRankCovariances
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks import drawing
 from trigpoint._landmarks.drawing import LandmarkDraw
+from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
 from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import ProductIndex
@@ -31,7 +33,7 @@ class PartedStore:
 
     def __init__(self, points):
         self.parts = np.array_split(points, [1, 1, len(points) // 3])
-        self.n_points, self.n_features = points.shape
+        self.n_points, self.n_features = self.shape = points.shape
         self.dtype = points.dtype
         self.n_searches = 0
 
@@ -348,12 +350,46 @@ def test_efficient_dpp_takes_a_store(mode):
 
 
 @pytest.mark.parametrize(
+    "sampler",
+    [
+        tp.EfficientDPP("auto", tolerance=0.3, random_state=0),
+        tp.Uniform(7, random_state=0),
+        tp.RPCholesky(7, random_state=0),
+    ],
+    ids=lambda sampler: type(sampler).__name__,
+)
+@pytest.mark.parametrize("store", [PartedStore, dask_store])
+def test_samplers_that_take_a_store_choose_the_same(sampler, store):
+    points = CLOUDS["plain"]
+    here = clone(sampler).select(points)
+    there = clone(sampler).select(store(points))
+    np.testing.assert_array_equal(there.indices, here.indices)
+    np.testing.assert_array_equal(there.points, here.points)
+
+
+@pytest.mark.parametrize("name", ["tree", "dask"])
+@pytest.mark.parametrize(("cloud", "most"), [("copies", 30), ("copies", 29), ("plain", 20)])
+def test_stores_find_distinct_points(cloud, most, name):
+    points = CLOUDS[cloud]
+    expected = distinct_rows(points, most)
+    np.testing.assert_array_equal(STORES[name](points).distinct(most), expected)
+    assert (expected is None) == (most < 30)
+
+
+def test_rp_cholesky_says_that_it_needs_all_points():
+    sampler = tp.RPCholesky(250, bandwidth=1.5, random_state=0)
+    with pytest.raises(ValueError, match=r"needs the residuals of all points.* use EfficientDPP"):
+        sampler.select(dask_store(CLOUDS["plain"]))
+    with pytest.raises(TypeError, match="RPCholesky of more than 32 columns needs all points"):
+        tp.RPCholesky(5).select(dask_store(CLOUDS["mostly zeros"]))
+
+
+@pytest.mark.parametrize(
     ("sampler", "name"),
     [
         (tp.KDPP(5), "KDPP"),
         (tp.FarthestPoint(5), "FarthestPoint"),
         (tp.EfficientDPP(5, refine=True), r"EfficientDPP\(refine=True\)"),
-        (tp.EfficientDPP("auto"), r"EfficientDPP\('auto'\)"),
     ],
 )
 def test_what_needs_more_than_a_store_refuses_by_name(sampler, name):

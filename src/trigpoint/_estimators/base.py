@@ -71,12 +71,15 @@ from trigpoint._landmarks.base import too_much_of_sparse
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
+from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.inputs import (
     blocks_as_stored,
     is_file,
     points_to_fit,
     points_to_transform,
+    remember_traffic,
 )
+from trigpoint._points.store import Store
 from trigpoint._points.unit_rows import METRICS
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
@@ -107,7 +110,7 @@ class Run:
         self.dimension = 0.0
         # The points as a map measures their distances.
         self.projection: Projection | None = None
-        self.points = np.empty((0, 0))
+        self.points: Any = np.empty((0, 0))
         self._last = time.perf_counter()
         self._begun = ""
 
@@ -166,7 +169,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     @abstractmethod
     def _embed(
-        self, X: Points, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         """Embed the landmarks of `X`; the last stage has begun when this returns."""
 
@@ -190,11 +193,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Parameters
         ----------
-        X : array-like or sparse array of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), file, or Dask array or DataFrame
             The points, float32 or float64; other numbers are converted to float64. A path, or an
             object that `trigpoint.read_points` accepts, is read into memory if it needs at most a
             quarter of it, otherwise into a temporary file. A ``.npy`` file is memory-mapped. SciPy
-            sparse arrays, also in files, stay sparse from 16 columns on.
+            sparse arrays, also in files, stay sparse from 16 columns on. The partitions of a Dask
+            collection stay on the workers, and lead to the same landmarks.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -205,11 +209,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self._check_parameters()
         self._check_storage(X)
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
-        X = points_to_fit(self, X, run.report)
+        points = points_to_fit(self, X, run.report)
         # Those of a file are known only now.
-        self._check_storage(X)
+        self._check_storage(points)
         run.done("reading")
-        chosen = self._choose(X, run)
+        chosen = self._choose(points, run)
         k = len(chosen.points)
         n_components = check_count(
             "n_components",
@@ -217,22 +221,23 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             high=k - 1,
             why=f"there are {counted(k, 'landmark')}",
         )
-        run.dimension = local_dimension(X, k)
+        run.dimension = local_dimension(points, k)
         run.done("landmarks")
-        embedded = self._embed(X, chosen, n_components, run)
+        embedded = self._embed(points, chosen, n_components, run)
         embedded = replace(embedded, dimension=run.dimension)
-        extended_by = self._extended_by(embedded, X.shape[0])
-        self._set_fitted(replace(embedded, extended_by=extended_by), X.dtype)
+        extended_by = self._extended_by(embedded, points.shape[0])
+        self._set_fitted(replace(embedded, extended_by=extended_by), points.dtype)
         run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
+        remember_traffic(self, points)
         return self
 
     def _check_storage(self, X: Any) -> None:
-        """Refuse sparse points where all coordinates are needed."""
+        """Refuse points that are stored in a way that this estimator cannot use."""
         if issparse(X) and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead=())
 
-    def _choose(self, X: Points, run: Run) -> Landmarks:
+    def _choose(self, X: Points | Store, run: Run) -> Landmarks:
         """Choose the landmarks."""
         return choose_landmarks(
             self.landmarks,
@@ -278,7 +283,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Parameters
         ----------
-        X : array-like or sparse array of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), file, or Dask array or DataFrame
             The points. A file is read block by block.
         out : path or None, default=None
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
@@ -287,10 +292,16 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         Returns
         -------
         ndarray of shape (n, n_components)
-            In the precision of `X`. With `out`, the path of the file is returned instead.
+            In the precision of `X`. With `out`, the path of the file is returned instead. Of a
+            Dask collection, a Dask array, of which nothing is computed yet; with `out`, its workers
+            write a Zarr folder, which they must be able to reach, and other files are written here.
         """
         check_is_fitted(self)
         self._check_out(X, out)
+        if is_dask(X):
+            from trigpoint._estimators.partitioned import coordinates_of_partitions
+
+            return coordinates_of_partitions(self, X, out)
         source = points_to_transform(self, X)
         points = blocks_as_stored(source, reporter(self.verbose, self.callback))
         blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
@@ -351,8 +362,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         ----------
         path : path
             The file to write.
-        X : array-like of shape (n, d), or file; or None, default=None
-            The points to show, read block by block; if omitted, only the landmarks are shown.
+        X : array-like of shape (n, d), file, or Dask array or DataFrame; or None, default=None
+            The points to show, read block by block; if omitted, only the landmarks are shown. Dask
+            partitions are fetched one after the other.
         color : array-like of shape (n,), dict or DataFrame; or None, default=None
             Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
         **options
@@ -374,8 +386,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Parameters
         ----------
-        X : array-like of shape (n, d), or file
-            The points that were fitted, or others like them. A file is read once.
+        X : array-like of shape (n, d), file, or Dask array or DataFrame
+            The points that were fitted, or others like them. A file is read once. Of Dask
+            partitions, the sample alone is fetched.
         sample : int or None, default=None
             Number of points, drawn at random, among which neighborhoods are compared; ``None``
             takes a tenth of them, but at least 2,000 and at most 10,000, and 10,000 above 15
@@ -570,7 +583,7 @@ class GraphEmbedding(LandmarkEmbedding):
         """Embed the landmarks from their graph."""
 
     def _embed(
-        self, X: Points, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         run.begin("graph")
         if self._graph_is_matrix():
@@ -581,9 +594,24 @@ class GraphEmbedding(LandmarkEmbedding):
         run.begin("spectrum")
         return self._embed_graph(chosen, graph, n_components)
 
-    def _built(self, builder: Any, X: Points, chosen: Landmarks, run: Run) -> LandmarkGraph:
+    def _check_storage(self, X: Any) -> None:
+        super()._check_storage(X)
+        anchored = isinstance(self.graph, AnchorGraph) or (
+            isinstance(self.graph, str) and self.graph == "anchors"
+        )
+        if anchored and is_dask(X):
+            raise ParameterValueError(
+                "graph",
+                self.graph,
+                "{parameter=} adds up shares of all points, in an order that depends on how Dask "
+                "has divided them",
+                ("choose graph='bhattacharyya'", "load the points into memory"),
+            )
+
+    def _built(self, builder: Any, X: Points | Store, chosen: Landmarks, run: Run) -> LandmarkGraph:
         built: LandmarkGraph
         if isinstance(builder, AnchorGraph):
+            assert isinstance(X, Points), "others are refused"
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, support.over(X, run.n_threads))
         elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:

@@ -12,6 +12,7 @@ from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
 from trigpoint._numerics.sparse import Points
+from trigpoint._points.store import Store
 from trigpoint._spectrum import classical_scaling, geodesics
 
 # Neighbors of each landmark, and how many landmarks there should be for each of them.
@@ -105,7 +106,7 @@ default="auto"
         return min(MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
 
     def _embed(
-        self, X: Points, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
         return super()._embed(X, chosen, n_components, run)

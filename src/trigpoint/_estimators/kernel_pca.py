@@ -12,6 +12,7 @@ from trigpoint._estimators.base import LandmarkEmbedding, Run, check_pairs, plai
 from trigpoint._extension.extensions import KernelExtension
 from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._numerics.sparse import Points
+from trigpoint._points.store import Store
 from trigpoint._spectrum import kernel_pca
 
 # Kernel values closer than this to 0 or 1 are only rounding error.
@@ -88,7 +89,7 @@ class KernelPCA(LandmarkEmbedding):
         return None
 
     def _embed(
-        self, X: Points, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         check_pairs(chosen.points)
         run.begin("kernel")

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_count, check_positive
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, Spectrum
 from trigpoint._estimators.base import LandmarkEmbedding, Run
 from trigpoint._extension.extensions import extend
@@ -18,7 +19,9 @@ from trigpoint._landmarks import choose_landmarks
 from trigpoint._layout import affinities, layout, principal_start, shared_affinities
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.reduction import all_projected, principal_projection
-from trigpoint._numerics.sparse import Points
+from trigpoint._numerics.sparse import Points, take_rows
+from trigpoint._points.dask.recognition import is_dask
+from trigpoint._points.store import Store
 
 _DEFAULT_LANDMARKS = 10_000
 
@@ -134,9 +137,31 @@ class LandmarkMap(LandmarkEmbedding):
     def _covariance(self, n_columns: int) -> str | None:
         return None
 
-    def _choose(self, X: Points, run: Run) -> Landmarks:
-        assert isinstance(X, np.ndarray), "sparse points are refused"
+    def _check_storage(self, X: Any) -> None:
+        super()._check_storage(X)
+        if not is_dask(X):
+            return
+        if self.refine:
+            raise ParameterValueError(
+                "refine",
+                self.refine,
+                "{parameter=} lays out all points on one machine, and these are in Dask partitions",
+                ("leave {parameter} 0", "load the points into memory"),
+            )
+        if len(getattr(X, "columns", ())) > _MOST_COLUMNS or X.shape[1] > _MOST_COLUMNS:
+            raise ParameterValueError(
+                "X",
+                X.shape[1],
+                "a map of more than {most} columns projects all points, with rounding that depends "
+                "on how Dask has divided them",
+                ("project them first, to {most} columns at most", "load the points into memory"),
+                most=_MOST_COLUMNS,
+            )
+
+    def _choose(self, X: Points | Store, run: Run) -> Landmarks:
+        assert not isinstance(X, csr_array), "sparse points are refused"
         if X.shape[1] > _MOST_COLUMNS:
+            assert isinstance(X, np.ndarray), "others are refused"
             run.begin("projection")
             run.projection = principal_projection(X, _MOST_COLUMNS, run.rng)
             run.points = all_projected(run.projection, X, run.n_threads)
@@ -145,7 +170,7 @@ class LandmarkMap(LandmarkEmbedding):
             run.points = X
         landmarks = self.landmarks
         if landmarks is None:
-            most = min(len(X), _DEFAULT_LANDMARKS)
+            most = min(X.shape[0], _DEFAULT_LANDMARKS)
             few = distinct_rows(run.points, most)
             landmarks = most if few is None else few
         drawn = (
@@ -162,13 +187,12 @@ class LandmarkMap(LandmarkEmbedding):
         )
         if drawn:
             assert chosen.indices is not None, "drawn from the rows"
-            chosen = Landmarks(X[chosen.indices], chosen.indices)
+            chosen = Landmarks(take_rows(X, chosen.indices), chosen.indices)
         return chosen
 
     def _embed(
-        self, X: Points, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
-        assert isinstance(X, np.ndarray), "sparse points are refused"
         run.begin("affinities")
         inside = all_projected(run.projection, chosen.points, run.n_threads)
         masses, joint = self._affinities(inside, run)
@@ -190,7 +214,10 @@ class LandmarkMap(LandmarkEmbedding):
             masses=masses,
             projection=run.projection,
         )
-        return self._refined(X, embedded, run) if self.refine else embedded
+        if not self.refine:
+            return embedded
+        assert isinstance(X, np.ndarray), "others are refused"
+        return self._refined(X, embedded, run)
 
     def _affinities(self, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
         """Masses (k,) of the landmarks, and their affinities (k, k)."""

@@ -17,6 +17,7 @@ from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph
 from trigpoint._numerics.sparse import Points
+from trigpoint._points.store import Store
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
     density_scale,
@@ -57,7 +58,7 @@ class MarkovEmbedding(GraphEmbedding):
         return None
 
     def _embed(
-        self, X: Points, chosen: Landmarks, n_components: int, run: Run
+        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         embedded = super()._embed(X, chosen, n_components, run)
         builder = self._builder(chosen.points, run.dimension)

@@ -281,6 +281,34 @@ def extend(
         return result, sum(thread_map(fill, row_blocks(n, rows), n_threads))
 
 
+def extend_alike(extension: Extension, X: np.ndarray) -> tuple[np.ndarray, int]:
+    """Do what `extend` does, to the same bits for a point whatever other points are in `X`.
+
+    A product rounds the last few rows of a block in another way than those before them, and a
+    single row in yet another. Here all blocks have as many rows, a power of two; the last one is
+    filled up. Rows that need another precision are in blocks of their own.
+    """
+    size = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
+    size = 1 << (size.bit_length() - 1)
+    result = np.empty((len(X), extension.n_components), dtype=X.dtype)
+    coarse = np.zeros(len(X), dtype=bool)
+    if isinstance(extension, Prepared):
+        coarse = extension.support.coarse(X)
+    n_far = 0
+    with one_blas_thread():
+        for some in (np.flatnonzero(coarse), np.flatnonzero(~coarse)):
+            for part in row_blocks(len(some), size):
+                rows = some[part]
+                filled = np.concatenate([rows, np.repeat(rows[-1:], size - len(rows))])
+                coordinates, count = extension(X[filled])
+                result[rows] = coordinates[: len(rows)]
+                if count and len(rows) < size:
+                    # Those that fill up the block are not to be counted.
+                    count = extension(X[rows])[1]
+                n_far += count
+    return result, n_far
+
+
 def extended_blocks(
     extension: Extension, blocks: Iterable[Points], n_threads: int
 ) -> Iterator[np.ndarray]:

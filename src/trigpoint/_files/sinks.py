@@ -130,7 +130,7 @@ class ZarrSink(_GatheringSink):
     ) -> None:
         zarr = require("zarr", f"writing {path.name}")
         rows = self._gather(shape, dtype, _CHUNK_BYTES)
-        self._array = zarr.create_array(
+        self.array = zarr.create_array(
             store=str(path),
             shape=shape,
             chunks=(rows, shape[1]),
@@ -145,7 +145,7 @@ class ZarrSink(_GatheringSink):
         require("zarr", task)
 
     def _store(self, rows: np.ndarray) -> None:
-        self._array[self._done : self._done + len(rows)] = rows
+        self.array[self._done : self._done + len(rows)] = rows
         self._done += len(rows)
 
     def close(self) -> None:

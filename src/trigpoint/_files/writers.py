@@ -122,6 +122,11 @@ class PointWriter:
             raise
         return self
 
+    @property
+    def sink(self) -> Sink | None:
+        """Where rows go, inside the with statement."""
+        return self._sink
+
     def write(self, block: np.ndarray) -> None:
         """Append the rows of `block`."""
         if self._sink is None:

@@ -15,7 +15,7 @@ from trigpoint._common.records import Landmarks
 from trigpoint._common.words import size
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import points_to_fit
+from trigpoint._points.inputs import points_to_fit, remember_traffic
 from trigpoint._points.store import Store
 
 
@@ -81,10 +81,11 @@ class Sampler(ProgressMixin, ABC):
 
         Parameters
         ----------
-        X : array-like or sparse array of shape (n, d), or file
+        X : array-like or sparse array of shape (n, d), file, or Dask array or DataFrame
             The points, float32 or float64; other numbers are converted to float64. A path, or an
             object that `trigpoint.read_points` accepts, is read, into memory if it fits. Sparse
-            points stay sparse; samplers that cannot use them say so.
+            points stay sparse; samplers that cannot use them say so. The partitions of a Dask
+            collection stay on the workers, and lead to the same landmarks.
         y : ignored
             Present for compatibility with scikit-learn.
 
@@ -94,7 +95,9 @@ class Sampler(ProgressMixin, ABC):
         """
         if issparse(X) and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, X)
-        self.select(points_to_fit(self, X, reporter(self.verbose, self.callback)))
+        points = points_to_fit(self, X, reporter(self.verbose, self.callback))
+        self.select(points)
+        remember_traffic(self, points)
         return self
 
     def select(self, X: Points | Store) -> Landmarks:

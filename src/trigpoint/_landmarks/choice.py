@@ -24,11 +24,12 @@ from trigpoint._common.records import Landmarks
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._geometry import covariance_mode, neighborhood_covariances
-from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_a_store
 from trigpoint._landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._points.memory import MemoryStore
+from trigpoint._points.store import Store
 from trigpoint._points.unit_rows import unit_rows
 
 _DEFAULT_LANDMARKS = 1000
@@ -46,7 +47,7 @@ def default_n_landmarks(n_distinct: int) -> int:
 
 def choose_landmarks(
     landmarks: Any,
-    X: Points,
+    X: Points | Store,
     *,
     metric: str = "euclidean",
     covariance: str | None,
@@ -60,7 +61,7 @@ def choose_landmarks(
     ----------
     landmarks : None, int, "auto", sampler, index array or point array
         As for the estimators.
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray or csr_array of shape (n, d), or Store
         Validated points.
     metric : {"euclidean", "cosine"}, default="euclidean"
         That of the estimator; rows of `X` have been scaled to unit length for ``"cosine"``.
@@ -107,7 +108,7 @@ def choose_landmarks(
         )
     if mode is not None and chosen.covariances is None:
         m = resolve_n_neighbors(None, n, len(chosen.points))
-        store = MemoryStore.of(X, m, len(chosen.points), n_threads)
+        store = MemoryStore.of(X, m, len(chosen.points), n_threads) if isinstance(X, Points) else X
         radii, found = neighborhood_covariances(store, chosen.points, m, mode)
         chosen = Landmarks(chosen.points, chosen.indices, radii, found)
     return chosen
@@ -155,7 +156,7 @@ def _distinct(chosen: Landmarks) -> Landmarks:
     return Landmarks(chosen.points[first], kept(chosen.indices), kept(chosen.radii), covariances)
 
 
-def _rows(X: Points, rows: np.ndarray) -> Landmarks:
+def _rows(X: Points | Store, rows: np.ndarray) -> Landmarks:
     rows = rows.astype(np.int64)
     return Landmarks(take_rows(X, rows), rows)
 
@@ -195,10 +196,12 @@ def _prepared(
     return sampler
 
 
-def _fitted(sampler: Any, X: Points) -> Landmarks:
+def _fitted(sampler: Any, X: Points | Store) -> Landmarks:
     if isinstance(sampler, Sampler):
         # The points have been validated.
         return sampler.select(X)
+    if not isinstance(X, Points):
+        raise too_much_of_a_store(type(sampler).__name__, X)
     sampler.fit(X)
     return Landmarks(
         sampler.landmarks_,
@@ -208,7 +211,7 @@ def _fitted(sampler: Any, X: Points) -> Landmarks:
     )
 
 
-def _given(landmarks: Any, X: Points, metric: str) -> Landmarks:
+def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
     """Landmarks given as rows or as points."""
     given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
     n = X.shape[0]

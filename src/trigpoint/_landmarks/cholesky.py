@@ -9,11 +9,12 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks
-from trigpoint._numerics.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
+from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_a_store
+from trigpoint._numerics.kernels import FEW_COLUMNS, Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count
+from trigpoint._points.store import Store
 
 # Default number of proposals decided together. It does not depend on the number of landmarks, so
 # that a smaller draw is the start of a larger one.
@@ -145,10 +146,14 @@ class RPCholesky(Sampler):
         self.bandwidth = bandwidth
         self.block_size = block_size
 
+    takes_stores = True
     takes_sparse = True
 
-    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+    def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
         n = X.shape[0]
+        if not isinstance(X, Points) and X.shape[1] > FEW_COLUMNS:
+            # How its kernel is computed depends on how far all points are from their mean.
+            raise too_much_of_a_store(f"RPCholesky of more than {FEW_COLUMNS} columns", X)
         k = check_n_landmarks(self.n_landmarks, n)
         block_size = _PROPOSALS
         if self.block_size is not None:
@@ -196,7 +201,9 @@ class PivotDraw:
         How often the residuals of all points were computed.
     """
 
-    def __init__(self, X: Points, kernel: Kernel, k: int, block_size: int, n_threads: int) -> None:
+    def __init__(
+        self, X: Points | Store, kernel: Kernel, k: int, block_size: int, n_threads: int
+    ) -> None:
         self.rows = np.empty(0, dtype=np.int64)
         self.factor = LandmarkFactor(kernel, X.shape[1], k, n_threads)
         self.n_proposals = 0
@@ -206,13 +213,15 @@ class PivotDraw:
         self._k = k
         self._block_size = block_size
         self._n_rejected = 0
-        self._weights = np.ones(X.shape[0])
-        self._cumulative = np.cumsum(self._weights)
+        # None while all points are equally likely.
+        self._weights: np.ndarray | None = None
+        self._cumulative = np.empty(0)
 
     def next_block(self, rng: np.random.Generator) -> None:
         """Decide a block of proposals, or fewer if that completes the landmarks."""
         proposed = self._propose(rng)
-        thresholds = np.maximum(rng.random(len(proposed)) * self._weights[proposed], ROUNDING)
+        weights = 1.0 if self._weights is None else self._weights[proposed]
+        thresholds = np.maximum(rng.random(len(proposed)) * weights, ROUNDING)
         points = take_rows(self._X, proposed).astype(np.float64, copy=False)
         columns = self.factor.columns(points)
         # Others in the block can only lower a residual: one that is too small now stays too small.
@@ -232,10 +241,13 @@ class PivotDraw:
         self.n_proposals += int(n_decided)
         self._n_rejected += int(n_decided) - len(accepted)
         # The rejected proposals have cost as much as the residuals of all points would.
-        if len(accepted) < n_wanted and self._n_rejected >= len(self._weights):
+        if len(accepted) < n_wanted and self._n_rejected >= self._X.shape[0]:
             self._renew_weights()
 
     def _propose(self, rng: np.random.Generator) -> np.ndarray:
+        if self._weights is None:
+            n = self._X.shape[0]
+            return np.minimum((rng.random(self._block_size) * n).astype(np.int64), n - 1)
         total = self._cumulative[-1]
         drawn = np.searchsorted(
             self._cumulative, rng.random(self._block_size) * total, side="right"
@@ -244,6 +256,21 @@ class PivotDraw:
         return np.minimum(drawn, np.searchsorted(self._cumulative, total))
 
     def _renew_weights(self) -> None:
+        if not isinstance(self._X, Points):
+            raise ParameterValueError(
+                "n_landmarks",
+                self._k,
+                "RPCholesky has rejected as many proposals as there are points, after {n_drawn} of "
+                "{parameter=} landmarks, and needs the residuals of all points, which are not in "
+                "one array",
+                (
+                    "choose {parameter} <= {n_drawn}",
+                    "a smaller {bandwidth}",
+                    "use EfficientDPP",
+                    "load the points into memory",
+                ),
+                n_drawn=len(self.rows),
+            )
         self._weights = self.factor.residuals(self._X)
         self._weights[self._weights <= ROUNDING] = 0
         self._cumulative = np.cumsum(self._weights)
@@ -291,11 +318,15 @@ def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.n
     return places, np.tril(factor[: len(places), places].T)
 
 
-def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
+def _residual_traces(
+    X: Points | Store, factor: LandmarkFactor, rng: np.random.Generator
+) -> np.ndarray:
     """Mean residual of the points after each landmark."""
     rows = np.arange(X.shape[0])
     if len(rows) > _TRACE_POINTS:
         rows = np.sort(rng.choice(len(rows), _TRACE_POINTS, replace=False))
+    if not isinstance(X, Points):
+        X, rows = X.take(rows), np.arange(len(rows))
     explained = np.zeros(len(factor))
     for columns in factor.column_parts(X, rows):
         explained += np.einsum("ij,ij->i", columns, columns)

@@ -12,6 +12,7 @@ from trigpoint._landmarks.base import Sampler
 from trigpoint._numerics.blocks import distinct_rows, sample_points
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import unexplained_variances
+from trigpoint._points.store import Store
 
 # If neither landmarks nor bandwidth are given, the kernel is the one for this many landmarks.
 _TYPICAL_LANDMARKS = 400
@@ -37,16 +38,17 @@ class ErrorEstimate:
 
     def __init__(
         self,
-        X: np.ndarray,
+        X: np.ndarray | Store,
         sampler: Sampler,
         bandwidth: Any,
         rng: np.random.Generator,
         name: str = "bandwidth",
     ) -> None:
-        typical = min(_TYPICAL_LANDMARKS, len(X))
+        n = X.shape[0]
+        typical = min(_TYPICAL_LANDMARKS, n)
         self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
         self._seed = int(rng.integers(2**63))
-        self._everywhere = len(X) <= _MEASURED
+        self._everywhere = n <= _MEASURED
         self._points = sample_points(X, _MEASURED, rng)
         self.X = sample_points(X, _DRAWN_FROM, rng)
         self._sampler = clone(sampler)
@@ -54,8 +56,8 @@ class ErrorEstimate:
             self._sampler.set_params(kernel_bandwidth=self.bandwidth)
         if "repulsion" in self._sampler.get_params() and self._sampler.n_neighbors is not None:
             # With fewer points, neighborhoods of the same radius hold fewer of them.
-            m = check_count("n_neighbors", self._sampler.n_neighbors, high=len(X))
-            self._sampler.set_params(n_neighbors=-(-m * len(self.X) // len(X)))
+            m = check_count("n_neighbors", self._sampler.n_neighbors, high=n)
+            self._sampler.set_params(n_neighbors=-(-m * len(self.X) // n))
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Relative trace error with `count` landmarks, and its standard error."""
@@ -88,7 +90,11 @@ def check_tolerance(tolerance: Any) -> float:
 
 
 def count_landmarks(
-    X: np.ndarray, sampler: Sampler, bandwidth: Any, tolerance: Any, rng: np.random.Generator
+    X: np.ndarray | Store,
+    sampler: Sampler,
+    bandwidth: Any,
+    tolerance: Any,
+    rng: np.random.Generator,
 ) -> tuple[int, float]:
     """Fewest landmarks, within 5 %, that keep the error of a sampler within the tolerance.
 

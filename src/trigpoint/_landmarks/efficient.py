@@ -189,7 +189,7 @@ class EfficientDPP(Sampler):
         check_tolerance(self.tolerance)
         if refinement is not None and not isinstance(X, np.ndarray):
             raise _needs_an_array(f"EfficientDPP(refine={self.refine!r})", X)
-        n = X.shape[0] if isinstance(X, Points) else X.n_points
+        n = X.shape[0]
         k, kernel_bandwidth = self._count(X, n, np.random.default_rng(count_seed))
         m = resolve_n_neighbors(self.n_neighbors, n, k)
         report = reporter(self.verbose, self.callback)
@@ -245,8 +245,8 @@ class EfficientDPP(Sampler):
                 "{parameter=} is not known",
                 ("choose a number", "'auto'"),
             )
-        if not isinstance(X, np.ndarray):
-            raise _needs_an_array("EfficientDPP('auto')", X)
+        if isinstance(X, csr_array):
+            raise too_much_of_sparse("EfficientDPP('auto')", X)
         return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
 
     def _repulsion_bandwidth(self, store: Store, k: int, m: int, rng: np.random.Generator) -> float:

@@ -8,6 +8,7 @@ from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._numerics.sparse import Points, take_rows
+from trigpoint._points.store import Store
 
 
 class Uniform(Sampler):
@@ -73,9 +74,10 @@ class Uniform(Sampler):
         )
         self.n_landmarks = n_landmarks
 
+    takes_stores = True
     takes_sparse = True
 
-    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+    def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
         n = X.shape[0]
         k = check_n_landmarks(self.n_landmarks, n)
         rows = rng.choice(n, k, replace=False).astype(np.int64, copy=False)

@@ -22,17 +22,25 @@ def row_blocks(n_rows: int, rows: int) -> Iterator[slice]:
 
 
 def sample_points(X: Any, size: int, rng: np.random.Generator) -> Any:
-    """Draw `size` points without replacement, in their order; all of them if there are no more."""
+    """Draw `size` points without replacement, in their order; all of them if there are no more.
+
+    Those of a store are fetched.
+    """
     n = X.shape[0]
+    is_here = isinstance(X, (np.ndarray, csr_array))
     if n <= size:
-        return X
-    return X[np.sort(rng.choice(n, size, replace=False))]
+        return X if is_here else X.take(np.arange(n))
+    rows = np.sort(rng.choice(n, size, replace=False))
+    return X[rows] if is_here else X.take(rows)
 
 
 def distinct_rows(X: Any, most: int) -> np.ndarray | None:
     """First rows of all distinct points, in order; ``None`` if there are more than `most`."""
     if isinstance(X, csr_array):
         return _distinct_sparse_rows(X, most)
+    if not isinstance(X, np.ndarray):
+        distinct: np.ndarray | None = X.distinct(most)
+        return distinct
     # A few rows settle it for nearly all data; only for the rest is everything sorted.
     some = X[:: max(1, len(X) // (4 * most))]
     if len(np.unique(some, axis=0)) > most:

@@ -20,7 +20,7 @@ Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Up to this many columns, distances from differences are as fast as from a matrix product, and
 # exact. With more they are slow, and products suffice for points within this many bandwidths of
 # their mean.
-_FEW_COLUMNS = 32
+FEW_COLUMNS = 32
 _NEAR = 10.0
 
 _MEDIAN_SAMPLE = 1000
@@ -47,7 +47,7 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 def distances_between(points: np.ndarray) -> np.ndarray:
     """Distances (k, k) between all points, exactly symmetric."""
     points = np.asarray(points, dtype=np.float64)
-    if points.shape[1] <= _FEW_COLUMNS:
+    if points.shape[1] <= FEW_COLUMNS:
         return cdist(points, points)
     squares = squared_distances(points, points)
     distances = np.sqrt((squares + squares.T) / 2)
@@ -65,7 +65,7 @@ def gaussian_of(X: Any, bandwidth: float) -> Kernel:
 
     Its entries are accurate to about 1e-13, even for points that coincide.
     """
-    products = X.shape[1] > _FEW_COLUMNS and _radius(X) <= _NEAR * bandwidth
+    products = X.shape[1] > FEW_COLUMNS and _radius(X) <= _NEAR * bandwidth
     squares = squared_distances if products else partial(cdist, metric="sqeuclidean")
 
     def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -148,7 +148,7 @@ def nth_distances(queries: np.ndarray, X: Any, ranks: tuple[int, ...]) -> np.nda
     """
     if isinstance(X, csr_array):
         squares = _squares_to_sparse(queries, X)
-    elif X.shape[1] <= _FEW_COLUMNS:
+    elif X.shape[1] <= FEW_COLUMNS:
         squares = cdist(queries, X, "sqeuclidean")
     else:
         squares = squared_distances(queries, X)

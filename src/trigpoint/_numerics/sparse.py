@@ -17,9 +17,12 @@ from trigpoint._numerics.threads import thread_map
 Points = np.ndarray | csr_array
 
 
-def take_rows(X: Points, rows: np.ndarray) -> np.ndarray:
-    """A few rows of points, as a dense array."""
-    return X[rows].toarray() if isinstance(X, csr_array) else X[rows]
+def take_rows(X: Any, rows: np.ndarray) -> np.ndarray:
+    """A few rows of points, also of a store, as a dense array."""
+    if isinstance(X, csr_array):
+        return X[rows].toarray()
+    taken: np.ndarray = X[rows] if isinstance(X, np.ndarray) else X.take(rows)
+    return taken
 
 
 def stored(X: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

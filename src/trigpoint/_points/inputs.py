@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from trigpoint._files.source import Block
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.sparse import Points
+from trigpoint._points.dask.recognition import is_dask
+from trigpoint._points.store import Store
 from trigpoint._points.unit_rows import METRICS, UnitRows
 
 _VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
@@ -45,13 +48,15 @@ def is_file(X: Any) -> bool:
     )
 
 
-def points_to_fit(estimator: Any, X: Any, report: Report) -> Points:
+def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
     """Validate points for `fit`: an array in memory, or mapped to it from a file.
 
-    Sparse points stay sparse. With the metric ``"cosine"`` of `estimator`, rows are scaled to unit
-    length, in an array of their own.
+    Sparse points stay sparse, and those in Dask partitions on the workers, in a store. With the
+    metric ``"cosine"`` of `estimator`, rows are scaled to unit length, in an array of their own.
     """
     scaled = check_choice("metric", estimator.metric, METRICS) == "cosine"
+    if is_dask(X):
+        return _dask_points(estimator, X, scaled, report)
     refuse_masked(X)
     from_file = is_file(X)
     if not from_file:
@@ -70,6 +75,31 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points:
                 estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
     check_magnitude(X)
     return X
+
+
+def _dask_points(estimator: Any, X: Any, scaled: bool, report: Report) -> Store:
+    from trigpoint._points.dask.collections import Partitions
+    from trigpoint._points.dask.reading import stored_partitions
+
+    partitions = Partitions(X)
+    estimator.n_features_in_ = partitions.n_features
+    if partitions.feature_names is not None:
+        estimator.feature_names_in_ = np.array(partitions.feature_names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    store = stored_partitions(partitions, scaled, report)
+    # So that a transform of the same collection need not count its rows.
+    estimator._partition_sizes = partitions.name, partitions.sizes
+    return store
+
+
+def remember_traffic(estimator: Any, X: Points | Store) -> None:
+    """Set `traffic_` where points are in a store that was asked over a network."""
+    traffic = getattr(X, "traffic", None)
+    if traffic is not None:
+        estimator.traffic_ = {question: asdict(counts) for question, counts in traffic.items()}
+    elif hasattr(estimator, "traffic_"):
+        del estimator.traffic_
 
 
 def _loaded(source: PointSource, report: Report) -> Points:
@@ -142,6 +172,12 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
 
 
 def _validated_source(estimator: Any, X: Any) -> PointSource:
+    if is_dask(X):
+        from trigpoint._points.dask.collections import known_sizes, validated_partitions
+        from trigpoint._points.dask.source import PartitionSource
+
+        partitions = validated_partitions(estimator, X)
+        return PartitionSource(partitions, known_sizes(estimator, partitions))
     refuse_masked(X)
     if not is_file(X):
         _refuse_text(X)

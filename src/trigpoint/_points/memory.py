@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 
 from trigpoint._common.records import Covariances
+from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex, neighbor_index
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.repulsion import Repulsion
@@ -39,6 +40,11 @@ class MemoryStore:
         return cls(neighbor_index(points, m, n_queries, n_threads))
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of points and of their coordinates."""
+        return self.n_points, self.n_features
+
+    @property
     def n_searches(self) -> int:
         """Number of neighborhoods searched so far."""
         return self.index.n_searches
@@ -46,6 +52,10 @@ class MemoryStore:
     def take(self, rows: np.ndarray) -> np.ndarray:
         """The points in a few rows."""
         return self.index.take(rows)
+
+    def distinct(self, most: int) -> np.ndarray | None:
+        """First rows of all distinct points, in order; None if there are more than `most`."""
+        return distinct_rows(self.index.points, most)
 
     def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
         """How far the `m` nearest points of each query reach."""

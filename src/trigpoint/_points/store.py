@@ -80,11 +80,18 @@ class Store(Protocol):
     together: int
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of points and of their coordinates, as of an array."""
+
+    @property
     def n_searches(self) -> int:
         """Number of neighborhoods searched so far."""
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """The points (q, d) in a few rows."""
+
+    def distinct(self, most: int) -> np.ndarray | None:
+        """First rows of all distinct points, in order; None if there are more than `most`."""
 
     def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
         """How far the `m` nearest points of each query reach."""

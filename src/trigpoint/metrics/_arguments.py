@@ -8,6 +8,7 @@ from scipy.sparse import coo_array, issparse
 from trigpoint._common.checks import check_magnitude
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
+from trigpoint._points.dask.recognition import is_dask
 
 
 def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
@@ -18,6 +19,13 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
             type(values).__name__,
             "{parameter} is sparse",
             "pass a dense array, for example {parameter}.toarray()",
+        )
+    if is_dask(values):
+        raise ParameterTypeError(
+            name,
+            type(values).__name__,
+            "{parameter} is a Dask collection, and this metric needs it in one array",
+            ("pass a sample of it", "the estimator's quality(X), which takes one itself"),
         )
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":

@@ -1,4 +1,4 @@
-"""Dask arrays and DataFrames as users pass them: validated, and given to the workers.
+"""Dask arrays and DataFrames as users pass them, validated.
 
 What can be told from their description is refused before anything is computed.
 """
@@ -8,14 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.checks import refuse_non_finite
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
-from trigpoint._common.progress import Report
+from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
-from trigpoint._points.dask.cluster import Cluster, current_client
-from trigpoint._points.dask.layout import Layout
-from trigpoint._points.dask.shards import Shard
-from trigpoint._points.dask.store import DaskStore
 from trigpoint._points.unit_rows import unit_rows
 
 _NAMES_SHOWN = 5
@@ -23,11 +19,6 @@ _NAMES_SHOWN = 5
 
 class UnknownChunksWarning(ParameterWarning):
     """The rows of a Dask collection had to be counted, which reads all of it."""
-
-
-def is_dask(X: Any) -> bool:
-    """Whether `X` is a Dask collection; known without importing Dask."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "dask")
 
 
 class Partitions:
@@ -171,83 +162,49 @@ def checked_points(
     return unit_rows(points, where) if scaled and len(points) else points
 
 
-def stored_partitions(partitions: Partitions, scaled: bool, report: Report) -> DaskStore:
-    """Read the partitions, on the workers, and leave them there.
-
-    Rows are scaled to unit length if `scaled`.
-    """
-    import dask
-
-    client = current_client("fitting a Dask collection")
-    blocks = partitions.array.to_delayed().ravel()
-    settings = partitions.dtype, partitions.feature_names, scaled, partitions.n_features
-    checked, sharded = dask.delayed(checked_points), dask.delayed(Shard)
-    placed = _placed(client, partitions)
-    futures = []
-    for address, parts in placed.items():
-        own = [checked(blocks[part], part, *settings) for part in parts]
-        # Others may take over if the worker is lost.
-        futures += client.compute(
-            [sharded(own)], workers=[address], allow_other_workers=True, optimize_graph=True
-        )
-    cluster = Cluster(client, futures)
-    report("reading", 0, partitions.n_partitions)
-    described = cluster.ask_all("describe")
-    return _stored(cluster, list(placed.values()), described, partitions, report)
-
-
-def _stored(
-    cluster: Cluster,
-    placed: list[np.ndarray],
-    described: list[dict[str, np.ndarray]],
-    partitions: Partitions,
-    report: Report,
-) -> DaskStore:
-    report("reading", partitions.n_partitions, partitions.n_partitions)
-    sizes = np.zeros(partitions.n_partitions, dtype=np.int64)
-    for parts, some in zip(placed, described, strict=True):
-        sizes[parts] = some["sizes"]
-    partitions.sizes = sizes.tolist()
-    if sizes.sum() < 2:
+def validated_partitions(estimator: Any, X: Any) -> Partitions:
+    """A Dask collection with the columns that the estimator was fitted with."""
+    partitions = Partitions(X)
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if partitions.n_features != estimator.n_features_in_:
         raise ParameterValueError(
             "X",
-            int(sizes.sum()),
-            "{parameter} has {found}",
-            "pass at least two",
-            found=counted(int(sizes.sum()), "point"),
+            partitions.n_features,
+            "{parameter} has {found}, but {estimator} was fitted with {fitted}",
+            "pass the same columns",
+            found=counted(partitions.n_features, "column"),
+            estimator=type(estimator).__name__,
+            fitted=estimator.n_features_in_,
         )
-    # Questions go to shards that have points.
-    used = [s for s, some in enumerate(described) if some["sizes"].sum()]
-    lower = np.min([described[s]["lower"] for s in used], axis=0)
-    upper = np.max([described[s]["upper"] for s in used], axis=0)
-    check_magnitude(np.array([lower, upper], dtype=partitions.dtype))
-    layout = Layout(sizes, [placed[s] for s in used])
-    return DaskStore(cluster.only(used), layout, lower, upper, partitions.dtype)
+    names = partitions.feature_names
+    if fitted is not None and names is not None and list(fitted) != names:
+        raise ParameterValueError(
+            "X",
+            names,
+            "{parameter} has columns {found}, but {estimator} was fitted with {fitted}",
+            "pass those, in that order, as with X[{fitted_names}]",
+            found=", ".join(names),
+            estimator=type(estimator).__name__,
+            fitted=", ".join(fitted),
+            fitted_names=list(map(str, fitted)),
+        )
+    return partitions
 
 
-def _placed(client: Any, partitions: Partitions) -> dict[str, np.ndarray]:
-    """Partitions for each worker: those it holds already, or an equal share of the rows."""
-    from distributed import futures_of
+def known_sizes(estimator: Any, partitions: Partitions) -> list[int]:
+    """Numbers of rows: announced, known from the fit of the same collection, or counted now."""
+    if partitions.sizes is not None:
+        return partitions.sizes
+    name, sizes = getattr(estimator, "_partition_sizes", ("", []))
+    if name == partitions.name:
+        return list(sizes)
+    import dask
 
-    threads: dict[str, int] = client.nthreads()
-    if not threads:
-        client.wait_for_workers(1, timeout=60)
-        threads = client.nthreads()
-    n = partitions.n_partitions
-    held = client.who_has(futures_of(partitions.array))
-    owners: list[str | None] = [None] * n
-    if held:
-        keys = [keys[0] for keys in partitions.array.__dask_keys__()]
-        holders = {str(key): workers for key, workers in held.items()}
-        for part, key in enumerate(keys):
-            found = [w for w in holders.get(str(key), ()) if w in threads]
-            owners[part] = found[0] if found else None
-    if None in owners:
-        sizes = np.asarray(partitions.sizes if partitions.sizes is not None else np.ones(n))
-        middles = (np.cumsum(sizes) - sizes / 2) / max(sizes.sum(), 1)
-        ends = np.cumsum(list(threads.values())) / sum(threads.values())
-        shares = np.minimum(np.searchsorted(ends, middles, side="right"), len(ends) - 1)
-        names = list(threads)
-        owners = [owners[part] or names[shares[part]] for part in range(n)]
-    placed = {name: np.flatnonzero([o == name for o in owners]) for name in threads}
-    return {name: parts for name, parts in placed.items() if len(parts)}
+    warn_user(
+        UnknownChunksWarning(
+            "the chunks of X have unknown sizes: their rows are counted now, in a pass of its own",
+            ("use X.compute_chunk_sizes()", "X.to_dask_array(lengths=True)"),
+        )
+    )
+    count = dask.delayed(len)
+    return list(dask.compute(*map(count, partitions.array.to_delayed().ravel())))
