@@ -141,6 +141,8 @@ class LandmarkMap(LandmarkEmbedding):
         super()._check_storage(X)
         if not is_dask(X):
             return
+        from trigpoint._points.dask.collections import Partitions
+
         if self.refine:
             raise ParameterValueError(
                 "refine",
@@ -148,10 +150,11 @@ class LandmarkMap(LandmarkEmbedding):
                 "{parameter=} lays out all points on one machine, and these are in Dask partitions",
                 ("leave {parameter} 0", "load the points into memory"),
             )
-        if len(getattr(X, "columns", ())) > _MOST_COLUMNS or X.shape[1] > _MOST_COLUMNS:
+        n_columns = Partitions(X).n_features
+        if n_columns > _MOST_COLUMNS:
             raise ParameterValueError(
                 "X",
-                X.shape[1],
+                n_columns,
                 "a map of more than {most} columns projects all points, with rounding that depends "
                 "on how Dask has divided them",
                 ("project them first, to {most} columns at most", "load the points into memory"),

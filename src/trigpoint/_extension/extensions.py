@@ -28,6 +28,9 @@ from trigpoint._numerics.threads import one_blas_thread, thread_map
 _BLOCK_BYTES = 2**21
 _MIN_BLOCK_ROWS = 64
 
+# Most rows of blocks that all have as many: the last one, if filled up, should not take long.
+_MOST_ALIKE = 1024
+
 # Geodesics in float32 are lost to rounding if the way to the landmarks is this many times as long.
 _FAR = 10.0
 
@@ -289,7 +292,7 @@ def extend_alike(extension: Extension, X: np.ndarray) -> tuple[np.ndarray, int]:
     filled up. Rows that need another precision are in blocks of their own.
     """
     size = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
-    size = 1 << (size.bit_length() - 1)
+    size = min(1 << (size.bit_length() - 1), _MOST_ALIKE)
     result = np.empty((len(X), extension.n_components), dtype=X.dtype)
     coarse = np.zeros(len(X), dtype=bool)
     if isinstance(extension, Prepared):

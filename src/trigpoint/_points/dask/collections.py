@@ -12,6 +12,7 @@ from trigpoint._common.checks import refuse_non_finite
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
+from trigpoint._files.optional import is_from
 from trigpoint._points.unit_rows import unit_rows
 
 _NAMES_SHOWN = 5
@@ -39,7 +40,7 @@ class Partitions:
     """
 
     def __init__(self, X: Any, name: str = "X") -> None:
-        if hasattr(X, "columns") and hasattr(X, "to_dask_array"):
+        if is_from(X, "dask", "DataFrame"):
             self.name, names = str(X._name), list(X.columns)
             _refuse_columns(X, name)
             self.dtype = _float_type([np.dtype(getattr(t, "numpy_dtype", t)) for t in X.dtypes])
@@ -93,7 +94,7 @@ def _refuse_columns(X: Any, name: str) -> None:
 
 
 def _refuse_array(X: Any, name: str) -> None:
-    if not hasattr(X, "chunks") or not hasattr(X, "numblocks"):
+    if not is_from(X, "dask", "Array"):
         raise ParameterTypeError(
             name,
             type(X).__name__,
