@@ -33,7 +33,7 @@ def client():
     """Two workers in this process, the first with more threads than the second."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=2, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -1,0 +1,203 @@
+"""A worker is killed in each stage of a run on a real cluster of processes.
+
+The run ends with the same bits, in bounded time: what the worker held is computed again elsewhere.
+"""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+from trigpoint._landmarks import drawing
+from trigpoint._points.dask import cluster as cluster_module
+from trigpoint._points.dask.cluster import ClusterError
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+pytestmark = pytest.mark.slow
+
+N = 40_000
+MOST_SECONDS = 60
+
+
+@pytest.fixture(autouse=True)
+def limit():
+    """An end to a run that would hang."""
+
+    def stop(*_):
+        raise TimeoutError(f"still running after {MOST_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(MOST_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Four worker processes, each of which is started again when it is killed."""
+    with (
+        distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def points():
+    return tp.datasets.make_swiss_roll(N, random_state=0)[0]
+
+
+def parted(points):
+    return da.from_array(points, chunks=(N // 8, 3))
+
+
+def estimator(**options):
+    return tp.LaplacianEigenmaps(landmarks=120, random_state=0, **options)
+
+
+@pytest.fixture(scope="module")
+def expected(points, client):
+    """Landmarks and coordinates when nobody is killed."""
+    there = estimator()
+    coordinates = there.fit_transform(parted(points)).compute()
+    np.testing.assert_array_equal(
+        there.landmark_indices_, estimator().fit(points).landmark_indices_
+    )
+    return there.landmark_indices_, coordinates
+
+
+class Killer:
+    """Kills one worker when a stage has come this far."""
+
+    def __init__(self, client, stage, done):
+        client.wait_for_workers(4)
+        self.pids = list(client.run(os.getpid).values())
+        self.when = stage, done
+        self.victim = None
+
+    def __call__(self, stage, done, total):
+        if self.victim is None and stage == self.when[0] and done >= self.when[1]:
+            self.victim = self.pids[0]
+            os.kill(self.victim, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("stage", "done"),
+    [
+        ("reading", 0),
+        ("reading", 8),
+        ("landmarks", 1),
+        # The covariances of all landmarks are measured after the last one is drawn.
+        ("landmarks", 120),
+        ("graph", 0),
+    ],
+)
+def test_a_worker_is_lost_during_fit(stage, done, points, client, expected):
+    killer = Killer(client, stage, done)
+    there = estimator(callback=killer).fit(parted(points))
+    assert killer.victim is not None
+    np.testing.assert_array_equal(there.landmark_indices_, expected[0])
+    np.testing.assert_array_equal(there.transform(parted(points)).compute(), expected[1])
+
+
+def slowly(block, folder):
+    """Take a while, so that a worker is at work when it is killed."""
+    (folder / f"{os.getpid()}").touch()
+    time.sleep(0.3)
+    return block
+
+
+@pytest.mark.parametrize("out", [None, "Y.zarr", "Y.npy"])
+def test_a_worker_is_lost_while_points_are_placed(out, points, client, expected, tmp_path):
+    there = estimator().fit(parted(points))
+    client.wait_for_workers(4)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    late = parted(points).map_blocks(slowly, folder=begun, meta=points[:0])
+    if out is None:
+        future = client.compute(there.transform(late))
+        kill_one(begun)
+        found = future.result()
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as pool, client.as_current():
+            path = pool.submit(write, client, there, late, tmp_path / out)
+            kill_one(begun)
+            found = np.asarray(tp.read_points(path.result()))
+        assert sorted(file.name for file in tmp_path.iterdir()) == sorted([out, "begun"])
+    np.testing.assert_array_equal(found, expected[1])
+
+
+def write(client, there, points, path):
+    with client.as_current():
+        return there.transform(points, out=path)
+
+
+def kill_one(begun):
+    while not list(begun.iterdir()):
+        time.sleep(0.01)
+    os.kill(int(next(begun.iterdir()).name), signal.SIGKILL)
+
+
+def test_weights_are_rebuilt_from_the_landmarks(points, client, monkeypatch):
+    """Killed again and again while proposals come from the weights of all points."""
+    monkeypatch.setattr(drawing, "_PATIENCE", 200)
+    options = {"n_neighbors": N // 3, "bandwidth": 10.0, "random_state": 0}
+    here = tp.EfficientDPP(40, **options).fit(points)
+    killers = [Killer(client, "landmarks", done) for done in (10, 30)]
+
+    def callback(*progress):
+        for killer in killers:
+            if killer.victim is None:
+                # Those that were started in the meantime count as well.
+                killer.pids = list(client.run(os.getpid, on_error="ignore").values())
+            killer(*progress)
+
+    there = tp.EfficientDPP(40, callback=callback, **options).fit(parted(points))
+    assert all(killer.victim for killer in killers)
+    assert there.traffic_["weigh"]["rounds"] > 10
+    np.testing.assert_array_equal(there.indices_, here.indices_)
+
+
+def test_a_worker_that_joins_late_is_used(points, expected):
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        there = estimator().fit(parted(points))
+        cluster.scale(2)
+        client.wait_for_workers(2)
+        blocks = there.transform(parted(points)).persist()
+        distributed.wait(blocks)
+        holders = {worker for workers in client.who_has(blocks).values() for worker in workers}
+        np.testing.assert_array_equal(blocks.compute(), expected[1])
+    assert len(holders) == 2
+
+
+def test_a_cluster_without_workers_is_not_waited_for(points, monkeypatch):
+    monkeypatch.setattr(cluster_module, "_LOOK_AFTER", 0.2)
+    monkeypatch.setattr(cluster_module, "_NO_WORKERS_FOR", 1.0)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+
+        def leave(stage, done, total):
+            if stage == "landmarks":
+                cluster.scale(0)
+
+        with pytest.raises(ClusterError, match="no workers for 1 seconds: start some"):
+            estimator(callback=leave).fit(parted(points))
