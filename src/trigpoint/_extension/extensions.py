@@ -29,7 +29,7 @@ _BLOCK_BYTES = 2**21
 _MIN_BLOCK_ROWS = 64
 
 # Most rows of blocks that all have as many: the last one, if filled up, should not take long.
-_MOST_ALIKE = 1024
+_MOST_ALIKE = 2048
 
 # Geodesics in float32 are lost to rounding if the way to the landmarks is this many times as long.
 _FAR = 10.0
@@ -293,22 +293,33 @@ def extend_alike(extension: Extension, X: np.ndarray) -> tuple[np.ndarray, int]:
     """
     size = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
     size = min(1 << (size.bit_length() - 1), _MOST_ALIKE)
-    result = np.empty((len(X), extension.n_components), dtype=X.dtype)
     coarse = np.zeros(len(X), dtype=bool)
     if isinstance(extension, Prepared):
         coarse = extension.support.coarse(X)
-    n_far = 0
+    if coarse.any():
+        result, n_far = np.empty((len(X), extension.n_components), dtype=X.dtype), 0
+        for rows in (coarse, ~coarse):
+            result[rows], count = _extend_filled(extension, X[rows], size)
+            n_far += count
+        return result, n_far
+    return _extend_filled(extension, X, size)
+
+
+def _extend_filled(extension: Extension, X: np.ndarray, size: int) -> tuple[np.ndarray, int]:
+    """Coordinates, in blocks of `size` rows with the last one filled up, and how many are far."""
+    result, n_far = np.empty((len(X), extension.n_components), dtype=X.dtype), 0
     with one_blas_thread():
-        for some in (np.flatnonzero(coarse), np.flatnonzero(~coarse)):
-            for part in row_blocks(len(some), size):
-                rows = some[part]
-                filled = np.concatenate([rows, np.repeat(rows[-1:], size - len(rows))])
-                coordinates, count = extension(X[filled])
-                result[rows] = coordinates[: len(rows)]
-                if count and len(rows) < size:
-                    # Those that fill up the block are not to be counted.
-                    count = extension(X[rows])[1]
-                n_far += count
+        for part in row_blocks(len(X), size):
+            block = X[part]
+            missing = size - len(block)
+            if missing:
+                block = np.concatenate([block, np.repeat(block[-1:], missing, axis=0)])
+            coordinates, count = extension(block)
+            result[part] = coordinates[: size - missing]
+            if count and missing:
+                # Those that fill up the block are not to be counted.
+                count = extension(X[part])[1]
+            n_far += count
     return result, n_far
 
 

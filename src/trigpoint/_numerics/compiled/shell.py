@@ -10,6 +10,9 @@ from trigpoint._numerics.compiled.distance import squared_distance
 from trigpoint._numerics.compiled.jit import compiled, compiled_strictly
 from trigpoint._numerics.compiled.tree import Tree, box_square
 
+# Points whose differences are held at once.
+_TOGETHER = 256
+
 
 @compiled
 def counts_within(tree: Tree, queries: np.ndarray, edges: np.ndarray, counts: np.ndarray) -> None:
@@ -122,24 +125,35 @@ def exact_sums(
     any order, and for points in any number of places.
     """
     d = points.shape[1]
-    offset = np.empty(d)
-    coarse, fine = 2.0 ** (31 - exponent), 2.0 ** (62 - exponent)
-    coarse_square, fine_square = 2.0 ** (31 - 2 * exponent), 2.0 ** (62 - 2 * exponent)
-    for i in range(len(places)):
+    offsets, products = np.empty((d, _TOGETHER)), np.empty(_TOGETHER)
+    for start in range(0, len(places), _TOGETHER):
+        count = min(_TOGETHER, len(places) - start)
+        for i in range(count):
+            for c in range(d):
+                value = np.float64(points[places[start + i], c])
+                offsets[c, i] = value - np.float64(query[c])
         for c in range(d):
-            offset[c] = np.float64(points[places[i], c]) - np.float64(query[c])
-            _add_split(sums, c, offset[c], coarse, fine)
+            for i in range(count):
+                products[i] = offsets[c, i]
+            _add_split(sums, c, products, count, exponent)
         place = d
         for c in range(d):
             first = 0 if with_products else c
             for b in range(first, c + 1):
-                _add_split(sums, place, offset[b] * offset[c], coarse_square, fine_square)
+                for i in range(count):
+                    products[i] = offsets[b, i] * offsets[c, i]
+                _add_split(sums, place, products, count, 2 * exponent)
                 place += 1
 
 
 @compiled_strictly
-def _add_split(sums: np.ndarray, place: int, value: float, coarse: float, fine: float) -> None:
-    """Add a value as a multiple of a power of two, and what is left of another."""
-    whole = np.rint(value * coarse)
-    sums[place, 0] += np.int64(whole)
-    sums[place, 1] += np.int64(np.rint((value - whole / coarse) * fine))
+def _add_split(sums: np.ndarray, place: int, values: np.ndarray, count: int, exponent: int) -> None:
+    """Add the first few values as multiples of one power of two, and what is left of another."""
+    up, down, fine = 2.0 ** (31 - exponent), 2.0 ** (exponent - 31), 2.0 ** (62 - exponent)
+    coarse_sum, fine_sum = np.int64(0), np.int64(0)
+    for i in range(count):
+        whole = np.rint(values[i] * up)
+        coarse_sum += np.int64(whole)
+        fine_sum += np.int64(np.rint((values[i] - whole * down) * fine))
+    sums[place, 0] += coarse_sum
+    sums[place, 1] += fine_sum
