@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trigpoint._command import common
+from trigpoint._command.cluster import add_dask, points_on_cluster
 from trigpoint._command.columns import read_colors, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._common.memory import available_memory
@@ -71,12 +72,14 @@ def add(commands: common.Commands) -> None:
             trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
             trigpoint embed sentences.npy -o Y.npy --metric cosine
             trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
+            trigpoint embed huge.zarr -o Y.zarr --dask local:4
         """,
         notes="Output is written block by block and appears only when complete.",
     )
     common.add_input(parser)
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
     common.add_selection(parser, fewest=2)
+    add_dask(parser)
     parser.add_argument(
         "-l",
         "--components",
@@ -151,8 +154,9 @@ def run(options: argparse.Namespace) -> Result:
     try:
         method, tried = choose_method(options, points)
         estimator = make_estimator(options, method, points.shape[0])
-        estimator.fit(points)
-        estimator.transform(points, out=options.output)
+        with points_on_cluster(options.dask, points) as shared:
+            estimator.fit(shared)
+            estimator.transform(shared, out=options.output)
         seconds = time.perf_counter() - start
         written.append(options.output)
         if options.save is not None:
@@ -272,6 +276,9 @@ def _sampler(options: argparse.Namespace, n_points: int) -> EfficientDPP | None:
 
 def check_memory(points: PointSource, options: argparse.Namespace) -> None:
     """Reject, before it starts, work that would not fit in memory."""
+    if options.dask is not None:
+        # The points are in the memory of other processes.
+        return
     n, d = points.shape
     k = default_n_landmarks(n) if options.landmarks is None else options.landmarks
     if not isinstance(k, int) or not 1 < k <= n:

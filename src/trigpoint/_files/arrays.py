@@ -47,11 +47,24 @@ class SlicedSource(PointSource):
             dtype = point_dtype(stored.dtype, name, "convert it to float32 or float64 first")
             self._row_bytes = n_columns * stored.dtype.itemsize
             n_stored = getattr(stored, "nnz", None)
+            # Rows that are stored, and decoded, together.
+            self.chunk_rows = int((getattr(stored, "chunks", None) or (1,))[0])
         self._chosen = choose_columns(columns, n_columns, feature_names, name)
         width = n_columns if self._chosen is None else len(self._chosen)
         super().__init__(name, (n_rows, width), dtype, picked_names(feature_names, self._chosen))
         # An estimate, with some of the columns.
         self.n_stored = None if n_stored is None else int(n_stored) * width // n_columns
+
+    @property
+    def columns(self) -> list[int] | None:
+        """Numbers of the columns that are read; None for all."""
+        return None if self._chosen is None else [int(column) for column in self._chosen]
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Return consecutive rows of points that are not sparse; values unchecked."""
+        with self._open_rows() as stored:
+            part = np.asarray(stored[start:stop])
+        return (part if self._chosen is None else part[:, self._chosen]).astype(self.dtype)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Return rows by number, in this order; values unchecked."""
@@ -107,8 +120,7 @@ class SlicedSource(PointSource):
 
     def _band_rows(self, stored: Any, rows: int) -> int:
         """Rows to read at once, so that no chunk is decoded twice."""
-        chunks = getattr(stored, "chunks", None)
-        chunk = int(chunks[0]) if chunks else 1
+        chunk = self.chunk_rows
         if chunk <= rows:
             return rows - rows % chunk
         return chunk if chunk * self._row_bytes <= _BAND_BYTES else rows

@@ -55,6 +55,28 @@ def parquet_schema(path: Path, name: str) -> Any:
         return opened.schema_arrow
 
 
+def parquet_row_groups(path: Path, name: str) -> list[tuple[Path, int, int]]:
+    """Parts of a Parquet file or folder: a file, the number of a row group, and its rows."""
+    pq = require("pyarrow.parquet", f"reading {name}")
+    groups = []
+    for file, label in _files(path, name):
+        with _opened(pq, file, label) as opened:
+            rows = [opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups)]
+            groups += [(file, group, n_rows) for group, n_rows in enumerate(rows)]
+    return groups
+
+
+def read_row_group(file: Path, group: int, names: Sequence[str], dtype: np.dtype) -> np.ndarray:
+    """Columns of one row group; missing values are NaN."""
+    pq = require("pyarrow.parquet", f"reading {file.name}")
+    with _opened(pq, file, file.name) as opened:
+        table = opened.read_row_group(group, columns=list(names))
+    points = np.empty((table.num_rows, len(names)), dtype=dtype)
+    for number, column in enumerate(names):
+        points[:, number] = table.column(column).to_numpy()
+    return points
+
+
 def parquet_column(path: Path, name: str, column: str) -> Any:
     """One column of a Parquet file or folder, of any type, as a chunked array."""
     pyarrow = require("pyarrow", f"reading {name}")
