@@ -17,6 +17,7 @@ NAMES = {
     "mnist": "selection and pipeline on digits",
     "growth": "how time grows with points and landmarks",
     "memory_map": "a hundred million points from file to file",
+    "dask": "the same on a Dask cluster, and a billion points",
     "import_time": "what `import trigpoint` costs",
     "forecast": "trigpoint.forecast against what was measured",
 }

@@ -215,6 +215,11 @@ SMALL = {
         for vary, n, k in (("n", 5000, 50), ("n", 10_000, 50), ("k", 5000, 50), ("k", 5000, 100))
         for what in ("selection", "pipeline")
     ],
+    "dask": [
+        {"how": "processes", "n": 6000, "cores": 1},
+        {"how": "threads", "n": 6000, "cores": 1},
+        {"how": "made", "n": 6000, "cores": 1},
+    ],
     "memory_map": [{"case": "embed", "n": 6000}, {"case": "same", "n": 6000}],
 }
 

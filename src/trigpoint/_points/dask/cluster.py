@@ -33,12 +33,15 @@ class Traffic:
     Attributes
     ----------
     rounds, tasks, bytes_sent, bytes_received : int
+    seconds : float
+        From the question to the last answer.
     """
 
     rounds: int = 0
     tasks: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
+    seconds: float = 0.0
 
 
 class Cluster:
@@ -78,6 +81,7 @@ class Cluster:
         """Answers of some shards, each with arguments of its own, in one round."""
         if not arguments:
             return {}
+        start = time.perf_counter()
         futures = self.client.map(
             _answer,
             [self._shards[shard] for shard in arguments],
@@ -92,6 +96,7 @@ class Cluster:
         counted.tasks += len(arguments)
         counted.bytes_sent += sum(map(_bytes, arguments.values()))
         counted.bytes_received += sum(map(_bytes, answers))
+        counted.seconds += time.perf_counter() - start
         return dict(zip(arguments, answers, strict=True))
 
 
