@@ -105,6 +105,7 @@ ESTIMATORS = {
     "LandmarkMap": tp.LandmarkMap(landmarks=200, n_iter=30, random_state=4),
     "cosine": tp.LaplacianEigenmaps(landmarks=100, metric="cosine", random_state=5),
     "given rows": tp.LaplacianEigenmaps(landmarks=np.arange(0, N, 29)),
+    "seeding": tp.LaplacianEigenmaps(landmarks=tp.KMeansPlusPlus(20), random_state=7),
     "auto": tp.LaplacianEigenmaps(landmarks=tp.EfficientDPP("auto", tolerance=0.2), random_state=6),
 }
 

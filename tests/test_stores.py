@@ -376,6 +376,27 @@ def test_stores_find_distinct_points(cloud, most, name):
     assert (expected is None) == (most < 30)
 
 
+@pytest.mark.parametrize("forgetful", [False, True])
+@pytest.mark.parametrize("cloud", ["plain", "float32", "copies", "mostly zeros"])
+def test_seeding_adds_up_distances_in_the_order_of_the_rows(cloud, forgetful):
+    points = CLOUDS[cloud]
+    here = tp.KMeansPlusPlus(25, random_state=0).select(points)
+    there = tp.KMeansPlusPlus(25, random_state=0).select(dask_store(points, forgetful))
+    np.testing.assert_array_equal(there.indices, here.indices)
+    with pytest.raises(TypeError, match="KMeansPlusPlus needs all points in one array"):
+        tp.KMeansPlusPlus(25, random_state=0).select(PartedStore(points))
+
+
+def test_seeding_ends_with_the_last_row_that_has_any_distance():
+    points = np.array([[0.0], [3.0], [4.0], [0.0], [0.0]])
+    layout = Layout(np.array([2, 0, 1, 2]), [np.array([0, 2]), np.array([1, 3])])
+    shards = ShardsHere(None, [Shard([points[:2], points[2:3]]), Shard([points[:0], points[3:]])])
+    seeding = DaskStore(shards, layout, points[0], points[2], points.dtype).seeding()
+    assert seeding.add(0) == 25.0
+    assert [seeding.find(t, "right") for t in (0.0, 8.9, 9.0, 24.9, 25.0)] == [1, 1, 2, 2, 5]
+    assert [seeding.find(t, "left") for t in (9.0, 25.0)] == [1, 2]
+
+
 def test_rp_cholesky_says_that_it_needs_all_points():
     sampler = tp.RPCholesky(250, bandwidth=1.5, random_state=0)
     with pytest.raises(ValueError, match=r"needs the residuals of all points.* use EfficientDPP"):

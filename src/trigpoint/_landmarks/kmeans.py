@@ -12,11 +12,17 @@ from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
+from trigpoint._landmarks.base import (
+    Sampler,
+    check_n_landmarks,
+    too_few_distinct,
+    too_much_of_a_store,
+)
 from trigpoint._landmarks.nearest_landmark import NearestLandmark
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count
+from trigpoint._points.store import Seeding, SeedingStore, Store
 
 
 class KMeansPlusPlus(Sampler):
@@ -83,10 +89,13 @@ class KMeansPlusPlus(Sampler):
         )
         self.n_landmarks = n_landmarks
 
+    takes_stores = True
     takes_sparse = True
 
-    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+    def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
         k = check_n_landmarks(self.n_landmarks, X.shape[0])
+        if not isinstance(X, (Points, SeedingStore)):
+            raise too_much_of_a_store(type(self).__name__, X)
         rows = _seed_rows(X, k, rng, reporter(self.verbose, self.callback))
         return Landmarks(take_rows(X, rows), rows)
 
@@ -197,29 +206,47 @@ class KMeansLandmarks(Sampler):
         return Landmarks(X[rows], rows) if self.snap else Landmarks(centers.astype(X.dtype))
 
 
-def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
-    """Rows drawn by k-means++ seeding."""
+class _Seeding:
+    """Sums of squared distances to the nearest landmark, over the points of an array."""
+
+    def __init__(self, X: Points) -> None:
+        self._nearest = NearestLandmark(X)
+        self._cumulative = np.empty(0)
+
+    def add(self, row: int) -> float:
+        """Add a landmark; return the sum of all squared distances."""
+        self._nearest.add(row)
+        self._cumulative = np.cumsum(self._nearest.squares)
+        return float(self._cumulative[-1])
+
+    def find(self, target: float, side: Any) -> int:
+        """First row at which the sum reaches (left) or exceeds (right) a target; n if none does."""
+        return int(np.searchsorted(self._cumulative, target, side=side))
+
+
+def _seed_rows(X: Any, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
+    """Rows drawn by k-means++ seeding, from points or a store."""
     n = X.shape[0]
     rows = np.empty(k, dtype=np.int64)
     rows[0] = rng.integers(n)
-    seeding = NearestLandmark(X)
+    seeding: Seeding = _Seeding(X) if isinstance(X, Points) else X.seeding()
     # A second thread is not worth waiting for when other programs use it as well.
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         for step in range(1, k):
-            seeding.add(rows[step - 1])
-            cumulative = np.cumsum(seeding.squares)
-            if cumulative[-1] == 0:
+            total = seeding.add(int(rows[step - 1]))
+            if total == 0:
                 raise too_few_distinct(k, step, n)
-            if not np.isfinite(cumulative[-1]):
+            if not np.isfinite(total):
                 raise ParameterValueError(
                     "X",
-                    float(cumulative[-1]),
+                    total,
                     "squared distances between the points overflow",
                     "rescale {parameter}",
                 )
-            drawn = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
-            # Rounding may lift the largest random number onto the total itself.
-            rows[step] = min(int(drawn), int(np.searchsorted(cumulative, cumulative[-1])))
+            rows[step] = seeding.find(rng.random() * total, "right")
+            if rows[step] == n:
+                # Rounding has lifted the largest random number onto the total itself.
+                rows[step] = seeding.find(total, "left")
             report("seeding", step + 1, k)
     return rows
 

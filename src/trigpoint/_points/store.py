@@ -6,7 +6,7 @@ leads to the same landmarks.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -114,3 +114,24 @@ class Store(Protocol):
 
     def screen(self, log_repulsion: LogRepulsion) -> Screen | None:
         """Bounds that cost next to nothing, where the store has them."""
+
+
+class Seeding(Protocol):
+    """Sums of squared distances to the nearest of landmarks that are added one by one.
+
+    Distances are added in the order of the rows.
+    """
+
+    def add(self, row: int) -> float:
+        """Add a landmark; return the sum of all squared distances."""
+
+    def find(self, target: float, side: str) -> int:
+        """First row at which the sum reaches (left) or exceeds (right) a target; n if none does."""
+
+
+@runtime_checkable
+class SeedingStore(Protocol):
+    """A store that landmarks can also be drawn from by their distances."""
+
+    def seeding(self) -> Seeding:
+        """Sums before the first landmark."""

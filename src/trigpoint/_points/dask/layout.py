@@ -30,6 +30,17 @@ class Layout:
             self._places[parts] = np.arange(len(parts))
             self._local[parts] = np.cumsum(sizes[parts]) - sizes[parts]
 
+    def runs(self) -> list[tuple[int, int, int]]:
+        """Consecutive rows in one shard: it, and the first and last places of their partitions."""
+        runs: list[tuple[int, int, int]] = []
+        for part in np.flatnonzero(self._sizes).tolist():
+            shard, place = int(self._shards[part]), int(self._places[part])
+            if runs and runs[-1][0] == shard:
+                runs[-1] = shard, runs[-1][1], place
+            else:
+                runs.append((shard, place, place))
+        return runs
+
     def parts_at(self, targets: np.ndarray, ends: np.ndarray | None = None) -> np.ndarray:
         """Partitions that hold rows; or that hold targets, given where the targets of each end."""
         return np.searchsorted(self._ends if ends is None else ends, targets, side="right")

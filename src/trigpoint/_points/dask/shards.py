@@ -37,7 +37,7 @@ class Shard:
 
     def _forget(self) -> None:
         self._index: NeighborIndex | None = None
-        self._weights: ShardWeights | None = None
+        self._state: ShardWeights | ShardDistances | None = None
 
     def __sizeof__(self) -> int:
         # Dask moves what is small; this includes the index, which would have to be built again.
@@ -151,18 +151,20 @@ class Shard:
             index, queries, squared_radii, last_rows, with_products, worker_threads()
         )
 
-    def weigh(self, request: "WeightRequest", question: str, *arguments: Any) -> Any:
-        """Answer a question about the weights of all points, once the landmarks have repelled them.
+    def weigh(
+        self, request: "WeightRequest | DistanceRequest", question: str, *arguments: Any
+    ) -> Any:
+        """Answer a question about all points, once the landmarks of a draw have been applied.
 
         If landmarks before those in the request are missing here, the answer is how many are known.
         """
-        if self._weights is None or self._weights.draw != request.draw:
-            self._weights = ShardWeights(self, request)
-        known = self._weights.n_landmarks
+        if self._state is None or self._state.draw != request.draw:
+            self._state = request.begin(self)
+        known = self._state.n_landmarks
         if known < request.first:
             return Missing(known)
-        self._weights.repel(request)
-        return getattr(self._weights, question)(*arguments)
+        self._state.apply(request)
+        return getattr(self._state, question)(*arguments)
 
 
 class WeightRequest:
@@ -192,6 +194,28 @@ class WeightRequest:
         self.landmarks, self.log_repulsion = landmarks, log_repulsion
         self.how = how
 
+    def begin(self, shard: Shard) -> "ShardWeights":
+        """Weights before the first landmark."""
+        return ShardWeights(shard, self)
+
+
+class DistanceRequest:
+    """Landmarks that distances depend on: those after the `first` ones of a draw.
+
+    Attributes
+    ----------
+    draw : str
+    first : int
+    points : ndarray of shape (any, d)
+    """
+
+    def __init__(self, draw: str, first: int, points: np.ndarray) -> None:
+        self.draw, self.first, self.points = draw, first, points
+
+    def begin(self, shard: Shard) -> "ShardDistances":
+        """Distances before the first landmark."""
+        return ShardDistances(shard, self)
+
 
 class Missing:
     """Answer of a shard that lacks landmarks: it has only the first `known` ones."""
@@ -210,7 +234,7 @@ class ShardWeights:
         self._log_weights = np.zeros(len(shard.points))
         self._cumulative: tuple[tuple[float, float], np.ndarray, np.ndarray] | None = None
 
-    def repel(self, request: WeightRequest) -> None:
+    def apply(self, request: Any) -> None:
         """Apply those landmarks of a request that have not been applied yet, in order."""
         skipped = self.n_landmarks - request.first
         landmarks = request.landmarks.take(range(skipped, len(request.landmarks)))
@@ -254,6 +278,47 @@ class ShardWeights:
             whole = whole_weights(self._log_weights, top, scale)
             self._cumulative = (top, scale), whole, np.cumsum(whole)
         return self._cumulative[1:]
+
+
+class ShardDistances:
+    """Squared distances of a shard's points from the nearest landmark so far."""
+
+    def __init__(self, shard: Shard, request: DistanceRequest) -> None:
+        self.draw = request.draw
+        self.n_landmarks = 0
+        self._shard = shard
+        self._squares = np.full(len(shard.points), np.inf)
+        self._rows = np.arange(len(shard.points))
+
+    def apply(self, request: Any) -> None:
+        """Add those landmarks of a request that have not been added yet."""
+        from trigpoint._numerics.compiled.distance import squares_to
+
+        for landmark in request.points[self.n_landmarks - request.first :]:
+            nearer = squares_to(self._shard.points, self._rows, landmark)
+            np.minimum(self._squares, nearer, out=self._squares)
+            self.n_landmarks += 1
+
+    def ready(self) -> None:
+        """Nothing but the landmarks is asked for."""
+
+    def accumulate(self, first: int, last: int, before: float) -> float:
+        """Sum over some partitions, added in the order of their rows to what is before them."""
+        return float(self._sums(first, last, before)[-1])
+
+    def find(self, first: int, last: int, before: float, target: float, side: str) -> int:
+        """Row of these partitions at which the sum reaches (left) or exceeds (right) a target."""
+        sums = self._sums(first, last, before)[1:]
+        place = np.searchsorted(sums, target, side="left" if side == "left" else "right")
+        return int(self._bounds(first, last).start + place)
+
+    def _bounds(self, first: int, last: int) -> slice:
+        ends = np.cumsum(self._shard.sizes)
+        return slice(int(ends[first] - self._shard.sizes[first]), int(ends[last]))
+
+    def _sums(self, first: int, last: int, before: float) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return np.cumsum(np.concatenate([[before], self._squares[self._bounds(first, last)]]))
 
 
 def worker_threads() -> int:

@@ -22,7 +22,7 @@ from trigpoint._numerics.principal import of_matrices
 from trigpoint._numerics.shells import covariances_of_sums, edges_between
 from trigpoint._points.dask.cluster import Cluster, Traffic
 from trigpoint._points.dask.layout import Layout
-from trigpoint._points.dask.weights import DaskWeights
+from trigpoint._points.dask.weights import DaskSeeding, DaskWeights
 from trigpoint._points.store import LogRepulsion
 
 # Points of a sample that lie in a neighborhood, on average, the fewest and most points of the
@@ -301,6 +301,10 @@ class DaskStore:
         """Weights of all points, 1 until landmarks repel them."""
         assert self._how is not None, "landmarks have been searched"
         return DaskWeights(self.cluster, self.layout, log_repulsion, self._how)
+
+    def seeding(self) -> DaskSeeding:
+        """Sums of squared distances to the nearest of landmarks that are added one by one."""
+        return DaskSeeding(self.cluster, self.layout, self.take)
 
     def racer(self, log_repulsion: LogRepulsion) -> None:
         """None: rounds of many proposals are faster than one at a time."""
