@@ -35,6 +35,8 @@ from trigpoint._landmarks import (
     landmark_curve,
 )
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._points.dask.cluster import ClusterError
+from trigpoint._points.dask.collections import UnknownChunksWarning
 from trigpoint._spectrum import RedundantEigenvectorsWarning
 from trigpoint.metrics._comparison import Comparison
 
@@ -44,6 +46,7 @@ __all__ = [
     "KDPP",
     "AnchorGraph",
     "AnnealedDPP",
+    "ClusterError",
     "CoincidingLandmarksWarning",
     "Comparison",
     "CompleteGraph",
@@ -74,6 +77,7 @@ __all__ = [
     "RefinementResult",
     "SingularCovarianceWarning",
     "Uniform",
+    "UnknownChunksWarning",
     "__version__",
     "compare_methods",
     "datasets",

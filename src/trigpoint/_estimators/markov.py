@@ -230,6 +230,9 @@ default="auto"
         landmarks.
     stage_seconds_ : dict
         Seconds spent in each stage of `fit`.
+    traffic_ : dict
+        Only after a fit of a Dask collection: for each question that the workers were asked, the
+        rounds, tasks, bytes and seconds that it took.
 
     References
     ----------

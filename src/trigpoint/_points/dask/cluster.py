@@ -8,7 +8,7 @@ that read its partitions, and then the question.
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from trigpoint._files.optional import require
 
 # A question that takes longer is followed by a look at the workers; and without any for this long,
 # nobody is waited for.
-_LOOK_AFTER = 5.0
+_LOOK_AFTER = 2.0
 _NO_WORKERS_FOR = 60.0
 
 
@@ -104,17 +104,17 @@ def _answer(shard: Any, question: str, arguments: tuple[Any, ...]) -> Any:
     return getattr(shard, question)(*arguments)
 
 
-def gathered(client: Any, futures: list[Any]) -> list[Any]:
-    """Results of futures, in their order; or an error that says what to do, if Dask gives up."""
+def waited_for(client: Any, futures: list[Any]) -> Iterator[int]:
+    """Wait for futures, yielding now and then how many are done; an error if nobody works."""
     from distributed import wait
-    from distributed.scheduler import KilledWorker
 
     alone_since: float | None = None
     while True:
         try:
             wait(futures, timeout=_LOOK_AFTER)
-            break
+            return
         except TimeoutError:
+            yield sum(future.done() for future in futures)
             has_workers = bool(client.nthreads())
             alone_since = None if has_workers else alone_since or time.monotonic()
             if alone_since is not None and time.monotonic() - alone_since > _NO_WORKERS_FOR:
@@ -122,6 +122,14 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
                     f"the cluster has had no workers for {_NO_WORKERS_FOR:.0f} seconds: start some "
                     "and fit again; nothing of this run is kept"
                 ) from None
+
+
+def gathered(client: Any, futures: list[Any]) -> list[Any]:
+    """Results of futures, in their order; or an error that says what to do, if Dask gives up."""
+    from distributed.scheduler import KilledWorker
+
+    for _ in waited_for(client, futures):
+        pass
     try:
         return list(client.gather(futures))
     except KilledWorker as error:

@@ -8,7 +8,7 @@ from trigpoint._common.checks import check_magnitude
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.words import counted
-from trigpoint._points.dask.cluster import Cluster, current_client
+from trigpoint._points.dask.cluster import Cluster, current_client, waited_for
 from trigpoint._points.dask.collections import Partitions, checked_points
 from trigpoint._points.dask.layout import Layout
 from trigpoint._points.dask.shards import Shard
@@ -27,15 +27,17 @@ def stored_partitions(partitions: Partitions, scaled: bool, report: Report) -> D
     settings = partitions.dtype, partitions.feature_names, scaled, partitions.n_features
     checked, sharded = dask.delayed(checked_points), dask.delayed(Shard)
     placed = _placed(client, partitions)
-    futures = []
+    shards = []
     for address, parts in placed.items():
         own = [checked(blocks[part], part, *settings) for part in parts]
         # Others may take over if the worker is lost.
-        futures += client.compute(
+        shards += client.compute(
             [sharded(own)], workers=[address], allow_other_workers=True, optimize_graph=True
         )
-    cluster = Cluster(client, futures)
+    cluster = Cluster(client, shards)
     report("reading", 0, partitions.n_partitions)
+    for done in waited_for(client, shards):
+        report("reading", partitions.n_partitions * done // len(shards), partitions.n_partitions)
     described = cluster.ask_all("describe")
     return _stored(cluster, list(placed.values()), described, partitions, report)
 
