@@ -21,7 +21,7 @@ da = pytest.importorskip("dask.array")
 pytestmark = pytest.mark.slow
 
 N = 40_000
-MOST_SECONDS = 60
+MOST_SECONDS = 120
 
 
 @pytest.fixture(autouse=True)
@@ -74,12 +74,23 @@ def expected(points, client):
     return there.landmark_indices_, coordinates
 
 
+def processes(client):
+    """Processes of four workers, some of which may have to be started again first."""
+    pids = []
+    while len(pids) < 4:
+        # The cluster does not replace every one that was killed.
+        client.cluster.scale(4)
+        time.sleep(0.1)
+        found = client.run(os.getpid, on_error="return").values()
+        pids = [pid for pid in found if isinstance(pid, int)]
+    return pids
+
+
 class Killer:
     """Kills one worker when a stage has come this far."""
 
     def __init__(self, client, stage, done):
-        client.wait_for_workers(4)
-        self.pids = list(client.run(os.getpid).values())
+        self.pids = processes(client)
         self.when = stage, done
         self.victim = None
 
@@ -117,8 +128,8 @@ def slowly(block, folder):
 
 @pytest.mark.parametrize("out", [None, "Y.zarr", "Y.npy"])
 def test_a_worker_is_lost_while_points_are_placed(out, points, client, expected, tmp_path):
+    processes(client)
     there = estimator().fit(parted(points))
-    client.wait_for_workers(4)
     begun = tmp_path / "begun"
     begun.mkdir()
     late = parted(points).map_blocks(slowly, folder=begun, meta=points[:0])
@@ -159,7 +170,8 @@ def test_weights_are_rebuilt_from_the_landmarks(points, client, monkeypatch):
         for killer in killers:
             if killer.victim is None:
                 # Those that were started in the meantime count as well.
-                killer.pids = list(client.run(os.getpid, on_error="ignore").values())
+                found = client.run(os.getpid, on_error="return").values()
+                killer.pids = [pid for pid in found if isinstance(pid, int)]
             killer(*progress)
 
     there = tp.EfficientDPP(40, callback=callback, **options).fit(parted(points))
