@@ -110,9 +110,18 @@ ESTIMATORS = {
 }
 
 
+SLOW = "auto", "LandmarkMap", "DiffusionMaps, all landmarks", "seeding"
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [*((name, np.float64) for name in ESTIMATORS), ("LaplacianEigenmaps", np.float32)],
+    [
+        *(
+            pytest.param(name, np.float64, marks=[pytest.mark.slow] if name in SLOW else [])
+            for name in ESTIMATORS
+        ),
+        ("LaplacianEigenmaps", np.float32),
+    ],
 )
 def test_any_chunks_give_the_landmarks_of_numpy_and_one_embedding(name, dtype, points, client):
     X = points.astype(dtype)
@@ -247,6 +256,7 @@ def test_rounds_and_bytes_are_counted_and_do_not_grow_with_the_points(client):
     assert sum(counts["bytes_received"] for counts in many.values()) < 4 * 200_000 * 8 / 2
 
 
+@pytest.mark.slow
 def test_a_thousand_chunks_make_a_small_graph(points, client):
     chunks = (4,) * 1000
     # A model of 18 MB, which must not be in the graph, and one that is in it once.
