@@ -52,13 +52,10 @@ class Shard:
 
     def describe(self) -> dict[str, np.ndarray]:
         """Number of points of each partition, and the box around all of them."""
-        empty = np.full(self.points.shape[1], np.nan)
-        is_empty = len(self.points) == 0
-        return {
-            "sizes": self.sizes,
-            "lower": empty if is_empty else self.points.min(axis=0).astype(np.float64),
-            "upper": empty if is_empty else self.points.max(axis=0).astype(np.float64),
-        }
+        from trigpoint._numerics.compiled.tree import box
+
+        lower, upper = box(self.points)
+        return {"sizes": self.sizes, "lower": lower, "upper": upper}
 
     def prepare(self, m: int, n_queries: int) -> str:
         """Build the index for searches of about `m` neighbors; return its name."""
