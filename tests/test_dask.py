@@ -438,3 +438,13 @@ def test_without_a_cluster_the_error_says_how_to_start_one(points, monkeypatch):
     monkeypatch.setattr(distributed, "get_client", none)
     with pytest.raises(ClusterError, match=r"there is none: .*client = Client\(\).*8786"):
         tp.LaplacianEigenmaps(landmarks=50).fit(parted(points))
+
+
+def test_methods_are_compared_on_the_same_rows_as_from_an_array(client, roll):
+    X = roll[0]
+    here = tp.compare_methods(X, landmarks=100, random_state=0)
+    there = tp.compare_methods(da.from_array(X, chunks=(700, -1)), landmarks=100, random_state=0)
+    assert there.scores == here.scores
+    wide = da.from_array(np.repeat(X[:300], 20, axis=1), chunks=(100, -1))
+    failures = tp.compare_methods(wide, landmarks=50, random_state=0).failures
+    assert "50 columns" in failures["LandmarkMap"]

@@ -104,7 +104,6 @@ def test_without_a_method_the_best_of_those_tried_is_taken(folder, capsys):
 @pytest.mark.parametrize(
     "arguments",
     [["-l", "4"], ["--neighbors", "9"], ["--extension", "all"], ["--graph", "euclidean"]],
-    [["-l", "4"], ["--neighbors", "9"], ["--extension", "all"], ["--graph", "euclidean"]],
 )
 def test_without_a_method_options_of_eigenmaps_and_many_coordinates_mean_eigenmaps(
     folder, capsys, arguments

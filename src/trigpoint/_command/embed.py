@@ -152,9 +152,9 @@ def run(options: argparse.Namespace) -> Result:
     written: list[Path] = []
     start = time.perf_counter()
     try:
-        method, tried = choose_method(options, points)
-        estimator = make_estimator(options, method, points.shape[0])
         with points_on_cluster(options.dask, points) as shared:
+            method, tried = choose_method(options, shared)
+            estimator = make_estimator(options, method, points.shape[0])
             estimator.fit(shared)
             estimator.transform(shared, out=options.output)
         seconds = time.perf_counter() - start
@@ -197,9 +197,7 @@ def run(options: argparse.Namespace) -> Result:
     return Result("\n".join(lines), values)
 
 
-def choose_method(
-    options: argparse.Namespace, points: PointSource
-) -> tuple[str, Comparison | None]:
+def choose_method(options: argparse.Namespace, points: Any) -> tuple[str, Comparison | None]:
     """The method that was asked for, or the best of those tried, and how they compare."""
     if options.method is not None:
         return options.method, None

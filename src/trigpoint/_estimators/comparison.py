@@ -14,12 +14,12 @@ from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._estimators.markov import LaplacianEigenmaps
-from trigpoint._files import PointSource, read_points
+from trigpoint._files import PointSource
 from trigpoint._landmarks import choose_landmarks
 from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import stays_sparse
+from trigpoint._points.inputs import source_of, stays_sparse
 from trigpoint._points.unit_rows import METRICS, UnitRows
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
@@ -93,7 +93,7 @@ def compare_methods(
         why="methods are compared for pictures",
     )
     check_choice("metric", metric, METRICS)
-    source = read_points(X)
+    source = source_of(X)
     n, d = source.shape
     if n < FEWEST_TO_COMPARE:
         raise ParameterValueError(
@@ -136,6 +136,7 @@ def compare_methods(
             # What a method warns of shows in its score, and is said again when it is chosen.
             warnings.simplefilter("ignore")
             try:
+                estimator._check_storage(X)
                 coordinates = tried.fit(points).transform(points[:compared]).astype(np.float64)
             except ParameterError as error:
                 failures[method.__name__] = str(error)

@@ -171,6 +171,18 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
     return UnitRows(source) if estimator.fitted_.parameters["metric"] == "cosine" else source
 
 
+def source_of(X: Any) -> PointSource:
+    """Points of which a few rows are wanted; those of a Dask collection come from the workers."""
+    if not is_dask(X):
+        refuse_masked(X)
+        return read_points(X)
+    from trigpoint._points.dask.collections import Partitions, known_sizes
+    from trigpoint._points.dask.source import PartitionSource
+
+    partitions = Partitions(X)
+    return PartitionSource(partitions, known_sizes(None, partitions))
+
+
 def _validated_source(estimator: Any, X: Any) -> PointSource:
     if is_dask(X):
         from trigpoint._points.dask.collections import known_sizes, validated_partitions
