@@ -94,9 +94,18 @@ def test_progress_and_metric(rng):
         (lambda X: X, {"n_components": 4}, "n_components=4"),
         (lambda X: X, {"metric": "hamming"}, "metric='hamming'"),
         (lambda X: np.where(np.arange(300)[:, None] == 217, np.nan, X), {}, "row 217"),
-        (lambda X: np.zeros((300, 3)), {}, "no method can embed|coincide|distinct"),
+        (lambda X: np.zeros((300, 3)), {}, "coincide.*nothing to embed"),
+        (lambda X: X, {"landmarks": 301}, "landmarks=301"),
     ],
 )
 def test_refusals(change, options, message, rng):
     with pytest.raises(tp.ParameterError, match=message):
         tp.compare_methods(change(rng.normal(size=(300, 3))), **options)
+
+
+def test_copies_and_lists(rng):
+    """As many landmarks as there are distinct points, if those are few."""
+    X = np.repeat(rng.normal(size=(60, 3)), 4, axis=0)
+    compared = tp.compare_methods(X, random_state=0)
+    assert len(compared.attempts) == 4
+    assert tp.compare_methods(X.tolist(), random_state=0).scores == compared.scores

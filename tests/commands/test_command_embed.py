@@ -119,6 +119,14 @@ def test_few_points_are_embedded_without_trying(folder, capsys):
     np.save("few.npy", np.load("roll.npy")[:12])
     assert main(["embed", "few.npy", "-o", "Y.npy", "--quiet", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tried"] is None
+    assert main(["embed", "few.npy", "-o", "again.npy", "--quiet"]) == 0
+    assert "  method laplacian: methods are compared from 20 points on\n" in capsys.readouterr().out
+
+
+def test_what_was_not_tried_is_said(folder, capsys):
+    np.save("line.npy", np.random.default_rng(0).normal(size=(100, 1)))
+    assert main(["embed", "line.npy", "-l", "2", "-o", "Y.npy", "--quiet"]) == 0
+    assert "; isomap was not tried: " in capsys.readouterr().out
 
 
 def test_json_is_all_that_is_printed(folder, capsys):

@@ -115,7 +115,8 @@ def add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
         "--landmarks",
         type=partial(_landmarks, fewest),
         metavar="N",
-        help="number of landmarks, or auto (default: 1000, or every distinct point if fewer)",
+        help="number of landmarks, or auto (default: 1000, 10000 for a map, or every distinct "
+        "point if there are fewer)",
     )
     parser.add_argument(
         "--metric",

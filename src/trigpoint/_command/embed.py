@@ -92,8 +92,8 @@ def add(commands: common.Commands) -> None:
         "--method",
         choices=list(METHODS),
         help="default: for up to three coordinates laplacian, isomap, kernel-pca and map are tried "
-        "on a sample, and the one that keeps most neighborhoods is taken; laplacian for more, and "
-        "with any of the next four options",
+        "on a sample, and the one that keeps most neighborhoods is taken; laplacian for more, with "
+        f"fewer than {FEWEST_TO_COMPARE} points, and with any of the next four options",
     )
     parser.add_argument(
         "--graph",
@@ -177,6 +177,7 @@ def run(options: argparse.Namespace) -> Result:
         "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
         "method": method,
         "tried": None if tried is None else _scores(tried),
+        "not_tried": {} if tried is None else _failures(tried),
         "metric": options.metric,
         "landmarks": k,
         "components": int(estimator.landmark_embedding_.shape[1]),
@@ -191,8 +192,8 @@ def run(options: argparse.Namespace) -> Result:
     }
     coordinates = counted(estimator.landmark_embedding_.shape[1], "coordinate")
     lines = [f"{n:,} points to {coordinates} from {k:,} landmarks in {duration(in_all)}"]
-    if tried is not None:
-        lines.append(f"  {_reason(tried)}")
+    if options.method is None:
+        lines.append(f"  method {method}: {_reason(tried, options, n)}")
     lines += [f"  {path}" for path in written]
     return Result("\n".join(lines), values)
 
@@ -201,8 +202,7 @@ def choose_method(options: argparse.Namespace, points: Any) -> tuple[str, Compar
     """The method that was asked for, or the best of those tried, and how they compare."""
     if options.method is not None:
         return options.method, None
-    given = any(getattr(options, name) is not None for name in _OF_EIGENMAPS)
-    if options.components > _PICTURE or given or points.shape[0] < FEWEST_TO_COMPARE:
+    if _not_compared(options, points.shape[0]):
         return "laplacian", None
     tried = compare_methods(
         points,
@@ -222,14 +222,33 @@ def _scores(tried: Comparison) -> dict[str, float]:
     return scores | {"pca": round(tried.pca_score, 4)}
 
 
-def _reason(tried: Comparison) -> str:
-    """Which method was taken, and why."""
+def _failures(tried: Comparison) -> dict[str, str]:
+    return {_NAMES[name]: reason for name, reason in tried.failures.items()}
+
+
+def _not_compared(options: argparse.Namespace, n_points: int) -> str:
+    """Why methods are not compared; empty if they are."""
+    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
+    if given:
+        return f"it is what --{given[0]} is for"
+    if options.components > _PICTURE:
+        return f"methods are compared for up to {_PICTURE} coordinates"
+    few = n_points < FEWEST_TO_COMPARE
+    return f"methods are compared from {FEWEST_TO_COMPARE} points on" if few else ""
+
+
+def _reason(tried: Comparison | None, options: argparse.Namespace, n_points: int) -> str:
+    """Why the method was taken."""
+    if tried is None:
+        return _not_compared(options, n_points)
     best, *others = [(_NAMES[name], score) for name, score in tried.scores.items()]
     beside = ", ".join(f"{name} {score:.2f}" for name, score in others)
-    text = f"method {best[0]}: its neighborhoods agree best with those of the points, {best[1]:.2f}"
+    text = f"its neighborhoods agree best with those of the points, {best[1]:.2f}"
     text += f" ({beside}; 1 is perfect)" if others else ""
     if tried.pca_score > best[1] + _PCA_MORE:
         text += f"; plain PCA would agree better, {tried.pca_score:.2f}"
+    for name, reason in _failures(tried).items():
+        text += f"; {name} was not tried: {reason}"
     return text
 
 

@@ -227,7 +227,8 @@ def _forecast(
         "bytes": round(expected.bytes),
         "free_bytes": round(free) if free < float("inf") else None,
     }
-    shown["suggested"] = " ".join(f"--{name} {value}" for name, value in suggested.items())
+    if suggested:
+        shown["suggested"] = " ".join(f"--{name} {value}" for name, value in suggested.items())
     shown["forecast"] = (
         f"about {duration(seconds)}{_of_which(expected)}, with --report {duration(report)} more, "
         f"and {size(expected.bytes)} besides the points ({size(free)} free)"

@@ -16,7 +16,6 @@ from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._estimators.markov import LaplacianEigenmaps
 from trigpoint._files import PointSource
 from trigpoint._landmarks import choose_landmarks
-from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import source_of, stays_sparse
@@ -105,17 +104,25 @@ def compare_methods(
             n=n,
             fewest=FEWEST_TO_COMPARE,
         )
+    if landmarks is not None:
+        check_count("landmarks", landmarks, low=2, high=n, why=f"the data has {n} points")
     rng = as_generator(random_state)
-    rows = rng.choice(
-        n, min(n, COMPARED_POINTS, max(_COMPARED, _SAMPLE_BYTES // (8 * d))), replace=False
-    )
+    affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * d))
+    rows = rng.choice(n, min(n, COMPARED_POINTS, affordable), replace=False)
     points = _checked(UnitRows(source) if metric == "cosine" else source, rows)
     report = reporter(verbose, callback)
-    k = default_n_landmarks(len(points)) if landmarks is None else landmarks
+    if (points == points[0]).all():
+        raise ParameterValueError(
+            "X",
+            source.shape,
+            "all points of {source} that were looked at coincide",
+            "there is nothing to embed: check how the points were made",
+            source=source.name,
+        )
     settings = {"metric": metric, "n_jobs": n_jobs}
     seed = int(rng.integers(2**31))
     chosen = choose_landmarks(
-        min(k, len(points)),
+        None if landmarks is None else min(landmarks, len(points)),
         points,
         metric=metric,
         covariance=None,

@@ -175,7 +175,7 @@ def source_of(X: Any) -> PointSource:
     """Points of which a few rows are wanted; those of a Dask collection come from the workers."""
     if not is_dask(X):
         refuse_masked(X)
-        return read_points(X)
+        return read_points(np.asarray(X) if isinstance(X, list | tuple) else X)
     from trigpoint._points.dask.collections import Partitions, known_sizes
     from trigpoint._points.dask.source import PartitionSource
 
