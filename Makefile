@@ -31,7 +31,7 @@ demo: $(READY)
 
 # The paper's experiments and the benchmarks: QUICK=1 uses small sizes, ONLY="table1 mnist" runs some
 # of them, DATA= is the folder of real data (or TRIGPOINT_DATA), OUT= the folder to write to.
-EXPERIMENT_OPTIONS = $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ONLY)
+EXPERIMENT_OPTIONS = $(ONLY) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT))
 
 reproduce: $(READY)
 	$(BIN)/python -m experiments paper $(EXPERIMENT_OPTIONS)

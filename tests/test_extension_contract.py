@@ -18,6 +18,7 @@ from trigpoint._extension.extensions import (
     MarkovExtension,
     extend,
 )
+from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graph import KNNGraph, ordinary_edges
@@ -99,6 +100,11 @@ def planes(landmarks, graph):
     return prepared, replace(spectrum, coordinates=prepared(landmarks)[0])
 
 
+def places(landmarks, graph):
+    spectrum = laplacian_eigenmaps(graph.weights, L)
+    return MapExtension.prepare(landmarks, spectrum.coordinates), spectrum
+
+
 # How it is prepared, and whether landmarks get back their own coordinates.
 EXTENSIONS = {
     "eigenmaps, all": (partial(eigenmaps, every), False),
@@ -111,6 +117,7 @@ EXTENSIONS = {
     "geodesic, nearest": (partial(paths, nearest), True),
     "geodesic, graph": (partial(paths, along_edges), True),
     "smooth": (planes, True),
+    "map": (places, True),
 }
 
 
@@ -137,7 +144,10 @@ def case(request, space):
     by_points = landmarks.shape[1] <= 15 and not isinstance(
         extension, (KernelExtension, GeodesicExtension)
     )
-    by_points &= not isinstance(extension.support, AllLandmarks)
+    if isinstance(extension, MapExtension):
+        by_points = True
+    else:
+        by_points &= not isinstance(extension.support, AllLandmarks)
     return extension, spectrum, landmarks, X, exact, by_points
 
 

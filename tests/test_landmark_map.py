@@ -110,11 +110,11 @@ def test_points_far_outside_of_the_projection_are_far(rng):
         emb.transform(outside)
 
 
-def mean_among(squares, positions, spacings):
+def mean_among(squares, positions, spacings, steps=0.0):
     """Where the nearest landmarks put a point, by the docstring of `MapExtension`, and who counts.
 
     Squared distances are those to the landmarks, nearest first, and to the next one if there is
-    one; positions and spacings are in the same order.
+    one; positions, spacings and the steps of the slopes are in the same order.
     """
     count = len(positions)
     limit = squares[count] if len(squares) > count else 2 * squares[-1]
@@ -124,37 +124,55 @@ def mean_among(squares, positions, spacings):
     apart = np.square(positions[:, None] - positions).sum(axis=-1) / spacings[:, None] ** 2
     middle = (shares / (1 + apart / 9)).sum(axis=1).argmax()
     weights = shares * np.square(np.maximum(0, 1 - apart[middle] / 9))
+    mean = positions[middle]
+    if weights.any():
+        lengths = np.linalg.norm(np.broadcast_to(steps, positions.shape), axis=1)
+        shorter = np.minimum(1, spacings / np.maximum(lengths, 1e-300))[:, None]
+        mean = weights @ (positions + shorter * steps) / weights.sum()
+    # The others pull a little.
+    away = positions - mean
+    lengths = np.linalg.norm(away, axis=1)
+    pulls = np.divide(shares - weights, lengths, out=np.zeros(count), where=lengths > 0)
+    return mean + 0.25 * spacings[middle] * (pulls @ away) / shares.sum(), middle
+
+
+def slope_by_hand(landmarks, positions, spacing, j):
+    """Weighted ridge regression of steps in the map on steps in space, by normal equations."""
+    others = np.argsort(np.square(landmarks - landmarks[j]).sum(axis=1), kind="stable")[1:21]
+    sides, steps = landmarks[others] - landmarks[j], positions[others] - positions[j]
+    weights = np.square(np.maximum(0, 1 - np.square(steps).sum(axis=1) / (9 * spacing**2)))
     if not weights.any():
-        return positions[middle], middle
-    return weights @ positions / weights.sum(), middle
+        return np.zeros((landmarks.shape[1], positions.shape[1]))
+    ridge = 2 * (weights @ np.square(sides).sum(axis=1)) / weights.sum()
+    normal = sides.T @ (weights[:, None] * sides) + ridge * np.eye(landmarks.shape[1])
+    return np.linalg.solve(normal, sides.T @ (weights[:, None] * steps))
 
 
 def slow_places(points, landmarks, positions):
     """The definition, point by point."""
+    k = len(landmarks)
     around = np.sort(np.linalg.norm(positions[:, None] - positions, axis=-1), axis=1)
-    spacings = around[:, min(6, len(landmarks) - 1)]
+    spacings = around[:, min(6, k - 1)]
+    slopes = np.array([slope_by_hand(landmarks, positions, spacings[j], j) for j in range(k)])
 
-    def mean(squares, order):
-        some = order[:20]
-        return mean_among(squares[order[:21]], positions[some], spacings[some])[0]
-
-    def nearest_to(x):
+    def mean(x):
         squares = np.square(landmarks - x).sum(axis=1)
-        return squares, np.argsort(squares, kind="stable")
+        order = np.argsort(squares, kind="stable")
+        some = order[:8]
+        steps = np.einsum("ja,jac->jc", x - landmarks[some], slopes[some])
+        return mean_among(squares[order[:9]], positions[some], spacings[some], steps)[0]
 
-    offsets = np.empty_like(positions)
-    for landmark in range(len(landmarks)):
-        offsets[landmark] = positions[landmark] - mean(*nearest_to(landmarks[landmark]))
+    offsets = np.array([place - mean(x) for place, x in zip(positions, landmarks, strict=True)])
     placed = np.empty((len(points), positions.shape[1]))
     for i, x in enumerate(points):
-        squares, order = nearest_to(x)
-        first, second = np.sqrt(squares[order[[0, min(1, len(order) - 1)]]])
+        distances = np.linalg.norm(landmarks - x, axis=1)
+        first, second = np.sort(distances)[[0, min(1, k - 1)]]
         drawn = max(0, 1 - (first / (0.5 * second)) ** 2) ** 2
-        placed[i] = mean(squares, order) + drawn * offsets[order[0]]
+        placed[i] = mean(x) + drawn * offsets[distances.argmin()]
     return placed
 
 
-@pytest.mark.parametrize("k", [2, 3, 20, 21, 60])
+@pytest.mark.parametrize("k", [2, 3, 8, 9, 21, 60])
 @pytest.mark.parametrize("n_components", [1, 2, 3])
 def test_places_by_definition(k, n_components, rng):
     landmarks, positions = rng.normal(size=(k, 3)), 3 * rng.normal(size=(k, n_components))
@@ -195,6 +213,16 @@ def test_far_points_by_definition(rng):
     assert 0 < np.count_nonzero(distances > 10 * bandwidths[nearest]) < n_far < 300
 
 
+def place_flat(nearest, squares, count, positions, spacings, found):
+    """Places without slopes and offsets."""
+    k = len(positions)
+    X, landmarks, slopes = np.zeros((len(nearest), 1)), np.zeros((k, 1)), np.zeros((k, 1, 2))
+    offsets = np.zeros((k, 2))
+    place(
+        *(X, landmarks, nearest, squares, count, positions, spacings, 3.0, slopes, offsets, found)
+    )
+
+
 @pytest.mark.parametrize("more", [True, False])
 def test_places_where_landmarks_are_equally_far(more, rng):
     """With another one as far, none has a share by its distance, and all count."""
@@ -203,7 +231,7 @@ def test_places_where_landmarks_are_equally_far(more, rng):
     nearest = np.array([rng.choice(30, count, replace=False) for _ in range(200)])
     squares = np.full((200, count + more), 3.0)
     found = np.full((200, 2), np.nan)
-    place(nearest, squares, count, positions, spacings, 3.0, np.zeros((30, 2)), found)
+    place_flat(nearest, squares, count, positions, spacings, found)
     expected = [mean_among(squares[0], positions[row], spacings[row]) for row in nearest]
     np.testing.assert_allclose(found, [mean for mean, _ in expected], atol=1e-12)
     # Any of them may be the one in the middle.
@@ -216,11 +244,16 @@ def test_a_point_torn_between_landmarks_goes_to_the_one_in_the_middle():
     positions = np.concatenate([30 * np.stack([np.cos(angles), np.sin(angles)], axis=-1), [[1, 2]]])
     spacings = np.array([1.0, 1.0, 1.0, 9.0])
     squares, found = np.array([[1.0, 1.0, 1.0, 2.0, 2.0]]), np.full((1, 2), np.nan)
-    place(np.arange(4)[None], squares, 4, positions, spacings, 3.0, np.zeros((4, 2)), found)
-    np.testing.assert_array_equal(found, [[1, 2]])
+    place_flat(np.arange(4)[None], squares, 4, positions, spacings, found)
+    expected, middle = mean_among(squares[0], positions, spacings)
+    assert middle == 3
+    np.testing.assert_allclose(found[0], expected, atol=1e-12)
+    assert np.linalg.norm(found[0] - [1, 2]) < 0.25 * 9
     # Of two that are as good, the nearer one, or the first.
-    place(np.array([[2, 0]]), squares[:, :2], 2, positions, spacings, 3.0, np.zeros((4, 2)), found)
-    np.testing.assert_array_equal(found, positions[[2]])
+    place_flat(np.array([[2, 0]]), squares[:, :2], 2, positions, spacings, found)
+    # Half of its shares pull it to the other.
+    toward = (positions[0] - positions[2]) / np.linalg.norm(positions[0] - positions[2])
+    np.testing.assert_allclose(found[0], positions[2] + 0.125 * toward, atol=1e-12)
 
 
 def test_nearest_of_candidates_by_definition(rng):
@@ -237,6 +270,37 @@ def test_nearest_of_candidates_by_definition(rng):
         nearest_among(products, norms, np.full(40, slack), X, landmarks, found, to_found)
         np.testing.assert_array_equal(found, order[:, :count])
         np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
+
+
+def test_points_of_a_plane_are_not_drawn_inward(rng):
+    """A linear map of a plane is followed between landmarks, where a mean would be flat."""
+    plane = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+    flat = rng.uniform(size=(2000, 2))
+    landmarks, points = flat[:300] @ plane.T, flat[300:] @ plane.T
+    extension = MapExtension.prepare(landmarks, flat[:300])
+    inner = (abs(flat[300:] - 0.5) < 0.4).all(axis=1)
+    errors = np.linalg.norm(extension(points[inner])[0] - flat[300:][inner], axis=1)
+    # The landmarks are about .06 apart.
+    assert np.median(errors) < 0.006
+
+
+def test_landmarks_are_drawn_from_a_pool(rng):
+    X = rng.normal(size=(3000, 60)).astype(np.float32)
+    emb = tp.LandmarkMap(landmarks=100, n_iter=10, random_state=0).fit(X)
+    assert len(np.unique(emb.landmark_indices_)) == 100
+    # Beyond the 2,000 points that a pool of the first ones would have.
+    assert emb.landmark_indices_.max() >= 2000
+    np.testing.assert_array_equal(emb.landmarks_, X[emb.landmark_indices_])
+    assert emb.masses_.sum() >= 1000
+    # All points are refined, not the pool.
+    fine = tp.LandmarkMap(landmarks=100, n_iter=10, refine=2, random_state=0).fit(X)
+    np.testing.assert_array_equal(fine.landmark_indices_, np.arange(3000))
+
+
+def test_few_distinct_among_many_points_are_all_landmarks(rng):
+    X = np.repeat(rng.normal(size=(30, 4)), 7000, axis=0)
+    emb = tp.LandmarkMap(n_iter=10, random_state=0).fit(X)
+    np.testing.assert_array_equal(emb.landmark_indices_, np.arange(0, 210_000, 7000))
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4, 1e25])
@@ -313,8 +377,8 @@ def test_hardly_any_or_too_many_neighbors(options, rng):
 
 
 def test_refined_maps_keep_more_neighbors(rng):
-    X = rng.uniform(size=(1500, 2)) @ np.linalg.qr(rng.normal(size=(5, 2)))[0].T
-    X += 0.02 * rng.normal(size=X.shape)
+    # A surface would be followed between few landmarks as well.
+    X = rng.uniform(size=(1500, 5))
     coarse = tp.LandmarkMap(landmarks=100, n_iter=200, random_state=0)
     fine = tp.LandmarkMap(landmarks=100, n_iter=200, refine=200, random_state=0)
 

@@ -13,6 +13,8 @@ NAMES = {
     "defaults": "the default settings beside a grid of others, on many data sets",
     "methods": "which method draws a picture best",
     "embedding": "embeddings into the plane beside peers",
+    "maps": "maps beside UMAP, t-SNE and PaCMAP",
+    "map_speed": "maps of up to ten million points",
     "texture": "how even maps are between landmarks",
     "mnist": "selection and pipeline on digits",
     "growth": "how time grows with points and landmarks",

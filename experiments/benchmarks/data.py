@@ -4,6 +4,7 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.framework.experiment import Settings
+from experiments.paper.patches import load_patches
 
 NO_MNIST = "MNIST was left out of this run: `DATA=` names the folder that holds `mnist/`."
 
@@ -12,6 +13,9 @@ PLACES = {
     "mnist": "mnist",
     "lidar": "points/lidar_lonestar.npz",
     "coil": "points/coil20_1440x1024.npz",
+    "patches": "ct",
+    "mammoth": "points/mammoth_50000x3_f32.npy",
+    "cells": "points/10x_pbmc68k_reduced.h5ad",
 }
 
 
@@ -29,6 +33,33 @@ def mnist(settings: Settings, split: str, n: int) -> tuple[np.ndarray, np.ndarra
     """First `n` images of MNIST in float32 from 0 to 1, and their digits."""
     X, digits = tp.datasets.load_mnist(settings.find(PLACES["mnist"]), split=split)
     return X[:n].copy(), digits[:n]
+
+
+def coil(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+    """Images of COIL-20 from 0 to 1, and their objects."""
+    with np.load(settings.find(PLACES["coil"])) as file:
+        X = file["X"].astype(np.float32)
+        return X / X.max(), file["y"]
+
+
+def patches(settings: Settings, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Patches of CT scans as the paper's experiment takes them, and their classes."""
+    found = load_patches(settings.find(PLACES["patches"]), "openkbp", n)
+    return found.X, found.y
+
+
+def cells(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+    """Blood cells by the activity of their genes, and their types as integers."""
+    import h5py
+
+    with h5py.File(settings.find(PLACES["cells"])) as file:
+        types = file["obs"]["bulk_labels"]
+        return file["X"][:].astype(np.float32), np.unique(types[:], return_inverse=True)[1]
+
+
+def mammoth(settings: Settings) -> np.ndarray:
+    """Points of a mammoth's skeleton."""
+    return np.load(settings.find(PLACES["mammoth"]))
 
 
 def real(settings: Settings, kind: str) -> np.ndarray:

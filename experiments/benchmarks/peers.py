@@ -1,7 +1,8 @@
 """The compared methods, each behind one small function.
 
 A selector takes ``(X, k, seed, **options)`` and returns k landmark points; an embedder takes
-``(X, seed, **options)`` and returns two coordinates for every row. Peers are set up as their
+``(X, seed, **options)`` and returns two coordinates for every row; a mapper does the same, and
+returns a function too that places new points in its map. Peers are set up as their
 documentation recommends; the docstring says how, and is printed with the results. They are
 imported inside their function: no process loads a peer that it does not measure.
 """
@@ -15,7 +16,9 @@ import numpy as np
 
 import trigpoint as tp
 
-Function = Callable[..., np.ndarray]
+Function = Callable[..., Any]
+# Coordinates of the points, and what gives those of new points.
+Mapped = tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ COMPILED = {"warm_up_rows": 5000}
 
 SELECTORS: dict[str, Method] = {}
 EMBEDDERS: dict[str, Method] = {}
+MAPPERS: dict[str, Method] = {}
 
 
 def _registrar(table: dict[str, Method]) -> Callable[..., Callable[[Function], Function]]:
@@ -56,6 +60,7 @@ def _registrar(table: dict[str, Method]) -> Callable[..., Callable[[Function], F
 
 
 selector, embedder = _registrar(SELECTORS), _registrar(EMBEDDERS)
+mapper = _registrar(MAPPERS)
 
 
 def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> None:
@@ -212,3 +217,46 @@ def phate(X: np.ndarray, seed: int) -> np.ndarray:
     from phate import PHATE
 
     return PHATE(random_state=seed, verbose=0).fit_transform(X)
+
+
+# Maps ---------------------------------------------------------------------------------------
+
+
+@mapper("LandmarkMap", "#1f77b4", **COMPILED)
+def landmark_map(X: np.ndarray, seed: int, **options: Any) -> Mapped:
+    """Defaults."""
+    emb = tp.LandmarkMap(random_state=seed, **options).fit(X)
+    return emb.transform(X), emb.transform
+
+
+@mapper("LandmarkMap, refined", "#17becf", **COMPILED)
+def refined_map(X: np.ndarray, seed: int) -> Mapped:
+    """`refine=200`."""
+    return landmark_map(X, seed, refine=200)
+
+
+@mapper("umap-learn", "#637939", **COMPILED)
+def umap_map(X: np.ndarray, seed: int) -> Mapped:
+    """Defaults, on all cores and without a seed."""
+    from umap import UMAP
+
+    emb = UMAP()
+    return emb.fit_transform(X), emb.transform
+
+
+@mapper("openTSNE", "#d62728")
+def opentsne_map(X: np.ndarray, seed: int) -> Mapped:
+    """Defaults, on all cores."""
+    from openTSNE import TSNE
+
+    emb = TSNE(n_jobs=-1, random_state=seed).fit(X)
+    return np.asarray(emb), lambda new: np.asarray(emb.transform(new))
+
+
+@mapper("PaCMAP", "#ff7f0e", **COMPILED)
+def pacmap_map(X: np.ndarray, seed: int) -> Mapped:
+    """Defaults, on all cores and without a seed."""
+    from pacmap import PaCMAP
+
+    emb = PaCMAP()
+    return emb.fit_transform(X), lambda new: emb.transform(new, basis=X)

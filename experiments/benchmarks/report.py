@@ -20,7 +20,7 @@ from experiments.framework.worker import MEMORY_LIMIT, run_apart
 
 PACKAGE = "experiments.benchmarks"
 PEERS = ("umap-learn", "pynndescent", "phate", "graphtools")
-PEERS += ("geosketch", "fbpca", "faiss-cpu", "dppy")
+PEERS += ("geosketch", "fbpca", "faiss-cpu", "dppy", "openTSNE", "pacmap")
 
 FIT_LIMIT, QUICK_FIT_LIMIT = 600, 10  # seconds
 ONE_SEED_FROM = 20.0  # seconds; longer runs are not repeated with other seeds

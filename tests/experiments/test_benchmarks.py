@@ -220,6 +220,11 @@ SMALL = {
         {"how": "threads", "n": 6000, "cores": 1},
         {"how": "made", "n": 6000, "cores": 1},
     ],
+    "maps": [
+        {"data": "roll", "n": 900, "method": name}
+        for name in ("LandmarkMap", "LandmarkMap, refined")
+    ],
+    "map_speed": [{"method": "LandmarkMap", "n": 2000}],
     "memory_map": [{"case": "embed", "n": 6000}, {"case": "same", "n": 6000}],
 }
 
@@ -240,7 +245,7 @@ def test_groups_on_small_data(tmp_path):
         assert f"\n\n`make bench ONLY={name}`, run 2026-01-01 00:00 UTC" in text
     assert "**equal**" in text
     assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
-        *("selection", "quality", "rule", "embedding", "growth")
+        *("selection", "quality", "rule", "embedding", "maps", "growth")
     }
     radii = {row["method"]: row["radius"] for row in report.table(tmp_path, "selection").rows[-3:]}
     assert radii["trigpoint EfficientDPP"] < radii["uniform"]

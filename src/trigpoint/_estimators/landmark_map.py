@@ -25,6 +25,9 @@ from trigpoint._points.store import Store
 
 _DEFAULT_LANDMARKS = 10_000
 
+# Points per landmark that are enough to draw landmarks from.
+_POOL = 20
+
 # Points with more columns are measured in this many principal components.
 _MOST_COLUMNS = 50
 
@@ -70,6 +73,7 @@ class LandmarkMap(LandmarkEmbedding):
         As for `LaplacianEigenmaps`.
     masses_ : ndarray of shape (k,)
         How many points each landmark stands for, counted among at most ten points per landmark.
+        Landmarks themselves are drawn among a random 20 points per landmark, if there are more.
     projection_ : tuple of ndarrays or None
         Center (d,) and principal directions (d, 50) in which distances are measured, where the
         points have more than 50 columns.
@@ -167,14 +171,15 @@ class LandmarkMap(LandmarkEmbedding):
             assert isinstance(X, np.ndarray), "others are refused"
             run.begin("projection")
             run.projection = principal_projection(X, _MOST_COLUMNS, run.rng)
-            run.points = all_projected(run.projection, X, run.n_threads)
+        rows = self._pool(X.shape[0], run)
+        run.points = X if rows is None else take_rows(X, rows)
+        if run.projection is not None:
+            run.points = all_projected(run.projection, run.points, run.n_threads)
             run.done("projection")
-        else:
-            run.points = X
         landmarks = self.landmarks
         if landmarks is None:
             most = min(X.shape[0], _DEFAULT_LANDMARKS)
-            few = distinct_rows(run.points, most)
+            few = distinct_rows(run.points if rows is None else X, most)
             landmarks = most if few is None else few
         drawn = (
             landmarks == "auto" if isinstance(landmarks, str) else isinstance(landmarks, Integral)
@@ -190,8 +195,17 @@ class LandmarkMap(LandmarkEmbedding):
         )
         if drawn:
             assert chosen.indices is not None, "drawn from the rows"
-            chosen = Landmarks(take_rows(X, chosen.indices), chosen.indices)
+            indices = chosen.indices if rows is None else rows[chosen.indices]
+            chosen = Landmarks(take_rows(X, indices), indices)
         return chosen
+
+    def _pool(self, n: int, run: Run) -> np.ndarray | None:
+        """Rows that landmarks are drawn and weighed from; ``None`` for all of them."""
+        k = _DEFAULT_LANDMARKS if self.landmarks is None else self.landmarks
+        # Fewer than two landmarks are refused later.
+        if not isinstance(k, Integral) or int(k) < 2 or n <= _POOL * int(k):
+            return None
+        return np.sort(run.rng.choice(n, _POOL * int(k), replace=False))
 
     def _embed(
         self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
@@ -250,10 +264,13 @@ class LandmarkMap(LandmarkEmbedding):
     def _refined(self, X: np.ndarray, embedded: EmbeddedLandmarks, run: Run) -> EmbeddedLandmarks:
         """All distinct points as landmarks, laid out from where they are placed."""
         run.done("layout")
-        first, counts = np.unique(run.points, axis=0, return_index=True, return_counts=True)[1:]
+        everything = run.points
+        if len(everything) < len(X):
+            everything = all_projected(run.projection, X, run.n_threads)
+        first, counts = np.unique(everything, axis=0, return_index=True, return_counts=True)[1:]
         order = np.argsort(first)
         rows, masses = first[order], counts[order].astype(np.float64)
-        points, inside = X[rows], run.points[rows]
+        points, inside = X[rows], everything[rows]
         start = extend(self._prepare(embedded), points.astype(np.float64), run.n_threads)[0]
         # A map of more points is larger, at the same distance between neighbors.
         start *= np.sqrt(len(rows) / len(embedded.landmarks.points))

@@ -15,7 +15,12 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Landmarks that a point is placed among.
-_AROUND = 20
+_AROUND = 8
+
+# Landmarks around one that its slope is fitted to, and how strongly slopes are held back, in units
+# of the mean squared distance of those landmarks.
+_FITTED = 20
+_RIDGE = 2.0
 
 # The spacing of the map at a landmark is the distance to this neighbor there, and landmarks within
 # so many spacings belong together.
@@ -37,7 +42,10 @@ class MapExtension:
 
     A point takes shares in its nearest landmarks, ``(1 - (distance / r)^2)^2`` with r the distance
     to the next one. Where the map has torn them apart, it goes with those around which most of its
-    shares lie, and is placed at their mean: a mean of all would fall between clusters. A landmark
+    shares lie: a mean of all would fall between clusters. Each of those predicts its place by a
+    slope, fitted to the landmarks around it that the map has kept near, and it is placed at the
+    mean of the predictions; a mean of landmarks alone would draw all points inward. The others pull
+    it a little their way, so that points with one landmark left do not fall onto it. A landmark
     keeps its place, and points much closer to it than to any other are moved as it is.
 
     Distances and sums are computed point by point, from differences in a fixed order, so that a
@@ -47,23 +55,29 @@ class MapExtension:
     ----------
     search : TreeSearch or ExactProductSearch
         Over the projected landmarks.
+    landmarks : float64 ndarray of shape (k, c)
+        Those.
     projection : Projection or None
         Principal components in which distances are measured.
     positions : float64 ndarray of shape (k, l)
     spacings : float64 ndarray of shape (k,)
         Of the map, at each landmark.
+    slopes : float64 ndarray of shape (k, c, l)
+        Of the map, at each landmark, in the space where distances are measured.
     offsets : float64 ndarray of shape (k, l)
-        From the mean of the landmarks around a landmark to its own place.
+        From the mean prediction for a landmark to its own place.
     bandwidths : float64 ndarray of shape (k,)
-        Distance from each landmark to the last one around it.
+        Distance from each landmark to the last one that its slope is fitted to.
     residual : float
         Longest part of a landmark outside of the projection.
     """
 
     search: TreeSearch | ExactProductSearch
+    landmarks: np.ndarray
     projection: Projection | None
     positions: np.ndarray
     spacings: np.ndarray
+    slopes: np.ndarray
     offsets: np.ndarray
     bandwidths: np.ndarray
     residual: float
@@ -80,19 +94,25 @@ class MapExtension:
         around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), 1)[0][:, -1]
         # Landmarks in one place still have to be told from those elsewhere.
         spacings = np.maximum(around, 1e-9 * max(float(np.ptp(positions)), 1e-300))
-        found, squares = _nearest(search, inside, min(_AROUND + 1, k))
+        found, squares = _nearest(search, inside, min(_FITTED + 1, k))
+        bandwidths = np.sqrt(squares[:, -1])
+        slopes = _slopes(inside, positions, spacings, found)
+        found, squares = (
+            np.ascontiguousarray(values[:, : _AROUND + 1]) for values in (found, squares)
+        )
         means = np.empty_like(positions)
         zeros = np.zeros_like(positions)
         # A distance that is nearly nothing, for the place next to a landmark.
         nearly = squares.copy()
         nearly[:, 0] = np.finfo(np.float64).tiny
-        _place(found, nearly, positions, spacings, zeros, means)
-        bandwidths = np.sqrt(squares[:, -1])
+        _place(inside, inside, found, nearly, positions, spacings, slopes, zeros, means)
         return cls(
             search,
+            inside,
             projection,
             positions,
             spacings,
+            slopes,
             positions - means,
             bandwidths,
             float(residuals.max()),
@@ -115,7 +135,17 @@ class MapExtension:
         inside, residuals = projected(self.projection, X)
         found, squares = self.search.nearest(inside, min(_AROUND + 1, len(self.positions)))
         placed = np.empty((len(X), self.n_components))
-        _place(found, squares, self.positions, self.spacings, self.offsets, placed)
+        _place(
+            inside,
+            self.landmarks,
+            found,
+            squares,
+            self.positions,
+            self.spacings,
+            self.slopes,
+            self.offsets,
+            placed,
+        )
         outside = np.maximum(residuals - self.residual, 0.0)
         far = np.sqrt(squares[:, 0]) + outside > _FAR * self.bandwidths[found[:, 0]]
         return placed, int(np.count_nonzero(far))
@@ -154,15 +184,46 @@ def _nearest(
     return found, squares
 
 
+def _slopes(
+    landmarks: np.ndarray, positions: np.ndarray, spacings: np.ndarray, found: np.ndarray
+) -> np.ndarray:
+    """Slopes (k, c, l) of the map at each landmark, by ridge regression over those around it.
+
+    Those that the map has put elsewhere count less or not at all, as in the placing.
+    """
+    slopes = np.empty((*landmarks.shape, positions.shape[1]))
+    others = found[:, 1:]
+    with one_blas_thread():
+        for part in row_blocks(
+            len(landmarks), block_rows(16 * others.shape[1] * landmarks.shape[1])
+        ):
+            steps = positions[others[part]] - positions[part, None]
+            crowds = np.square(steps).sum(axis=2) / np.square(spacings[part, None])
+            roots = np.maximum(0.0, 1 - crowds / _REACH**2)
+            sides = roots[:, :, None] * (landmarks[others[part]] - landmarks[part, None])
+            products = sides @ sides.transpose(0, 2, 1)
+            traces = np.trace(products, axis1=1, axis2=2)
+            weights = np.maximum(np.square(roots).sum(axis=1), 1e-300)
+            # Where none is left, or all coincide, there is no slope.
+            ridge = np.where(traces > 0, _RIDGE * traces / weights, 1.0)
+            products += ridge[:, None, None] * np.eye(others.shape[1])
+            fitted = np.linalg.solve(products, roots[:, :, None] * steps)
+            slopes[part] = sides.transpose(0, 2, 1) @ fitted
+    return slopes
+
+
 def _place(
+    X: np.ndarray,
+    landmarks: np.ndarray,
     found: np.ndarray,
     squares: np.ndarray,
     positions: np.ndarray,
     spacings: np.ndarray,
+    slopes: np.ndarray,
     offsets: np.ndarray,
     placed: np.ndarray,
 ) -> None:
     from trigpoint._numerics.compiled.placing import place
 
     count = min(_AROUND, found.shape[1])
-    place(found, squares, count, positions, spacings, _REACH, offsets, placed)
+    place(X, landmarks, found, squares, count, positions, spacings, _REACH, slopes, offsets, placed)

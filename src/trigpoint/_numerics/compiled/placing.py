@@ -5,6 +5,13 @@ import numpy as np
 from trigpoint._numerics.compiled.distance import squared_distance
 from trigpoint._numerics.compiled.jit import compiled_strictly
 
+# Landmarks that are looked at together.
+_RUN = 128
+
+# How far landmarks that are torn away pull a point, in units of the spacing of the map: enough for
+# points with one landmark left not to fall onto it.
+_PULL = 0.25
+
 # A point closer to a landmark than this share of the distance to the next one is drawn to it.
 _DRAWN = 0.5
 
@@ -52,43 +59,69 @@ def nearest_among(
     """
     k, count = products.shape[1], nearest.shape[1]
     last = count - 1
+    two = np.float32(2)
     for i in range(len(X)):
         for place in range(count):
             squares[i, place] = np.inf
-        for j in range(k):
-            value = np.float64(norms[j]) - 2 * np.float64(products[i, j])
-            if value < squares[i, last]:
-                place = last
-                while place > 0 and squares[i, place - 1] > value:
-                    squares[i, place] = squares[i, place - 1]
-                    place -= 1
-                squares[i, place] = value
-        bound = squares[i, last] + 2 * slacks[i]
+        limit = np.float32(np.inf)
+        for start in range(0, k, _RUN):
+            stop = min(start + _RUN, k)
+            # Most runs hold none, which takes no branches to tell; without a sign, indices are not
+            # checked for it.
+            some = False
+            for offset in range(stop - start):
+                at = np.uint64(start + offset)
+                some |= norms[at] - two * products[i, at] < limit
+            if not some:
+                continue
+            for j in range(start, stop):
+                value = norms[j] - two * products[i, j]
+                if value < limit:
+                    place = last
+                    while place > 0 and squares[i, place - 1] > value:
+                        squares[i, place] = squares[i, place - 1]
+                        place -= 1
+                    squares[i, place] = value
+                    limit = np.float32(squares[i, last])
+        limit = np.float32(squares[i, last] + 2 * slacks[i])
         for place in range(count):
             nearest[i, place], squares[i, place] = k, np.inf
-        for j in range(k):
+        for start in range(0, k, _RUN):
+            stop = min(start + _RUN, k)
             # Overflow leaves no bound, and then all are candidates.
-            if np.float64(norms[j]) - 2 * np.float64(products[i, j]) > bound:
+            some = False
+            for offset in range(stop - start):
+                at = np.uint64(start + offset)
+                some |= not (norms[at] - two * products[i, at] > limit)
+            if not some:
                 continue
-            square = squared_distance(landmarks, j, X[i])
-            if square < squares[i, last] or nearest[i, last] == k:
-                place = last
-                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == k):
-                    squares[i, place] = squares[i, place - 1]
-                    nearest[i, place] = nearest[i, place - 1]
-                    place -= 1
-                squares[i, place] = square
-                nearest[i, place] = j
+            for j in range(start, stop):
+                if norms[j] - two * products[i, j] > limit:
+                    continue
+                square = squared_distance(landmarks, j, X[i])
+                if square < squares[i, last] or nearest[i, last] == k:
+                    place = last
+                    while place > 0 and (
+                        squares[i, place - 1] > square or nearest[i, place - 1] == k
+                    ):
+                        squares[i, place] = squares[i, place - 1]
+                        nearest[i, place] = nearest[i, place - 1]
+                        place -= 1
+                    squares[i, place] = square
+                    nearest[i, place] = j
 
 
 @compiled_strictly
 def place(
+    X: np.ndarray,
+    landmarks: np.ndarray,
     nearest: np.ndarray,
     squares: np.ndarray,
     count: int,
     positions: np.ndarray,
     spacings: np.ndarray,
     reach: float,
+    slopes: np.ndarray,
     offsets: np.ndarray,
     placed: np.ndarray,
 ) -> None:
@@ -98,6 +131,7 @@ def place(
     """
     n_components = positions.shape[1]
     shares, crowds = np.empty(count), np.empty((count, count))
+    step, kept = np.empty(n_components), np.empty(count)
     for i in range(len(nearest)):
         first = nearest[i, 0]
         if squares[i, 0] == 0:
@@ -133,17 +167,49 @@ def place(
         for c in range(n_components):
             placed[i, c] = 0.0
         for j in range(count):
-            weight = max(0.0, 1 - crowds[middle, j] / (reach * reach))
-            weight *= weight * shares[j]
+            kept[j] = max(0.0, 1 - crowds[middle, j] / (reach * reach))
+            kept[j] *= kept[j]
+            weight = kept[j] * shares[j]
+            if weight == 0:
+                continue
             total += weight
+            landmark = nearest[i, j]
             for c in range(n_components):
-                placed[i, c] += weight * positions[nearest[i, j], c]
+                step[c] = 0.0
+            for a in range(X.shape[1]):
+                difference = X[i, a] - landmarks[landmark, a]
+                for c in range(n_components):
+                    step[c] += slopes[landmark, a, c] * difference
+            # A slope says nothing about what is farther away.
+            longest = spacings[landmark] * spacings[landmark]
+            square = 0.0
+            for c in range(n_components):
+                square += step[c] * step[c]
+            shorter = np.sqrt(longest / square) if square > longest else 1.0
+            for c in range(n_components):
+                placed[i, c] += weight * (positions[landmark, c] + shorter * step[c])
         if total == 0:
             for c in range(n_components):
                 placed[i, c] = positions[nearest[i, middle], c]
         else:
             for c in range(n_components):
                 placed[i, c] /= total
+        total = 0.0
+        for c in range(n_components):
+            step[c] = 0.0
+        for j in range(count):
+            total += shares[j]
+            weight = (1 - kept[j]) * shares[j]
+            square = 0.0
+            for c in range(n_components):
+                difference = positions[nearest[i, j], c] - placed[i, c]
+                square += difference * difference
+            if weight > 0 and square > 0:
+                weight /= np.sqrt(square)
+                for c in range(n_components):
+                    step[c] += weight * (positions[nearest[i, j], c] - placed[i, c])
+        for c in range(n_components):
+            placed[i, c] += _PULL * spacings[nearest[i, middle]] * step[c] / total
         if squares.shape[1] > 1 and squares[i, 1] > 0:
             drawn = max(0.0, 1 - squares[i, 0] / (_DRAWN * _DRAWN * squares[i, 1]))
             drawn *= drawn

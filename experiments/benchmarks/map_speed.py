@@ -1,0 +1,79 @@
+"""Time and memory of maps of up to ten million points, beside umap-learn by proportion."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from experiments.benchmarks.maps import warm_up
+from experiments.benchmarks.peers import MAPPERS
+from experiments.framework.cells import number, size
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.measuring import measure
+from experiments.framework.page import Page
+
+COLUMNS = 50
+GROUPS = 100
+OURS, PEER = "LandmarkMap", "umap-learn"
+# The peer is measured on this many points, and its time taken to grow in proportion.
+PEER_SIZE = 100_000
+SIZES = (100_000, 1_000_000, 10_000_000)
+QUICK_SIZES = (5_000, 20_000)
+
+
+def cases(settings: Settings) -> Iterator[Row]:
+    """Growing sizes, the peer on the smallest."""
+    sizes = QUICK_SIZES if settings.quick else SIZES
+    yield {"method": PEER, "n": sizes[0] if settings.quick else PEER_SIZE}
+    for n in sizes:
+        yield {"method": OURS, "n": n, "limit": 3600}
+
+
+def run(case: Row, settings: Settings) -> Row:
+    """Time and memory of a map of all points."""
+    X = bent_groups(case["n"])
+    method = MAPPERS[case["method"]]
+    warm_up(method, X)
+    _, cost = measure(lambda: method.run(X, 0)[0])
+    return cost
+
+
+def bent_groups(n: int) -> np.ndarray:
+    """Groups of different sizes, each on a bent sheet of five dimensions, with noise; float32."""
+    rng = np.random.default_rng(0)
+    centers = 2 * rng.normal(size=(GROUPS, COLUMNS))
+    bends = rng.normal(size=(GROUPS, 5, COLUMNS)).astype(np.float32)
+    shares = rng.dirichlet(np.full(GROUPS, 2.0))
+    groups = np.repeat(np.arange(GROUPS), rng.multinomial(n, shares))
+    X = np.empty((n, COLUMNS), dtype=np.float32)
+    for group in range(GROUPS):
+        rows = np.flatnonzero(groups == group)
+        sheet = rng.random((len(rows), 5), dtype=np.float32) @ bends[group]
+        noise = rng.standard_normal((len(rows), COLUMNS), dtype=np.float32)
+        X[rows] = centers[group] + np.sin(1.5 * sheet) + 0.1 * noise
+    return X[rng.permutation(n)]
+
+
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """Seconds and memory, and seconds of the peer for as many points."""
+    page.text(
+        f"""Maps of {GROUPS} bent sheets of five dimensions in {COLUMNS} columns, fitted and every
+        point placed, with default settings. {PEER} was measured on the fewest points only, and the
+        last columns take its time to grow in proportion to the points, as it does at best."""
+    )
+    peer = next((row for row in rows if row["method"] == PEER and "seconds" in row), None)
+    lines = []
+    for row in rows:
+        if reason := row.get("error"):
+            lines.append([row["method"], f"{row['n']:,}", reason])
+            continue
+        cells = [row["method"], f"{row['n']:,}", number(row["seconds"]), size(row["peak"])]
+        if peer is not None and row["method"] == OURS:
+            grown = peer["seconds"] * row["n"] / peer["n"]
+            cells += [number(grown), number(row["seconds"] / grown)]
+        lines.append(cells)
+    page.table(
+        ["method", "points", "seconds", "memory", f"{PEER}, in proportion", "ratio"], lines, "-"
+    )
+
+
+EXPERIMENT = Experiment("map_speed", "Maps of many points", cases, run, show)

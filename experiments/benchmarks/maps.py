@@ -1,0 +1,313 @@
+"""Maps in the plane beside UMAP, t-SNE and PaCMAP: what is kept of neighbors and classes."""
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree, procrustes
+from sklearn.neighbors import NearestNeighbors
+
+import trigpoint as tp
+from experiments.benchmarks import data
+from experiments.benchmarks.peers import MAPPERS, Method, setups
+from experiments.framework.cells import number, percent, score, size
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.measuring import measure, timed
+from experiments.framework.page import Page
+from experiments.framework.summary import grouped, mean
+from trigpoint.metrics import knn_accuracy, rank_correlation
+
+# Title, and number of points; a sixth of them is not fitted (of MNIST, the test digits).
+SETS = {
+    "coil": ("COIL-20", 1_440),
+    "cells": ("Blood cells", 700),
+    "mnist": ("MNIST", 70_000),
+    "patches": ("CT patches", 24_000),
+    "mammoth": ("Mammoth", 30_000),
+    "lidar": ("LiDAR", 30_000),
+    "roll": ("Swiss roll", 6_000),
+}
+QUICK = {"roll": ("Swiss roll", 2_000)}
+# Smaller sets are divided and mapped several times.
+SMALL, SEEDS = 2_000, 4
+# Slower maps are not made twice, seconds.
+TWICE = 120.0
+
+NEIGHBORS = 10
+SAMPLE = 5_000
+PAIRS = 20_000
+# Points of each picture.
+SHOWN = 3_000
+# What the others are compared with.
+REFERENCE = "openTSNE"
+
+
+def cases(settings: Settings) -> Iterator[Row]:
+    """Every method on every data set."""
+    for kind, (_, n) in QUICK.items() if settings.quick else SETS.items():
+        if data.missing(kind, settings):
+            continue
+        for name in MAPPERS:
+            yield {"data": kind, "n": n, "method": name}
+
+
+def run(case: Row, settings: Settings) -> Row:
+    """Means over several divisions of a small set, or the figures of one division."""
+    X, labels = load(case["data"], case["n"], settings)
+    method = MAPPERS[case["method"]]
+    warm_up(method, X)
+    runs = []
+    for seed in range(SEEDS if len(X) < SMALL else 1):
+        train, unseen = split(case["data"], len(X), seed)
+        runs.append(_measured(method, X, labels, train, unseen, seed))
+    found: Row = {name: mean(runs, name) for name in runs[0] if name not in _ONCE}
+    return {**found, **{name: runs[0][name] for name in _ONCE}}
+
+
+# What is not a mean over divisions.
+_ONCE = ("picture", "peak_from")
+
+
+def _measured(
+    method: Method,
+    X: np.ndarray,
+    labels: np.ndarray | None,
+    train: np.ndarray,
+    unseen: np.ndarray,
+    seed: int,
+) -> Row:
+    """Map some points, place the others, and map once more with another seed."""
+    fitted, new = X[train], X[unseen]
+    (Y, place), cost = measure(lambda: method.run(fitted, seed))
+    seconds, Z = timed(lambda: place(new))
+    found: Row = {**cost, "seconds to place": seconds, **_kept(fitted, Y, new, Z)}
+    if labels is not None:
+        for count in (1, NEIGHBORS):
+            found[f"{count}-NN"] = knn_accuracy(
+                Y, labels[train], Z, labels[unseen], n_neighbors=count
+            )
+    found["distances"] = distances_kept(fitted, Y)
+    found["area"] = occupied_area(Y)
+    estimator = getattr(place, "__self__", None)
+    if isinstance(estimator, tp.LandmarkMap):
+        found["dotted"] = dotted(estimator.landmark_embedding_, Z, _distinct(new, fitted))
+    if cost["seconds"] < TWICE:
+        again, _ = method.run(fitted, seed + 1000)
+        found["stability"] = 1 - float(procrustes(Y, again)[2])
+    rows = data.sample_rows(len(Y), SHOWN)
+    colors = _colors(fitted, labels, train)[rows]
+    found["picture"] = {"map": packed(Y[rows]), "colors": _text(colors)}
+    return found
+
+
+def _distinct(new: np.ndarray, fitted: np.ndarray) -> np.ndarray:
+    """Which new points are not copies of fitted ones, which belong where these are."""
+    known = {row.tobytes() for row in fitted}
+    return np.array([row.tobytes() not in known for row in new])
+
+
+def load(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray | None]:
+    """Points, and their classes where there are any."""
+    if kind == "roll":
+        return data.swiss_roll(n)[0], None
+    if kind == "mnist":
+        return data.mnist(settings, "all", n)
+    if kind == "coil":
+        return data.coil(settings)
+    if kind == "cells":
+        return data.cells(settings)
+    if kind == "patches":
+        return data.patches(settings, n)
+    if kind == "mammoth":
+        X = data.mammoth(settings)
+        return X[data.sample_rows(len(X), n)], None
+    X = data.real(settings, kind)
+    return X[data.sample_rows(len(X), n)].astype(np.float32), None
+
+
+def split(kind: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that are fitted, and a sixth that is not; of MNIST, the digits for testing."""
+    order = np.arange(n) if kind == "mnist" else np.random.default_rng(seed).permutation(n)
+    fitted = n * 6 // 7 if kind == "mnist" else n * 5 // 6
+    return order[:fitted], order[fitted:]
+
+
+def warm_up(method: Method, X: np.ndarray) -> None:
+    """Map and place a few points, so that imports and compilation are not measured."""
+    rows = X[: method.warm_up_rows]
+    _, place = method.run(rows, 0)
+    place(rows[:50])
+
+
+def _kept(X: np.ndarray, Y: np.ndarray, new: np.ndarray, placed: np.ndarray) -> Row:
+    """Share of the nearest fitted points that are nearest in the map, of fitted and new points."""
+    rows = data.sample_rows(len(X), SAMPLE)
+    own = rows[:, None]
+    return {
+        "kept": _shared(_neighbors(X, X[rows], own), _neighbors(Y, Y[rows], own)),
+        "kept of new": _shared(_neighbors(X, new[:SAMPLE]), _neighbors(Y, placed[:SAMPLE])),
+    }
+
+
+def _neighbors(
+    points: np.ndarray, queries: np.ndarray, own: np.ndarray | None = None
+) -> np.ndarray:
+    """Nearest points of each query, without itself."""
+    count = NEIGHBORS + (own is not None)
+    found = NearestNeighbors(n_neighbors=count).fit(points).kneighbors(queries)[1]
+    if own is None:
+        return found
+    # Among points in the same place, a query need not find itself.
+    others = found != own
+    others[others.all(axis=1), -1] = False
+    return found[others].reshape(len(queries), NEIGHBORS)
+
+
+def _shared(a: np.ndarray, b: np.ndarray) -> float:
+    return float((a[:, :, None] == b[:, None, :]).any(axis=2).mean())
+
+
+def distances_kept(X: np.ndarray, Y: np.ndarray) -> float:
+    """Rank correlation of the distances of random pairs, most of which are large."""
+    pairs = np.random.default_rng(0).integers(len(X), size=(2, PAIRS))
+    first, second = pairs[:, pairs[0] != pairs[1]]
+    there, here = (
+        np.linalg.norm(points[first].astype(np.float64) - points[second], axis=1)
+        for points in (X, Y)
+    )
+    return rank_correlation(there, here)
+
+
+def occupied_area(Y: np.ndarray) -> float:
+    """Share of the cells that hold points, of as many cells as points in the box of the map.
+
+    The box leaves out the outermost hundredth along each axis, which outliers would stretch.
+    """
+    low, high = np.quantile(Y, [0.005, 0.995], axis=0)
+    side = round(np.sqrt(len(Y)))
+    cells = np.floor((Y - low) / (high - low) * side).astype(int)
+    inside = ((cells >= 0) & (cells < side)).all(axis=1)
+    return len(np.unique(cells[inside], axis=0)) / side**2
+
+
+def dotted(landmarks: np.ndarray, placed: np.ndarray, counted: np.ndarray) -> float:
+    """Share of the counted points within 5 % of the landmark spacing of a landmark in the map."""
+    tree = cKDTree(landmarks)
+    spacings = tree.query(landmarks, k=2)[0][:, 1]
+    distances, nearest = tree.query(placed[counted])
+    return float((distances < 0.05 * spacings[nearest]).mean())
+
+
+def _colors(X: np.ndarray, labels: np.ndarray | None, train: np.ndarray) -> np.ndarray:
+    """Classes, or without any, 256 steps of the last coordinate, as uint8."""
+    if labels is not None:
+        return np.unique(labels, return_inverse=True)[1][train].astype(np.uint8)
+    ranks = np.argsort(np.argsort(X[:, -1]))
+    return (ranks * 256 // len(X)).astype(np.uint8)
+
+
+def packed(Y: np.ndarray) -> str:
+    """Coordinates as text, in 65,536 steps of the map's box."""
+    low, high = np.quantile(Y, [0.001, 0.999], axis=0)
+    scaled = np.clip((Y - low) / (high - low).max(), 0, 1)
+    return _text((65_535 * scaled).astype("<u2"))
+
+
+def _text(values: np.ndarray) -> str:
+    return base64.b64encode(values.tobytes()).decode()
+
+
+def unpacked(text: str) -> np.ndarray:
+    """Coordinates (n, 2) from 0 to 1."""
+    return np.frombuffer(base64.b64decode(text), "<u2").reshape(-1, 2) / 65_535
+
+
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """A table for each data set, and all maps."""
+    page.text(
+        f"""Every method maps five sixths of the points and then places the others, which it has not
+        seen; of MNIST these are the 10,000 test digits. Accuracy is that of the nearest fitted
+        points in the map (1, or the majority of {NEIGHBORS}) for the unseen ones. *Kept* is the
+        share of the {NEIGHBORS} nearest points in space that are among the {NEIGHBORS} nearest in
+        the map, for fitted and for unseen points (at most {SAMPLE:,}); *distances*, the rank
+        correlation of distances in space and in the map, of {PAIRS:,} random pairs; *stability*,
+        how much of one map a map from another seed explains after rotation and scaling
+        (Procrustes), where those without a seed are just run again, if the first took less than
+        {TWICE:.0f} s; *area*, the share of the cells of a grid over the map that hold points, with
+        as many cells as points, relative to {REFERENCE}; *on landmarks*, the share of unseen
+        points, other than copies, within 5 % of the landmark spacing of a landmark. Sets below
+        {SMALL:,} points are divided {SEEDS} times, and figures are means. CT patches, mammoth and
+        LiDAR are random parts of larger sets, so that no method takes longer than ten minutes.
+        The best of a column is bold."""
+    )
+    for (kind, n), same in grouped(rows, "data", "n").items():
+        page.heading(f"{SETS[kind][0]}, n = {n:,}", level=3)
+        _table(same, page)
+    page.text("Settings:")
+    page.items(setups(MAPPERS))
+    _plot([row for row in rows if "picture" in row], page)
+
+
+def _table(rows: Sequence[Row], page: Page) -> None:
+    labeled = any("1-NN" in row for row in rows)
+    reference = next((row.get("area") for row in rows if row["method"] == REFERENCE), None)
+    columns: Row = {"method": None, "seconds": min, "to place": min, "memory": min}
+    columns |= {"1-NN": max, f"{NEIGHBORS}-NN": max} if labeled else {}
+    columns |= {"kept": max, "kept, unseen": max, "distances": max, "stability": max}
+    columns |= {"area": None, "on landmarks": None}
+    page.table(columns, [_line(row, labeled, reference) for row in rows], fill="-")
+
+
+def _line(row: Row, labeled: bool, reference: float | None) -> list:
+    if reason := row.get("error"):
+        return [row["method"], reason]
+    return [
+        row["method"],
+        number(row["seconds"]),
+        number(row["seconds to place"]),
+        size(row["peak"]),
+        *([percent(row[f"{count}-NN"]) for count in (1, NEIGHBORS)] if labeled else []),
+        percent(row["kept"]),
+        percent(row["kept of new"]),
+        score(row["distances"]),
+        score(row["stability"]) if "stability" in row else "-",
+        percent(row["area"] / reference) if reference else "-",
+        percent(row["dotted"]) if "dotted" in row else "-",
+    ]
+
+
+def _plot(rows: Sequence[Row], page: Page) -> None:
+    maps = {(row["data"], row["method"]): row for row in rows}
+    kinds = list(dict.fromkeys(kind for kind, _ in maps))
+    if not kinds:
+        return
+    shape = {"nrows": len(kinds), "ncols": len(MAPPERS), "squeeze": False}
+    layout = {**shape, "figsize": (2.0 * len(MAPPERS), 2.0 * len(kinds))}
+    describe = "Maps of every data set by every method, colored by class or by height"
+    with page.picture(describe, "plots/maps.png", None, 110, **layout) as axes:
+        for one, name in zip(axes[0], MAPPERS, strict=True):
+            one.set_title(name, fontsize=9)
+        for line, kind in zip(axes, kinds, strict=True):
+            line[0].set_ylabel(SETS[kind][0])
+            for one, name in zip(line, MAPPERS, strict=True):
+                one.set(xticks=[], yticks=[], aspect="equal")
+                one.spines[:].set_visible(False)
+                if row := maps.get((kind, name)):
+                    _scatter(one, row["picture"])
+
+
+def _scatter(axes: Any, picture: Row) -> None:
+    places = unpacked(picture["map"])
+    colors = np.frombuffer(base64.b64decode(picture["colors"]), np.uint8)
+    few = colors.max() < 20
+    axes.scatter(
+        *places.T,
+        c=colors,
+        cmap=("tab10" if colors.max() < 10 else "tab20") if few else "viridis",
+        s=0.7,
+        linewidths=0,
+    )
+
+
+EXPERIMENT = Experiment("maps", "Maps", cases, run, show)

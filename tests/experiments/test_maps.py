@@ -1,0 +1,58 @@
+"""What is measured of maps, on cases with known answers."""
+
+import numpy as np
+import pytest
+
+from experiments.benchmarks import maps
+
+
+@pytest.fixture
+def square(rng):
+    return rng.uniform(size=(4000, 2))
+
+
+def test_a_map_that_moves_nothing_keeps_everything(square):
+    found = maps._kept(square, 3 * square, square[:50] + 0.01, 3 * (square[:50] + 0.01))
+    assert found == {"kept": 1.0, "kept of new": 1.0}
+    assert maps.distances_kept(square, -square) == pytest.approx(1.0)
+
+
+def test_a_shuffled_map_keeps_nothing(square, rng):
+    shuffled = rng.permutation(square)
+    found = maps._kept(square, shuffled, square[:50], shuffled[:50])
+    assert found["kept"] < 0.02
+    assert maps.distances_kept(square, shuffled) < 0.05
+
+
+def test_a_point_is_not_its_own_neighbor_even_among_copies():
+    points = np.repeat(np.arange(20.0)[:, None], 12, axis=0)
+    rows = np.arange(5)[:, None]
+    found = maps._neighbors(points, points[:5], rows)
+    assert found.shape == (5, 10)
+    assert (points[found] == 0).all()
+
+
+def test_area_of_uniform_points_and_of_dots(square):
+    # Of as many cells as points, a share of 1 / e stays empty.
+    assert maps.occupied_area(square) == pytest.approx(1 - np.exp(-1), abs=0.03)
+    dots = np.round(10 * square)
+    assert maps.occupied_area(dots) < 0.04
+    # One outlier changes little.
+    assert maps.occupied_area(np.append(square, [[1e3, 1e3]], axis=0)) > 0.55
+
+
+def test_dots_are_points_close_to_landmarks(square):
+    landmarks = square[:100]
+    near = landmarks + 1e-6
+    everything = np.ones(100, dtype=bool)
+    assert maps.dotted(landmarks, near, everything) == 1.0
+    assert maps.dotted(landmarks, square[100:], np.ones(3900, dtype=bool)) < 0.02
+    copies = maps._distinct(square[:10], square[5:])
+    np.testing.assert_array_equal(copies, np.arange(10) < 5)
+
+
+def test_pictures_come_back_from_text(square):
+    back = maps.unpacked(maps.packed(square))
+    assert np.abs(np.corrcoef(back[:, 0], square[:, 0])[0, 1]) > 0.999
+    assert back.min() == 0
+    assert back.max() == 1
