@@ -35,7 +35,7 @@ _REACH = 3
 # Attraction is this many times stronger in the first part of the steps, so that what belongs
 # together can pass through the rest.
 _EARLY = 12.0
-_EARLY_SHARE = 0.25
+EARLY_SHARE = 0.25
 
 _MOMENTUM = 0.8
 # No landmark moves farther than this in one step.
@@ -148,7 +148,7 @@ def layout(
     *,
     exaggeration: float = 1.0,
     n_iter: int = 500,
-    early: float = _EARLY_SHARE,
+    early: float = EARLY_SHARE,
     n_threads: int = 1,
     report: Report | None = None,
     stage: str = "layout",

@@ -16,7 +16,7 @@ from trigpoint._estimators.base import LandmarkEmbedding, Run
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
 from trigpoint._landmarks import choose_landmarks
-from trigpoint._layout import affinities, layout, principal_start, shared_affinities
+from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.reduction import all_projected, principal_projection
 from trigpoint._numerics.sparse import Points, take_rows
@@ -33,6 +33,14 @@ _MOST_COLUMNS = 50
 
 # Points per landmark, at least, for affinities from the points that landmarks share.
 _SHARED = 2
+
+# Landmarks that give a map its large shape, before there are more of them: all at once would unfold
+# many small pieces that never find each other.
+_COARSE = 1_000
+
+# Where affinities come from landmarks alone, the effective number of neighbors that attract each, for
+# each neighbor of a point: with fewer, sheets are drawn as threads.
+_PERPLEXITY = 3.0
 
 # A map has two coordinates, or three to turn.
 _MOST_COMPONENTS = 3
@@ -55,7 +63,7 @@ class LandmarkMap(LandmarkEmbedding):
         if there are no more.
     n_neighbors : int, default=10
         Nearest landmarks of a point, which it draws together. Where landmarks stand for less than
-        two points, the perplexity: the effective number of neighbors that attract each.
+        two points, a third of the perplexity: the effective number of neighbors that attract each.
     exaggeration : float, default=1.0
         From local to global: attraction, relative to that of t-SNE. Values of 2 to 4 draw groups
         together and show how they are connected.
@@ -214,13 +222,17 @@ class LandmarkMap(LandmarkEmbedding):
         inside = all_projected(run.projection, chosen.points, run.n_threads)
         masses, joint = self._affinities(inside, run)
         run.done("affinities")
-        start = principal_start(inside, masses, n_components, run.rng)
+        if len(inside) > 2 * _COARSE:
+            start, early = self._coarse_start(inside, masses, n_components, run), 0.0
+        else:
+            start, early = principal_start(inside, masses, n_components, run.rng), EARLY_SHARE
         positions = layout(
             joint,
             masses,
             start,
             exaggeration=self.exaggeration,
             n_iter=self.n_iter,
+            early=early,
             n_threads=run.n_threads,
             report=run.report,
         )
@@ -235,6 +247,32 @@ class LandmarkMap(LandmarkEmbedding):
             return embedded
         assert isinstance(X, np.ndarray), "others are refused"
         return self._refined(X, embedded, run)
+
+    def _coarse_start(
+        self, inside: np.ndarray, masses: np.ndarray, n_components: int, run: Run
+    ) -> np.ndarray:
+        """Places of all landmarks (k, l) in a map of some of them, which has the large shape."""
+        k = len(inside)
+        some = inside[np.sort(run.rng.choice(k, _COARSE, replace=False))]
+        count = min(self.n_neighbors, _COARSE - 1)
+        blocks = list(nearest_landmarks(inside, some, count + 1, run.n_threads))
+        owners = np.concatenate([nearest[:, 0] for nearest, _ in blocks])
+        own_masses = np.maximum(np.bincount(owners, masses, minlength=_COARSE), 1.0)
+        positions = layout(
+            shared_affinities(_COARSE, blocks),
+            own_masses,
+            principal_start(some, own_masses, n_components, run.rng),
+            exaggeration=self.exaggeration,
+            n_iter=self.n_iter,
+            n_threads=run.n_threads,
+            report=run.report,
+            stage="coarse layout",
+        )
+        run.done("coarse layout")
+        coarse = MapExtension.prepare(some, positions, None)
+        # A map of more landmarks is larger, at the same distance between neighbors.
+        placed = extend(coarse, inside.astype(np.float64), run.n_threads)[0]
+        return np.asarray(placed * np.sqrt(k / _COARSE))
 
     def _affinities(self, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
         """Masses (k,) of the landmarks, and their affinities (k, k)."""
@@ -259,7 +297,7 @@ class LandmarkMap(LandmarkEmbedding):
         for _ in counted_blocks():
             pass
         masses = np.maximum(masses, 1.0)
-        return masses, affinities(inside, masses, float(self.n_neighbors), run.n_threads)
+        return masses, affinities(inside, masses, _PERPLEXITY * self.n_neighbors, run.n_threads)
 
     def _refined(self, X: np.ndarray, embedded: EmbeddedLandmarks, run: Run) -> EmbeddedLandmarks:
         """All distinct points as landmarks, laid out from where they are placed."""
@@ -274,7 +312,7 @@ class LandmarkMap(LandmarkEmbedding):
         start = extend(self._prepare(embedded), points.astype(np.float64), run.n_threads)[0]
         # A map of more points is larger, at the same distance between neighbors.
         start *= np.sqrt(len(rows) / len(embedded.landmarks.points))
-        joint = affinities(inside, masses, float(self.n_neighbors), run.n_threads)
+        joint = affinities(inside, masses, _PERPLEXITY * self.n_neighbors, run.n_threads)
         positions = layout(
             joint,
             masses,
