@@ -60,7 +60,7 @@ class OnDevice:
 
     def __init__(self, extension: Extension, device: Any) -> None:
         if isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
-            search = extension.support.search  # type: ignore[union-attr]
+            search = extension.support.search  # type: ignore[attr-defined]
         elif isinstance(extension, SmoothExtension):
             search = extension.support
         else:
@@ -164,9 +164,7 @@ class _Block:
         squares = 0.0
         shape = (-1,) + (1,) * (columns.ndim - 1)
         for axis in range(self.landmarks.n_features):
-            difference = (
-                self.around[:, axis].view(shape) - self.landmarks.places[:, axis][columns]
-            )
+            difference = self.around[:, axis].view(shape) - self.landmarks.places[:, axis][columns]
             squares = squares + difference * difference
         return squares
 
@@ -204,7 +202,7 @@ def _smallest(values: Any, count: int) -> tuple[Any, Any]:
     """Columns and values of the smallest of each row, in order; some of the others are lost."""
     import torch
 
-    if count > _FEW or values.device.type == "cpu":
+    if count > _FEW:
         found = values.topk(count, dim=1, largest=False, sorted=True)
         return found.indices, found.values
     columns, smallest = [], []
@@ -238,7 +236,9 @@ def _scaled(shares: Any) -> Any:
     return torch.where(total > 0, shares / total, 1.0 / shares.shape[1])
 
 
-def _support(support: Any, values: np.ndarray, device: Any) -> tuple[Callable[[_Block], _Sums], int]:
+def _support(
+    support: Any, values: np.ndarray, device: Any
+) -> tuple[Callable[[_Block], _Sums], int]:
     """Sums of landmarks' values (l, k) by weight, and how many numbers they hold for a point."""
     if isinstance(support, AllLandmarks):
         return _all(support, values, device), 2 * len(values)
@@ -390,9 +390,7 @@ def _anchors(support: AnchorShares, values: np.ndarray, device: Any) -> Callable
     return sums
 
 
-def _smooth(
-    extension: SmoothExtension, device: Any
-) -> Callable[[_Block], tuple[Any, Any]]:
+def _smooth(extension: SmoothExtension, device: Any) -> Callable[[_Block], tuple[Any, Any]]:
     """See `blended_planes`."""
     import torch
 
@@ -422,9 +420,7 @@ def _smooth(
     return blended
 
 
-def _geodesic(
-    extension: GeodesicExtension, device: Any
-) -> Callable[[_Block], tuple[Any, Any]]:
+def _geodesic(extension: GeodesicExtension, device: Any) -> Callable[[_Block], tuple[Any, Any]]:
     """Shortest paths to all landmarks through those near the point."""
     import torch
 

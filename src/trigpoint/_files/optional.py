@@ -12,6 +12,7 @@ _EXTRAS = {
     "nibabel": "ct",
     "dask": "dask",
     "distributed": "dask",
+    "torch": "torch",
 }
 
 

@@ -179,9 +179,7 @@ class TorchStore:
         doubtful = offsets.abs() <= slacks
         n_sure = torch.bincount(owners[offsets < -slacks], minlength=len(queries)).cpu().numpy()
         asked, asked_rows = (t.cpu().numpy() for t in (owners[doubtful], rows[doubtful]))
-        squared_radii, last_rows, in_order = self._decided(
-            queries, m - n_sure, asked, asked_rows
-        )
+        squared_radii, last_rows, in_order = self._decided(queries, m - n_sure, asked, asked_rows)
         rows[doubtful] = torch.as_tensor(in_order, device=self.device)
         places = starts[:, None] + torch.arange(m, device=self.device)
         members = list(rows[places])
