@@ -103,7 +103,7 @@ def _points(case: Row, settings: Settings, device: str) -> tuple[Any, int, int]:
     if data.missing("mnist", settings):
         raise FileNotFoundError(data.NO_MNIST)
     X = data.mnist(settings, "train", 5000 if settings.quick else 60_000)[0]
-    return torch.tensor(X, device=device), len(X) // 60, 100
+    return torch.tensor(X, device=device), len(X) // 60, 20 if settings.quick else 100
 
 
 def _roll(n: int, device: str, generator: Any) -> Any:
