@@ -217,6 +217,28 @@ def test_far_points_are_counted(gpu):
         emb.transform(torch.tensor([[1e4, 0, 0]], dtype=torch.float64))
 
 
+def test_points_beyond_float32(gpu):
+    points = cloud(1000, 3)
+    emb = tp.LaplacianEigenmaps(landmarks=60, device="cuda", random_state=0).fit(points)
+    beyond = np.array([[1e80, -1e90, 0], [-1e45, 1e40, 1e45]])
+    with pytest.warns(UserWarning, match="2 of 2 points"):
+        found = emb.transform(beyond)
+    emb.set_params(device=None)
+    with pytest.warns(UserWarning, match="2 of 2 points"):
+        expected = emb.transform(beyond)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_clusters_that_float32_cannot_resolve(gpu):
+    """Two of them, far apart compared with the landmarks in each."""
+    points = np.concatenate([cloud(1000, 3), 1e6 + cloud(1000, 3, seed=1)])
+    emb = tp.LaplacianEigenmaps(landmarks=100, extension="graph", random_state=0).fit(points)
+    expected = emb.transform(points)
+    found = emb.set_params(device="cuda").transform(points)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * scale)
+
+
 # What is refused ---------------------------------------------------------------------------------
 
 POINTS = cloud(300, 3)

@@ -36,10 +36,16 @@ _BLOCK_SHARE = 4
 # So many of the nearest are found faster by taking the minimum again and again than by sorting.
 _FEW = 8
 
+# Landmarks whose minimum is kept, so that the next one is found without reading all of them again.
+_GROUP = 64
+
 # More landmarks than asked for that a search in float32 keeps, and the share of a squared distance
 # that its rounding may be.
 _SPARE = 2
 _ROUNDING_SHARE = 1e-3
+
+# Squared distances from the center beyond which float32 may overflow.
+_LARGE = 1e60
 
 _BLENDED = 3
 _FAR_SQUARE = 100.0
@@ -75,7 +81,9 @@ class OnDevice:
         self.n_components = extension.n_components
         self._landmarks = _Landmarks(search, device)
         self._evaluate, width = self._prepared()
-        row_bytes = 8 * (4 * len(self._landmarks) + width + 4 * self._landmarks.n_features)
+        # In low dimension, one matrix of products in float32, and the rest is small.
+        many = 1 if self._landmarks.n_features <= TREE_MAX_DIMENSION else 4
+        row_bytes = 8 * (many * len(self._landmarks) + width + 4 * self._landmarks.n_features)
         self.rows = max(1, working_memory(device) // _BLOCK_SHARE // row_bytes)
 
     def __call__(self, X: Any) -> tuple[Any, int]:
@@ -83,12 +91,12 @@ class OnDevice:
         import torch
 
         result = torch.empty((len(X), self.n_components), dtype=X.dtype, device=self.device)
-        n_far = 0
+        n_far = torch.zeros((), dtype=torch.int64, device=self.device)
         for part in row_blocks(len(X), self.rows):
             coordinates, far = self._evaluate(_Block(self._landmarks, X[part]))
             result[part] = coordinates
-            n_far += int(far)
-        return result, n_far
+            n_far += far
+        return result, int(n_far)
 
     def _prepared(self) -> tuple[Callable[["_Block"], tuple[Any, Any]], int]:
         """The function of a block, and how many numbers it holds for each point."""
@@ -134,7 +142,11 @@ class _Landmarks:
         self.norms = (self.places * self.places).sum(dim=1)
         self.n_features = landmarks.shape[1]
         self.factors = torch.cat([-2 * self.places, self.norms[:, None]], dim=1).T.contiguous()
-        self.single_factors = self.factors.float()
+        # Filled up to whole groups, with landmarks that are infinitely far.
+        missing = -len(landmarks) % _GROUP
+        nowhere = torch.zeros((self.n_features + 1, missing), device=device)
+        nowhere[-1] = np.inf
+        self.single_factors = torch.cat([self.factors.float(), nowhere], dim=1)
         self.rounding = 16 * (self.n_features + 8) * float(np.finfo(np.float32).eps)
         self.largest_norm = float(self.norms.max())
 
@@ -181,11 +193,13 @@ class _Block:
         if not is_continuous or self.landmarks.n_features > TREE_MAX_DIMENSION or not exact:
             return self._nearest_of_all(self.squares(), count)
         products = self._multipliers.float() @ self.landmarks.single_factors
-        found, _ = _smallest(products, min(count + _SPARE, len(self.landmarks)))
+        found = _smallest_in_groups(products, min(count + _SPARE, len(self.landmarks)))
+        # Where float32 overflows, anything may have been found.
+        found.clamp_(max=len(self.landmarks) - 1)
         squares, order = self.squares_to(found).sort(dim=1, stable=True)
         found, squares = found.gather(1, order)[:, :count], squares[:, :count]
         error = self.landmarks.rounding * (self.norms + self.landmarks.largest_norm)
-        doubtful = ~(error <= _ROUNDING_SHARE * squares[:, -1])
+        doubtful = ~(error <= _ROUNDING_SHARE * squares[:, -1]) | (self.norms > _LARGE)
         if doubtful.any():
             rows = doubtful.nonzero()[:, 0]
             all_squares = self._multipliers[rows] @ self.landmarks.factors
@@ -212,6 +226,30 @@ def _smallest(values: Any, count: int) -> tuple[Any, Any]:
         smallest.append(value)
         columns.append(column)
     return torch.cat(columns, dim=1), torch.cat(smallest, dim=1)
+
+
+def _smallest_in_groups(values: Any, count: int) -> Any:
+    """Columns of the smallest of each row, in order; some of the others are lost.
+
+    The number of columns is a multiple of the group.
+    """
+    import torch
+
+    if count > _FEW:
+        return values.topk(count, dim=1, largest=False, sorted=True).indices
+    groups = values.view(len(values), -1, _GROUP)
+    minima = groups.amin(dim=2)
+    columns = []
+    for _ in range(count):
+        group = minima.argmin(dim=1, keepdim=True)
+        inside = groups.gather(1, group[:, :, None].expand(-1, 1, _GROUP))[:, 0]
+        place = inside.argmin(dim=1, keepdim=True)
+        column = group * _GROUP + place
+        values.scatter_(1, column, np.inf)
+        inside.scatter_(1, place, np.inf)
+        minima.scatter_(1, group, inside.amin(dim=1, keepdim=True))
+        columns.append(column)
+    return torch.cat(columns, dim=1)
 
 
 def _shepard(squares: Any) -> Any:
