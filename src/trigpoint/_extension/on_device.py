@@ -189,27 +189,41 @@ class _Block:
         import torch
 
         count = min(count, len(self.landmarks))
+        if self.landmarks.n_features > TREE_MAX_DIMENSION:
+            found, squares = _smallest(self.squares(), count)
+            return found, squares
         exact = torch.get_float32_matmul_precision() == "highest"
-        if not is_continuous or self.landmarks.n_features > TREE_MAX_DIMENSION or not exact:
-            return self._nearest_of_all(self.squares(), count)
+        if not is_continuous or not exact:
+            return self._nearest_by_double(count)
         products = self._multipliers.float() @ self.landmarks.single_factors
         found = _smallest_in_groups(products, min(count + _SPARE, len(self.landmarks)))
         # Where float32 overflows, anything may have been found.
         found.clamp_(max=len(self.landmarks) - 1)
-        squares, order = self.squares_to(found).sort(dim=1, stable=True)
-        found, squares = found.gather(1, order)[:, :count], squares[:, :count]
+        found, squares = self._in_order(found, count)
         error = self.landmarks.rounding * (self.norms + self.landmarks.largest_norm)
         doubtful = ~(error <= _ROUNDING_SHARE * squares[:, -1]) | (self.norms > _LARGE)
-        if doubtful.any():
-            rows = doubtful.nonzero()[:, 0]
-            all_squares = self._multipliers[rows] @ self.landmarks.factors
-            all_squares = (all_squares + self.norms[rows][:, None]).clamp_(min=0)
-            found[rows], squares[rows] = self._nearest_of_all(all_squares, count)
+        rows = doubtful.nonzero()[:, 0]
+        if len(rows):
+            found[rows], squares[rows] = self._take(rows)._nearest_by_double(count)
         return found, squares
 
-    @staticmethod
-    def _nearest_of_all(squares: Any, count: int) -> tuple[Any, Any]:
-        return _smallest(squares, count)
+    def _nearest_by_double(self, count: int) -> tuple[Any, Any]:
+        products = self._multipliers @ self.landmarks.factors
+        found, _ = _smallest(products, min(count + _SPARE, len(self.landmarks)))
+        return self._in_order(found, count)
+
+    def _in_order(self, found: Any, count: int) -> tuple[Any, Any]:
+        """The nearest of some landmarks of each point, by differences."""
+        squares, order = self.squares_to(found).sort(dim=1, stable=True)
+        return found.gather(1, order)[:, :count], squares[:, :count]
+
+    def _take(self, rows: Any) -> "_Block":
+        """Some of the points."""
+        some = object.__new__(_Block)
+        some.landmarks = self.landmarks
+        some.around, some.norms = self.around[rows], self.norms[rows]
+        some._multipliers = self._multipliers[rows]
+        return some
 
 
 def _smallest(values: Any, count: int) -> tuple[Any, Any]:

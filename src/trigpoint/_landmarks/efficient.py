@@ -71,6 +71,10 @@ class EfficientDPP(Sampler):
         points (a 400th of them for ``"auto"``).
     tolerance : float, default=0.01
         Relative trace error that ``n_landmarks="auto"`` allows.
+    device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
+        Where distances are computed, with PyTorch. ``None`` follows the points: a tensor on a GPU
+        is used there, anything else on the host. ``"auto"`` takes a GPU if there is one; `device_`
+        says which. The landmarks are the same.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
         directions count; `landmarks_` are then unit rows.
@@ -78,10 +82,6 @@ class EfficientDPP(Sampler):
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int or None, default=None
         Number of threads; ``None`` for all cores.
-    device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
-        Where distances are computed, with PyTorch. ``None`` follows the points: a tensor on a GPU
-        is used there, anything else on the host. ``"auto"`` takes a GPU if there is one; `device_`
-        says which. The landmarks are the same.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -161,10 +161,10 @@ class EfficientDPP(Sampler):
         refine: Any = False,
         kernel_bandwidth: float | None = None,
         tolerance: float = 0.01,
+        device: Any = None,
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
-        device: Any = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -175,7 +175,6 @@ class EfficientDPP(Sampler):
             verbose=verbose,
             callback=callback,
         )
-        self.device = device
         self.n_landmarks = n_landmarks
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
@@ -184,6 +183,7 @@ class EfficientDPP(Sampler):
         self.refine = refine
         self.kernel_bandwidth = kernel_bandwidth
         self.tolerance = tolerance
+        self.device = device
 
     takes_stores = True
     takes_sparse = True
