@@ -52,11 +52,14 @@ def run(case: Row, settings: Settings) -> Row:
     """Time an embedding, after a small one that compiles and loads everything."""
     import torch
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cpu" and not settings.quick:
-        return {"error": "no GPU that PyTorch can use"}
+    device = case.get("device", "cuda")
+    if device == "cuda" and not torch.cuda.is_available():
+        if not settings.quick:
+            return {"error": "no GPU that PyTorch can use"}
+        device = "cpu"
     if case["kind"] == "curve":
-        return {"curve": list(_curve(device, settings.quick)), **_machine(torch)}
+        few = settings.quick or device == "cpu"
+        return {"curve": list(_curve(device, few)), **_machine(torch)}
     X, k, n_components = _points(case, settings, device)
     if case.get("on_host"):
         X = X.cpu().numpy()

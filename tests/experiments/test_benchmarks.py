@@ -226,9 +226,9 @@ SMALL = {
     ],
     "map_speed": [{"method": "LandmarkMap", "n": 2000}],
     "gpu": [
-        {"kind": "roll", "what": "100M x 3", "n": 6000, "beside": True},
-        {"kind": "vectors", "what": "1M x 768", "n": 2000},
-        {"kind": "curve", "what": "curve"},
+        {"kind": "roll", "what": "100M x 3", "n": 6000, "beside": True, "device": "cpu"},
+        {"kind": "vectors", "what": "1M x 768", "n": 2000, "device": "cpu"},
+        {"kind": "curve", "what": "curve", "device": "cpu"},
     ],
     "memory_map": [{"case": "embed", "n": 6000}, {"case": "same", "n": 6000}],
 }
