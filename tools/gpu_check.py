@@ -110,7 +110,9 @@ def main() -> int:
     """Run all checks on a device."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
-    device = torch.device(parser.parse_args().device)
+    parser.add_argument("--dtype", choices=("float32", "float64"))
+    options = parser.parse_args()
+    device = torch.device(options.device)
     if device.type == "cuda":
         device = torch.device("cuda", torch.cuda.current_device())
         print(torch.cuda.get_device_name(device), "PyTorch", torch.__version__, flush=True)
@@ -119,8 +121,9 @@ def main() -> int:
     warnings.simplefilter("ignore")
     outcome = Outcome()
     for dtype in (np.float32, np.float64):
-        check_landmarks(device, dtype, outcome)
-        check_extensions(device, dtype, outcome)
+        if options.dtype in (None, dtype.__name__):
+            check_landmarks(device, dtype, outcome)
+            check_extensions(device, dtype, outcome)
     print(f"{outcome.n_failed} failed", flush=True)
     return int(outcome.n_failed > 0)
 

@@ -206,8 +206,13 @@ class TorchStore:
         torch = self._torch
         if rank > len(self._sample):
             return torch.full_like(norms, np.inf)
-        cuts = (multipliers @ self._sample.T).kthvalue(rank, dim=1).values
+        cuts = self._ranked(multipliers, rank)
         return cuts + 8 * self._error(norms, cuts)
+
+    def _ranked(self, multipliers: Any, rank: int) -> Any:
+        """Distances (q,) to the points of some rank in the sample."""
+        products = multipliers @ self._sample.T
+        return products.topk(rank, dim=1, largest=False, sorted=False).values.amax(dim=1)
 
     def _error(self, norms: Any, values: Any) -> Any:
         """Bound of the rounding errors of distances up to some values."""
@@ -259,7 +264,7 @@ class TorchStore:
         self._sampled_rank(m)
         multipliers, norms = self._multipliers(np.ascontiguousarray(queries, dtype=self.dtype))
         rank = min(len(self._sample), max(1, round(len(self._sample) * m / self.n_points)))
-        squares = (multipliers @ self._sample.T).kthvalue(rank, dim=1).values + norms
+        squares = self._ranked(multipliers, rank) + norms
         return np.asarray(squares.clamp(min=0).sqrt().cpu().numpy())
 
     # What follows the search ---------------------------------------------------------------------
