@@ -319,13 +319,21 @@ def test_memory_that_runs_out():
 def test_what_runs_on_the_host_alone(gpu):
     from scipy.sparse import csr_array
 
-    sparse = csr_array(np.maximum(cloud(300, 40), 0) * (cloud(300, 40, seed=1) > 5))
+    sparse = csr_array(cloud(300, 40) * (np.random.default_rng(1).random((300, 40)) < 0.1))
     with pytest.raises(tp.ParameterError, match=r"sparse points.*X.toarray\(\)"):
         tp.LaplacianEigenmaps(landmarks=40, device="cuda").fit(sparse)
     with pytest.raises(tp.ParameterError, match=r"adds up shares of all points.*device='cpu'"):
         tp.LaplacianEigenmaps(landmarks=40, graph="anchors", device="cuda").fit(POINTS)
     with pytest.raises(tp.ParameterError, match=r"refine=True.*needs all points in one array"):
         tp.EfficientDPP(9, refine=True, device="cuda").fit(POINTS)
+
+
+def test_auto_takes_what_a_gpu_cannot(monkeypatch):
+    from scipy.sparse import csr_array
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    sparse = csr_array(cloud(300, 40) * (np.random.default_rng(1).random((300, 40)) < 0.1))
+    assert tp.EfficientDPP(9, device="auto", random_state=0).fit(sparse).device_ == "cpu"
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,10 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
 
 def device_for(estimator: Any, X: Any) -> Any:
     """The GPU that an estimator uses for some points, or None for the host."""
-    device = resolve_device(getattr(estimator, "device", None), X)
-    if device is None:
+    asked = getattr(estimator, "device", None)
+    device = resolve_device(asked, X)
+    # What a GPU cannot take is what "auto" leaves to the host.
+    if device is None or (asked == "auto" and (is_dask(X) or issparse(X))):
         return None
     if not hasattr(estimator, "device"):
         raise ParameterTypeError(
