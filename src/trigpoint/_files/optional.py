@@ -12,7 +12,6 @@ _EXTRAS = {
     "nibabel": "ct",
     "dask": "dask",
     "distributed": "dask",
-    "torch": "torch",
 }
 
 
