@@ -260,3 +260,24 @@ def test_counts_far_points(case):
     found, n_far = extension(X)
     assert n_far == far
     assert np.isfinite(found).all()
+
+
+def test_evaluated_by_torch(case, dtype):
+    """The formulas of the host, on a device of PyTorch."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from trigpoint._extension.on_device import OnDevice
+
+    extension, *_, X, _, _ = case
+    X = X.astype(dtype)
+    expected, n_far = extension(X)
+    there = OnDevice(extension, torch.device("cpu"))
+    # Blocks that do not divide the points evenly.
+    there.rows = 64
+    found, count = there(torch.tensor(X))
+    assert count == n_far
+    assert found.dtype == (torch.float32 if dtype == np.float32 else torch.float64)
+    again, _ = there(torch.tensor(X))
+    np.testing.assert_array_equal(again.numpy(), found.numpy())
+    scale = np.abs(np.delete(expected, FAR, axis=0)).max()
+    tolerance = 1e-4 if dtype == np.float32 else 1e-6
+    np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance * scale)

@@ -20,6 +20,7 @@ NAMES = {
     "growth": "how time grows with points and landmarks",
     "memory_map": "a hundred million points from file to file",
     "dask": "the same on a Dask cluster, and a billion points",
+    "gpu": "one GPU: ten million to a billion points, digits and embedding vectors",
     "import_time": "what `import trigpoint` costs",
     "forecast": "trigpoint.forecast against what was measured",
 }

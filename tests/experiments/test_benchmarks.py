@@ -225,6 +225,11 @@ SMALL = {
         for name in ("LandmarkMap", "LandmarkMap, refined")
     ],
     "map_speed": [{"method": "LandmarkMap", "n": 2000}],
+    "gpu": [
+        {"kind": "roll", "what": "100M x 3", "n": 6000, "beside": True, "device": "cpu"},
+        {"kind": "vectors", "what": "1M x 768", "n": 2000, "device": "cpu"},
+        {"kind": "curve", "what": "curve", "device": "cpu"},
+    ],
     "memory_map": [{"case": "embed", "n": 6000}, {"case": "same", "n": 6000}],
 }
 

@@ -74,12 +74,14 @@ from trigpoint._numerics.threads import thread_count
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.inputs import (
     blocks_as_stored,
+    device_for,
     is_file,
     points_to_fit,
     points_to_transform,
     remember_traffic,
 )
 from trigpoint._points.store import Store
+from trigpoint._points.torch.device import device_memory, is_tensor
 from trigpoint._points.unit_rows import METRICS
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
@@ -89,7 +91,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Parameters that affect how a fit runs, not its result.
-HOW_IT_RUNS = ("n_jobs", "verbose", "callback")
+HOW_IT_RUNS = ("n_jobs", "device", "verbose", "callback")
 
 # Names of graphs that are not of nearest neighbors.
 _OTHER_GRAPHS = ("complete", "anchors")
@@ -208,6 +210,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         """
         self._check_parameters()
         self._check_storage(X)
+        with device_memory(device_for(self, X)):
+            return self._fit(X)
+
+    def _fit(self, X: Any) -> Self:
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
         points = points_to_fit(self, X, run.report)
         # Those of a file are known only now.
@@ -229,6 +235,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self._set_fitted(replace(embedded, extended_by=extended_by), points.dtype)
         run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
+        self.device_ = str(getattr(points, "device", "cpu"))
         remember_traffic(self, points)
         return self
 
@@ -291,10 +298,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Returns
         -------
-        ndarray of shape (n, n_components)
-            In the precision of `X`. With `out`, the path of the file is returned instead. Of a
-            Dask collection, a Dask array, of which nothing is computed yet; with `out`, its workers
-            write a Zarr folder, which they must be able to reach, and other files are written here.
+        ndarray or tensor of shape (n, n_components)
+            In the precision of `X`; of a tensor, a tensor on the same device. With `out`, the path
+            of the file is returned instead. Of a Dask collection, a Dask array, of which nothing is
+            computed yet; with `out`, its workers write a Zarr folder, which they must be able to
+            reach, and other files are written here.
         """
         check_is_fitted(self)
         self._check_out(X, out)
@@ -302,9 +310,19 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             from trigpoint._estimators.partitioned import coordinates_of_partitions
 
             return coordinates_of_partitions(self, X, out)
+        device = device_for(self, X)
+        if is_tensor(X) and out is None:
+            from trigpoint._estimators.on_device import coordinates_of_tensor
+
+            return coordinates_of_tensor(self, X, device)
         source = points_to_transform(self, X)
         points = blocks_as_stored(source, reporter(self.verbose, self.callback))
-        blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
+        if device is None:
+            blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
+        else:
+            from trigpoint._estimators.on_device import blocks_by_device
+
+            blocks = blocks_by_device(self.fitted_.extension, points, device)
         shape = source.shape[0], self._n_features_out
         if out is None:
             result = np.empty(shape, dtype=source.dtype)
@@ -599,6 +617,13 @@ class GraphEmbedding(LandmarkEmbedding):
         anchored = isinstance(self.graph, AnchorGraph) or (
             isinstance(self.graph, str) and self.graph == "anchors"
         )
+        if anchored and device_for(self, X) is not None:
+            raise ParameterValueError(
+                "graph",
+                self.graph,
+                "{parameter=} adds up shares of all points, which is done on the host alone",
+                ("choose graph='bhattacharyya'", "choose device='cpu'"),
+            )
         if anchored and is_dask(X):
             raise ParameterValueError(
                 "graph",

@@ -39,7 +39,7 @@ default="auto"
         ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. ``"graph"`` and a number are
         landmarks that a point's geodesics start through: the graph neighbors of its three nearest
         landmarks, or this many nearest landmarks.
-    metric, random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, device, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -81,6 +81,7 @@ default="auto"
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: Any = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -93,6 +94,7 @@ default="auto"
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.callback = callback
 

@@ -31,7 +31,7 @@ class KernelPCA(LandmarkEmbedding):
     extension : "all" or int, default="all"
         Evaluate the kernel between a point and all landmarks, or only this many nearest ones (the
         others count as 0, which saves time when the bandwidth is small).
-    metric, random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, device, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -65,6 +65,7 @@ class KernelPCA(LandmarkEmbedding):
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: Any = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -75,6 +76,7 @@ class KernelPCA(LandmarkEmbedding):
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.callback = callback
 

@@ -193,6 +193,11 @@ default="auto"
         Seed for the landmarks.
     n_jobs : int or None, default=None
         Number of threads; ``None`` or -1 uses all cores. It does not affect the landmarks.
+    device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
+        Where points are searched and extended, with PyTorch. ``None`` follows the points: a tensor
+        on a GPU is used there, anything else on the host. ``"auto"`` takes a GPU if there is one;
+        `device_` says which. Landmarks are the same; coordinates differ by rounding. They are
+        returned as the points came: a tensor where those were, or an array.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
@@ -228,6 +233,8 @@ default="auto"
     dimension_ : float
         Local dimension of the points: in how many directions they spread at the spacing of the
         landmarks.
+    device_ : str
+        Where the points were searched.
     stage_seconds_ : dict
         Seconds spent in each stage of `fit`.
     traffic_ : dict
@@ -264,6 +271,7 @@ default="auto"
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: Any = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -278,6 +286,7 @@ default="auto"
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.callback = callback
 
@@ -302,7 +311,7 @@ class DiffusionMaps(MarkovEmbedding):
         How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
     time : float, default=1.0
         Diffusion time: coordinates are scaled by ``mu^time``.
-    metric, random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, device, verbose, callback
         As for `LaplacianEigenmaps`.
 
     Attributes
@@ -342,6 +351,7 @@ class DiffusionMaps(MarkovEmbedding):
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: Any = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -358,6 +368,7 @@ class DiffusionMaps(MarkovEmbedding):
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.callback = callback
 

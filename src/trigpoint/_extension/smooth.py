@@ -31,7 +31,7 @@ _FITTED = 20
 _BANDWIDTH = 0.7
 
 # This many landmarks share in a point: with three, maps fold in a few spots.
-_SHARING = 5
+SHARING = 5
 
 # Share of the variance of a landmark's neighbors that is added in every direction. Slopes across a
 # surface, along which they hardly vary, vanish; those along it lose two or three percent.
@@ -77,7 +77,7 @@ class SmoothExtension(Prepared):
             np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
         )
         planes, reach = fitted_planes(landmarks, graph, coordinates)
-        support = landmark_search(landmarks, graph.bandwidths, _SHARING + 1)
+        support = landmark_search(landmarks, graph.bandwidths, SHARING + 1)
         return cls(support, landmarks, planes, reach, graph.bandwidths)
 
     @property
@@ -86,12 +86,12 @@ class SmoothExtension(Prepared):
 
     @property
     def row_bytes(self) -> int:
-        return super().row_bytes + 16 * (_SHARING + 1) + 8 * self.landmarks.shape[1]
+        return super().row_bytes + 16 * (SHARING + 1) + 8 * self.landmarks.shape[1]
 
     def _extended(self, X: Points) -> tuple[np.ndarray, int]:
         from trigpoint._numerics.compiled.extension import blended_planes
 
-        count = min(_SHARING + 1, len(self.landmarks))
+        count = min(SHARING + 1, len(self.landmarks))
         nearest, squares = nearest_landmarks(self.support, X, count)
         X = X.toarray() if isinstance(X, csr_array) else X
         X = np.ascontiguousarray(X, dtype=np.float64)

@@ -22,6 +22,7 @@ from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.refinement import resolve_refinement
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
+from trigpoint._points.inputs import device_for
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import Store
@@ -70,6 +71,10 @@ class EfficientDPP(Sampler):
         points (a 400th of them for ``"auto"``).
     tolerance : float, default=0.01
         Relative trace error that ``n_landmarks="auto"`` allows.
+    device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
+        Where distances are computed, with PyTorch. ``None`` follows the points: a tensor on a GPU
+        is used there, anything else on the host. ``"auto"`` takes a GPU if there is one; `device_`
+        says which. The landmarks are the same.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
         directions count; `landmarks_` are then unit rows.
@@ -104,9 +109,11 @@ class EfficientDPP(Sampler):
         Bandwidth of the kernel whose error `refine` or ``n_landmarks="auto"`` measured.
     refinement_ : RefinementResult or None
         Result of the refinement: its errors, bandwidth and number of exchanges.
-    search_ : {"tree", "products", "sparse products"}
+    search_ : str
         How neighbors were found, depending on the dimension: a k-d tree, or matrix products over
-        all points. All are exact.
+        all points, and where. All are exact.
+    device_ : str
+        Where distances were computed.
     n_proposals_ : int
         How many proposals it took to draw the landmarks.
     n_distance_rows_ : int
@@ -154,6 +161,7 @@ class EfficientDPP(Sampler):
         refine: Any = False,
         kernel_bandwidth: float | None = None,
         tolerance: float = 0.01,
+        device: Any = None,
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -175,11 +183,13 @@ class EfficientDPP(Sampler):
         self.refine = refine
         self.kernel_bandwidth = kernel_bandwidth
         self.tolerance = tolerance
+        self.device = device
 
     takes_stores = True
     takes_sparse = True
 
     def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
+        X = self._where_it_is_used(X)
         # Separate streams: whether one thing is given must not change the draw of another.
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
@@ -196,6 +206,7 @@ class EfficientDPP(Sampler):
 
         n_threads = thread_count(self.n_jobs)
         store = MemoryStore.of(X, m, k, n_threads) if isinstance(X, Points) else X
+        self.device_ = str(getattr(store, "device", "cpu"))
         searched_before = store.n_searches
         logger.info("neighbors of %d points by %s", n, store.name)
         self.bandwidth_ = self._repulsion_bandwidth(store, k, m, np.random.default_rng(pilot_seed))
@@ -231,6 +242,16 @@ class EfficientDPP(Sampler):
         self.radii_ = chosen.radii
         self.covariances_ = chosen.covariances
         return chosen
+
+    def _where_it_is_used(self, X: Points | Store) -> Points | Store:
+        """The points on the device, if this sampler has one and is used by an estimator without."""
+        if not isinstance(X, Points) or (device := device_for(self, X)) is None:
+            return X
+        if isinstance(X, csr_array):
+            raise too_much_of_sparse(f"EfficientDPP(device={self.device!r})", X, instead=())
+        from trigpoint._points.torch.tensors import store_on
+
+        return store_on(device, X)
 
     def _count(
         self, X: Points | Store, n: int, rng: np.random.Generator

@@ -18,7 +18,7 @@ from trigpoint._common.checks import (
     refuse_non_finite,
     refuse_non_numbers,
 )
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.words import counted
 from trigpoint._files import PointSource, load, read_points
@@ -28,6 +28,7 @@ from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.store import Store
+from trigpoint._points.torch.device import is_tensor, resolve_device
 from trigpoint._points.unit_rows import METRICS, UnitRows
 
 _VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
@@ -52,11 +53,59 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
     """Validate points for `fit`: an array in memory, or mapped to it from a file.
 
     Sparse points stay sparse, and those in Dask partitions on the workers, in a store. With the
-    metric ``"cosine"`` of `estimator`, rows are scaled to unit length, in an array of their own.
+    metric ``"cosine"`` of `estimator`, rows are scaled to unit length, in an array of their own. If
+    its `device`, or a tensor, says so, the points are stored on a GPU.
     """
     scaled = check_choice("metric", estimator.metric, METRICS) == "cosine"
+    device = device_for(estimator, X)
     if is_dask(X):
         return _dask_points(estimator, X, scaled, report)
+    if device is None:
+        return _points_here(estimator, X, scaled, report)
+    from trigpoint._points.torch.tensors import store_on, tensor_to_fit
+
+    # Rows are scaled on the host, where every run rounds their lengths alike.
+    if is_tensor(X) and not scaled:
+        return tensor_to_fit(estimator, X, device)
+    points = _points_here(estimator, X, scaled, report)
+    if issparse(points):
+        raise _not_on_a_device(device, "sparse points", "pass X.toarray()")
+    return store_on(device, points)
+
+
+def device_for(estimator: Any, X: Any) -> Any:
+    """The GPU that an estimator uses for some points, or None for the host."""
+    asked = getattr(estimator, "device", None)
+    device = resolve_device(asked, X)
+    # What a GPU cannot take is what "auto" leaves to the host.
+    if device is None or (asked == "auto" and (is_dask(X) or issparse(X))):
+        return None
+    if not hasattr(estimator, "device"):
+        raise ParameterTypeError(
+            "X",
+            str(device),
+            "{estimator} does not compute on a GPU, and {parameter} is a tensor there",
+            "pass X.cpu()",
+            estimator=type(estimator).__name__,
+        )
+    if is_dask(X):
+        raise _not_on_a_device(device, "Dask partitions", "leave {parameter} None")
+    return device
+
+
+def _not_on_a_device(device: Any, what: str, remedy: str) -> ParameterValueError:
+    return ParameterValueError(
+        "device",
+        str(device),
+        "{what} cannot be used with {parameter=}",
+        (remedy, "choose device='cpu'"),
+        what=what,
+    )
+
+
+def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points:
+    """Validated points in memory, or mapped to it."""
+    X = _in_memory(X)
     refuse_masked(X)
     from_file = is_file(X)
     if not from_file:
@@ -75,6 +124,15 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
                 estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
     check_magnitude(X)
     return X
+
+
+def _in_memory(X: Any) -> Any:
+    """Tensors as arrays; anything else as it is."""
+    if not is_tensor(X):
+        return X
+    from trigpoint._points.torch.tensors import on_host
+
+    return on_host(X)
 
 
 def _dask_points(estimator: Any, X: Any, scaled: bool, report: Report) -> Store:
@@ -190,6 +248,7 @@ def _validated_source(estimator: Any, X: Any) -> PointSource:
 
         partitions = validated_partitions(estimator, X)
         return PartitionSource(partitions, known_sizes(estimator, partitions))
+    X = _in_memory(X)
     refuse_masked(X)
     if not is_file(X):
         _refuse_text(X)

@@ -1,6 +1,7 @@
 """Points in memory, or mapped to it from a file."""
 
-from typing import Self
+from collections.abc import Iterator
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from trigpoint._points.store import LogRepulsion
 RACE_UP_TO = 200_000
 
 # Far more than rounding can change a sum of logarithms.
-_SUM_ROUNDING = 1e-9
+SUM_ROUNDING = 1e-9
 
 
 class MemoryStore:
@@ -69,6 +70,14 @@ class MemoryStore:
         """Covariances of the points in neighborhoods, full, their diagonals, or of low rank."""
         return self.index.covariances(found, mode)
 
+    def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and squared distances of each query's neighbors, in no particular order."""
+        return self.index.members(found)
+
+    def copies(self, point: np.ndarray) -> np.ndarray:
+        """Rows that equal a point in every coordinate."""
+        return self.index.copies(point)
+
     def weights(self, log_repulsion: LogRepulsion) -> "MemoryWeights":
         """Weights of all points, 1 until landmarks repel them."""
         return MemoryWeights(self, log_repulsion)
@@ -107,20 +116,34 @@ class MemoryScreen:
 
     def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         """Whether the logarithm of each row's weight may reach its threshold."""
-        return thresholds <= self._log_bounds[rows] + _SUM_ROUNDING
+        return thresholds <= self._log_bounds[rows] + SUM_ROUNDING
+
+
+class Listing(Protocol):
+    """A store that can list the points in neighborhoods."""
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+
+    def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and squared distances of each query's neighbors, in no particular order."""
+
+    def copies(self, point: np.ndarray) -> np.ndarray:
+        """Rows that equal a point in every coordinate."""
 
 
 class MemoryWeights:
     """Logarithms of the weights of all points: products of many factors would underflow."""
 
-    def __init__(self, store: MemoryStore, log_repulsion: LogRepulsion) -> None:
+    def __init__(self, store: Listing, log_repulsion: LogRepulsion) -> None:
         self._store = store
         self._log_repulsion = log_repulsion
         self._log_weights = np.zeros(store.n_points)
 
     def repel(self, landmarks: Neighborhoods) -> None:
         """Let more landmarks repel their neighborhoods."""
-        for rows, squares in self._store.index.members(landmarks):
+        for rows, squares in self._store.members(landmarks):
             self._log_weights[rows] += self._log_repulsion(squares)
             self._log_weights[rows[squares == 0]] = -np.inf
         self._exclude_copies(landmarks)
@@ -128,7 +151,7 @@ class MemoryWeights:
     def _exclude_copies(self, landmarks: Neighborhoods) -> None:
         """Exclude copies of a landmark, even if they do not all fit in its neighborhood."""
         for place in np.flatnonzero(landmarks.squared_radii == 0):
-            self._log_weights[self._store.index.copies(landmarks.points[place])] = -np.inf
+            self._log_weights[self._store.copies(landmarks.points[place])] = -np.inf
 
     def proposals(self) -> "WeightedProposals | None":
         """Proposals in proportion to the weights; None if no point has any left."""
@@ -146,6 +169,7 @@ class MemoryRacer(MemoryWeights):
         """Decide proposals in order, and search only the neighborhoods of those accepted."""
         from trigpoint._numerics.compiled.race import race
 
+        assert isinstance(self._store, MemoryStore)
         index, repulsion = self._store.index, self._log_repulsion
         assert isinstance(index, TreeIndex)
         assert isinstance(repulsion, Repulsion)

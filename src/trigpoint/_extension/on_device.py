@@ -1,0 +1,513 @@
+"""Prepared extensions, evaluated by PyTorch on a device.
+
+The records are those of the host, and so are the formulas. All distances that weights depend on are
+float64; only the search for the nearest landmarks in low dimension may be float32, where rounding
+makes no difference.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.errors import ParameterTypeError
+from trigpoint._common.records import Extension
+from trigpoint._extension.extensions import (
+    GeodesicExtension,
+    KernelExtension,
+    MarkovExtension,
+)
+from trigpoint._extension.search import ProductSearch, TreeSearch
+from trigpoint._extension.smooth import SmoothExtension
+from trigpoint._extension.support import (
+    FAR_LOG_WEIGHT,
+    AllLandmarks,
+    AnchorShares,
+    GraphNeighbors,
+    NearestLandmarks,
+)
+from trigpoint._numerics.blocks import row_blocks
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._points.torch.device import to_device, working_memory
+
+# Share of the working memory that a block of points takes.
+_BLOCK_SHARE = 4
+
+# So many of the nearest are found faster by taking the minimum again and again than by sorting.
+_FEW = 8
+
+# Landmarks whose minimum is kept, so that the next one is found without reading all of them again.
+_GROUP = 64
+
+# More landmarks than asked for that a search in float32 keeps, and the share of a squared distance
+# that its rounding may be.
+_SPARE = 2
+_ROUNDING_SHARE = 1e-3
+
+# Squared distances from the center beyond which float32 may overflow.
+_LARGE = 1e60
+
+_BLENDED = 3
+_FAR_SQUARE = 100.0
+
+# Sums by weight (b, l), and logarithms that weights were shifted by (b,).
+_Sums = tuple[Any, Any]
+
+
+class OnDevice:
+    """A prepared extension on a device.
+
+    Parameters
+    ----------
+    extension : Extension
+        One of this package's.
+    device : torch.device
+    """
+
+    def __init__(self, extension: Extension, device: Any) -> None:
+        if isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
+            search = extension.support.search  # type: ignore[attr-defined]
+        elif isinstance(extension, SmoothExtension):
+            search = extension.support
+        else:
+            raise ParameterTypeError(
+                "device",
+                str(device),
+                "{kind} cannot be computed with {parameter=}",
+                "choose device='cpu'",
+                kind=type(extension).__name__,
+            )
+        self.device, self._extension = device, extension
+        self.n_components = extension.n_components
+        self._landmarks = _Landmarks(search, device)
+        self._evaluate, width = self._prepared()
+        # In low dimension, one matrix of products in float32, and the rest is small.
+        many = 1 if self._landmarks.n_features <= TREE_MAX_DIMENSION else 4
+        row_bytes = 8 * (many * len(self._landmarks) + width + 4 * self._landmarks.n_features)
+        self.rows = max(1, working_memory(device) // _BLOCK_SHARE // row_bytes)
+
+    def __call__(self, X: Any) -> tuple[Any, int]:
+        """Coordinates (b, l) of points on the device, in their precision, and how many are far."""
+        import torch
+
+        result = torch.empty((len(X), self.n_components), dtype=X.dtype, device=self.device)
+        n_far = torch.zeros((), dtype=torch.int64, device=self.device)
+        for part in row_blocks(len(X), self.rows):
+            coordinates, far = self._evaluate(_Block(self._landmarks, X[part]))
+            result[part] = coordinates
+            n_far += far
+        return result, int(n_far)
+
+    def _prepared(self) -> tuple[Callable[["_Block"], tuple[Any, Any]], int]:
+        """The function of a block, and how many numbers it holds for each point."""
+        extension, device = self._extension, self.device
+        if isinstance(extension, SmoothExtension):
+            d, n_components = extension.landmarks.shape[1], extension.n_components
+            return _smooth(extension, device), 16 * (d + 1) * (2 + n_components)
+        if isinstance(extension, GeodesicExtension):
+            return _geodesic(extension, device), 4 * len(extension.geodesics)
+        if isinstance(extension, MarkovExtension):
+            sums, width = _support(extension.support, extension.values, device)
+
+            def divided(block: "_Block") -> tuple[Any, Any]:
+                found, shifts = sums(block)
+                return found[:, :-1] / found[:, -1:], shifts.count_nonzero()
+
+            return divided, width
+        assert isinstance(extension, KernelExtension)
+        sums, width = _support(extension.support, extension.components, device)
+        offset = to_device(extension.offset, device)
+
+        def projected(block: "_Block") -> tuple[Any, Any]:
+            found, shifts = sums(block)
+            return found * shifts.exp()[:, None] - offset, shifts.count_nonzero()
+
+        return projected, width
+
+
+class _Landmarks:
+    """Landmarks around their center, on a device, for distances by products."""
+
+    def __init__(self, search: TreeSearch | ProductSearch, device: Any) -> None:
+        import torch
+
+        if isinstance(search, TreeSearch):
+            landmarks = search.coordinates.T
+        else:
+            landmarks = search.double.landmarks + search.double.center
+        # Of a few digits, so that differences from it are nearly always exact.
+        center = torch.from_numpy(landmarks.mean(axis=0)).to(torch.bfloat16).double()
+        self.center = center.to(device)
+        self.places = to_device(landmarks, device) - self.center
+        self.norms = (self.places * self.places).sum(dim=1)
+        self.n_features = landmarks.shape[1]
+        self.factors = torch.cat([-2 * self.places, self.norms[:, None]], dim=1).T.contiguous()
+        # Filled up to whole groups, with landmarks that are infinitely far.
+        missing = -len(landmarks) % _GROUP
+        nowhere = torch.zeros((self.n_features + 1, missing), device=device)
+        nowhere[-1] = np.inf
+        self.single_factors = torch.cat([self.factors.float(), nowhere], dim=1)
+        self.rounding = 16 * (self.n_features + 8) * float(np.finfo(np.float32).eps)
+        self.largest_norm = float(self.norms.max())
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+class _Block:
+    """A block of points, and what is found out about them."""
+
+    def __init__(self, landmarks: _Landmarks, X: Any) -> None:
+        import torch
+
+        self.landmarks = landmarks
+        self.around = X.double() - landmarks.center
+        self.norms = (self.around * self.around).sum(dim=1)
+        ones = torch.ones_like(self.norms)
+        self._multipliers = torch.cat([self.around, ones[:, None]], dim=1)
+
+    def squares(self) -> Any:
+        """Squared distances (b, k) to all landmarks."""
+        products = self._multipliers @ self.landmarks.factors
+        return (products + self.norms[:, None]).clamp_(min=0)
+
+    def squares_to(self, columns: Any) -> Any:
+        """Squared distances (b, ...) to some landmarks of each point, from differences."""
+        squares = 0.0
+        shape = (-1,) + (1,) * (columns.ndim - 1)
+        for axis in range(self.landmarks.n_features):
+            difference = self.around[:, axis].view(shape) - self.landmarks.places[:, axis][columns]
+            squares = squares + difference * difference
+        return squares
+
+    def nearest(self, count: int, *, is_continuous: bool = True) -> tuple[Any, Any]:
+        """Landmarks and their squared distances, each of shape (b, count), nearest first.
+
+        If what they are for is continuous, in that the last one counts for nothing, the search may
+        take another one for it that is equally far but for rounding.
+        """
+        import torch
+
+        count = min(count, len(self.landmarks))
+        if self.landmarks.n_features > TREE_MAX_DIMENSION:
+            found, squares = _smallest(self.squares(), count)
+            return found, squares
+        exact = torch.get_float32_matmul_precision() == "highest"
+        if not is_continuous or not exact:
+            return self._nearest_by_double(count)
+        products = self._multipliers.float() @ self.landmarks.single_factors
+        found = _smallest_in_groups(products, min(count + _SPARE, len(self.landmarks)))
+        # Where float32 overflows, anything may have been found.
+        found.clamp_(max=len(self.landmarks) - 1)
+        found, squares = self._in_order(found, count)
+        error = self.landmarks.rounding * (self.norms + self.landmarks.largest_norm)
+        doubtful = ~(error <= _ROUNDING_SHARE * squares[:, -1]) | (self.norms > _LARGE)
+        rows = doubtful.nonzero()[:, 0]
+        if len(rows):
+            found[rows], squares[rows] = self._take(rows)._nearest_by_double(count)
+        return found, squares
+
+    def _nearest_by_double(self, count: int) -> tuple[Any, Any]:
+        products = self._multipliers @ self.landmarks.factors
+        found, _ = _smallest(products, min(count + _SPARE, len(self.landmarks)))
+        return self._in_order(found, count)
+
+    def _in_order(self, found: Any, count: int) -> tuple[Any, Any]:
+        """The nearest of some landmarks of each point, by differences."""
+        squares, order = self.squares_to(found).sort(dim=1, stable=True)
+        return found.gather(1, order)[:, :count], squares[:, :count]
+
+    def _take(self, rows: Any) -> "_Block":
+        """Some of the points."""
+        some = object.__new__(_Block)
+        some.landmarks = self.landmarks
+        some.around, some.norms = self.around[rows], self.norms[rows]
+        some._multipliers = self._multipliers[rows]
+        return some
+
+
+def _smallest(values: Any, count: int) -> tuple[Any, Any]:
+    """Columns and values of the smallest of each row, in order; some of the others are lost."""
+    import torch
+
+    if count > _FEW:
+        found = values.topk(count, dim=1, largest=False, sorted=True)
+        return found.indices, found.values
+    columns, smallest = [], []
+    for _ in range(count):
+        value, column = values.min(dim=1, keepdim=True)
+        values.scatter_(1, column, np.inf)
+        smallest.append(value)
+        columns.append(column)
+    return torch.cat(columns, dim=1), torch.cat(smallest, dim=1)
+
+
+def _smallest_in_groups(values: Any, count: int) -> Any:
+    """Columns of the smallest of each row, in order; some of the others are lost.
+
+    The number of columns is a multiple of the group.
+    """
+    import torch
+
+    if count > _FEW:
+        return values.topk(count, dim=1, largest=False, sorted=True).indices
+    groups = values.view(len(values), -1, _GROUP)
+    minima = groups.amin(dim=2)
+    columns = []
+    for _ in range(count):
+        group = minima.argmin(dim=1, keepdim=True)
+        inside = groups.gather(1, group[:, :, None].expand(-1, 1, _GROUP))[:, 0]
+        place = inside.argmin(dim=1, keepdim=True)
+        column = group * _GROUP + place
+        values.scatter_(1, column, np.inf)
+        inside.scatter_(1, place, np.inf)
+        minima.scatter_(1, group, inside.amin(dim=1, keepdim=True))
+        columns.append(column)
+    return torch.cat(columns, dim=1)
+
+
+def _shepard(squares: Any) -> Any:
+    """Shares (b, parts) of the nearest landmarks: see `shepard_shares`."""
+    import torch
+
+    parts = min(_BLENDED, squares.shape[1])
+    distances = squares[:, : _BLENDED + 1].sqrt()
+    first, near = distances[:, :1], distances[:, :parts]
+    closeness = torch.where(near > first, first / near, 1.0)
+    if distances.shape[1] > parts:
+        beyond = distances[:, parts:]
+        closeness = closeness * torch.where(beyond > 0, (beyond - near) / beyond, 1.0)
+    return _scaled(closeness * closeness)
+
+
+def _scaled(shares: Any) -> Any:
+    """Shares that add up to 1; where all are 0, all count."""
+    import torch
+
+    total = shares.sum(dim=1, keepdim=True)
+    return torch.where(total > 0, shares / total, 1.0 / shares.shape[1])
+
+
+def _support(
+    support: Any, values: np.ndarray, device: Any
+) -> tuple[Callable[[_Block], _Sums], int]:
+    """Sums of landmarks' values (l, k) by weight, and how many numbers they hold for a point."""
+    if isinstance(support, AllLandmarks):
+        return _all(support, values, device), 2 * len(values)
+    if isinstance(support, NearestLandmarks):
+        return _nearest(support, values, device), 12 * max(support.n_neighbors, 4) + len(values)
+    if isinstance(support, GraphNeighbors):
+        width = _BLENDED * int(np.diff(support.rows.starts).max())
+        return _graph(support, values, device), 12 * width + 2 * len(values)
+    assert isinstance(support, AnchorShares)
+    return _anchors(support, values, device), 12 * support.n_anchors + 2 * len(values)
+
+
+def _by_weight(weights: Any, columns: Any, values: Any) -> Any:
+    """Sums (b, l) of values (l, k) of the landmarks in columns (b, width)."""
+    import torch
+
+    return torch.stack([(weights * row[columns]).sum(dim=1) for row in values], dim=1)
+
+
+def _shifted(exponents: Any) -> tuple[Any, Any]:
+    """Weights from their logarithms (b, width), and the shifts of points that are far."""
+    import torch
+
+    largest = exponents.amax(dim=1)
+    shifts = torch.where(largest < FAR_LOG_WEIGHT, largest, 0.0)
+    weights = (exponents - shifts[:, None]).exp()
+    # Infinitely far: the first landmark stands alone.
+    lost = largest == -np.inf
+    weights[lost] = 0.0
+    weights[lost, 0] = 1.0
+    return weights, shifts
+
+
+def _all(support: AllLandmarks, values: np.ndarray, device: Any) -> Callable[[_Block], _Sums]:
+    import torch
+
+    bandwidths, columns = to_device(support.bandwidths, device), to_device(values.T, device)
+    is_common = bool(np.ptp(support.bandwidths) == 0)
+
+    def sums(block: _Block) -> _Sums:
+        squares = block.squares()
+        precisions = -0.5 / (bandwidths * bandwidths)
+        if not is_common:
+            nearest, near = _smallest(squares.clone(), min(_BLENDED + 1, len(bandwidths)))
+            shares = _shepard(near)
+            own = (shares * bandwidths[nearest[:, : shares.shape[1]]]).sum(dim=1, keepdim=True)
+            precisions = -0.5 / torch.maximum(own, bandwidths).square()
+        weights, shifts = _shifted(squares * precisions)
+        return weights @ columns, shifts
+
+    return sums
+
+
+def _nearest(
+    support: NearestLandmarks, values: np.ndarray, device: Any
+) -> Callable[[_Block], _Sums]:
+    import torch
+
+    bandwidths, values = to_device(support.bandwidths, device), to_device(values, device)
+    count = support.n_neighbors
+
+    def sums(block: _Block) -> _Sums:
+        nearest, squares = block.nearest(max(count, _BLENDED + 1), is_continuous=False)
+        shares = _shepard(squares)
+        own = (shares * bandwidths[nearest[:, : shares.shape[1]]]).sum(dim=1, keepdim=True)
+        nearest, squares = nearest[:, :count], squares[:, :count]
+        weights, shifts = _shifted(-0.5 * squares / torch.maximum(own, bandwidths[nearest]) ** 2)
+        return _by_weight(weights, nearest, values), shifts
+
+    return sums
+
+
+class _PaddedRows:
+    """Rows of a landmark graph (k, width), padded with factors of 0."""
+
+    def __init__(self, support: GraphNeighbors, device: Any) -> None:
+        rows = support.rows
+        degrees = np.diff(rows.starts)
+        places = rows.starts[:-1, None] + np.arange(degrees.max())
+        used = np.arange(degrees.max()) < degrees[:, None]
+        places = np.where(used, places, rows.starts[:-1, None])
+
+        def padded(entries: np.ndarray) -> Any:
+            return to_device(entries[places], device)
+
+        self.columns = padded(rows.columns.astype(np.int64))
+        self.measured = padded(rows.measured.astype(np.int64))
+        self.half_precisions = padded(rows.half_precisions)
+        self.factors = to_device(np.where(used, rows.factors[places], 0.0), device)
+        self.used = to_device(used, device)
+        self.degrees = to_device(degrees, device)
+
+    def squares(self, block: _Block, to_all: Any, columns: Any) -> Any:
+        """Squared distances (b, width) to the landmarks in columns."""
+        return block.squares_to(columns) if to_all is None else to_all.gather(1, columns)
+
+
+def _near(block: _Block) -> tuple[Any, Any, Any]:
+    """The nearest landmarks (b, parts), their shares, and squared distances to all if products."""
+    to_all = block.squares() if block.landmarks.n_features > TREE_MAX_DIMENSION else None
+    if to_all is None:
+        nearest, squares = block.nearest(_BLENDED + 1)
+    else:
+        count = min(_BLENDED + 1, len(block.landmarks))
+        nearest, squares = _smallest(to_all.clone(), count)
+    shares = _shepard(squares)
+    return nearest[:, : shares.shape[1]], shares, to_all
+
+
+def _graph(support: GraphNeighbors, values: np.ndarray, device: Any) -> Callable[[_Block], _Sums]:
+    import torch
+
+    rows, values = _PaddedRows(support, device), to_device(values, device)
+
+    def sums(block: _Block) -> _Sums:
+        nearest, shares, to_all = _near(block)
+        squares = rows.squares(block, to_all, rows.measured[nearest].flatten(1))
+        exponents = -squares * rows.half_precisions[nearest].flatten(1)
+        amounts = (shares[:, :, None] * rows.factors[nearest]).flatten(1)
+        columns = rows.columns[nearest].flatten(1)
+        weights = amounts * exponents.exp()
+        shifts = torch.zeros_like(block.norms)
+        sizes = rows.degrees[nearest].sum(dim=1)
+        small = (weights.sum(dim=1) < sizes * np.exp(FAR_LOG_WEIGHT)).nonzero()[:, 0]
+        if len(small):
+            relative, shift = _shifted(amounts[small].log() + exponents[small])
+            far = shift != 0
+            weights[small[far]], shifts[small[far]] = relative[far], shift[far]
+        return _by_weight(weights, columns, values), shifts
+
+    return sums
+
+
+def _anchors(support: AnchorShares, values: np.ndarray, device: Any) -> Callable[[_Block], _Sums]:
+    import torch
+
+    values, wanted = to_device(values, device), support.n_anchors
+
+    def sums(block: _Block) -> _Sums:
+        nearest, squares = block.nearest(wanted + 1)
+        reach = squares[:, -1:]
+        if squares.shape[1] == wanted:
+            # All landmarks take part, and the last one too.
+            reach = 2 * reach
+        ratios = squares[:, :wanted] / torch.where(reach > 0, reach, 1.0)
+        shares = _scaled((1 - ratios).square())
+        return _by_weight(shares, nearest[:, :wanted], values), torch.zeros_like(block.norms)
+
+    return sums
+
+
+def _smooth(extension: SmoothExtension, device: Any) -> Callable[[_Block], tuple[Any, Any]]:
+    """See `blended_planes`."""
+    import torch
+
+    from trigpoint._extension.smooth import SHARING
+
+    planes, reach, bandwidths = (
+        to_device(array, device)
+        for array in (extension.planes, extension.reach, extension.bandwidths)
+    )
+
+    def blended(block: _Block) -> tuple[Any, Any]:
+        nearest, squares = block.nearest(SHARING + 1)
+        parts = max(nearest.shape[1] - 1, 1)
+        shares = _scaled((1 - squares[:, :parts] / squares[:, -1:]).nan_to_num(nan=0.0).square())
+        result, is_far = 0.0, torch.ones_like(block.norms, dtype=torch.bool)
+        for p in range(parts):
+            landmark, square = nearest[:, p], squares[:, p]
+            is_far &= square > _FAR_SQUARE * bandwidths[landmark].square()
+            radius = reach[landmark]
+            step = torch.where(square > radius * radius, radius / square.sqrt(), 1.0)
+            place = step[:, None] * (block.around - block.landmarks.places[landmark])
+            own = planes[landmark]
+            value = own[:, :, -1] + (own[:, :, :-1] * place[:, None]).sum(dim=2)
+            result = result + shares[:, p, None] * value
+        return result, is_far.count_nonzero()
+
+    return blended
+
+
+def _geodesic(extension: GeodesicExtension, device: Any) -> Callable[[_Block], tuple[Any, Any]]:
+    """Shortest paths to all landmarks through those near the point."""
+    import torch
+
+    support = extension.support
+    geodesics, components, centering = (
+        to_device(array, device)
+        for array in (extension.geodesics, extension.components, extension.centering)
+    )
+    rows = _PaddedRows(support, device) if isinstance(support, GraphNeighbors) else None
+
+    def starts(block: _Block) -> Any:
+        """Yield shares (b,), lengths (b, width) and landmarks (b, width)."""
+        if rows is None:
+            assert isinstance(support, NearestLandmarks)
+            nearest, squares = block.nearest(support.n_neighbors, is_continuous=False)
+            yield torch.ones_like(block.norms), squares.sqrt(), nearest
+            return
+        nearest, shares, to_all = _near(block)
+        for part in range(nearest.shape[1]):
+            columns, share = rows.columns[nearest[:, part]], shares[:, part]
+            lengths = rows.squares(block, to_all, columns).sqrt()
+            begins = rows.used[nearest[:, part]] & (share > 0)[:, None]
+            yield share, torch.where(begins, lengths, np.inf), columns
+
+    def extended(block: _Block) -> tuple[Any, Any]:
+        result = 0.0
+        for share, lengths, columns in starts(block):
+            paths = geodesics[columns[:, 0]] + lengths[:, :1]
+            for j in range(1, columns.shape[1]):
+                paths = torch.minimum(paths, geodesics[columns[:, j]] + lengths[:, j, None])
+            paths = torch.where(share[:, None] > 0, paths, 0.0)
+            first = paths[:, :1]
+            squares = (paths - first) * (paths + first)
+            squares -= squares.mean(dim=1, keepdim=True) + centering
+            result = result - share[:, None] * (squares @ components) / 2
+        return result, 0
+
+    return extended

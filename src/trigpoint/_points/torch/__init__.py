@@ -1,0 +1,5 @@
+"""Points on a device of PyTorch, such as a GPU.
+
+`device` resolves what users ask for, `tensors` validates what they pass, and `store` is what the
+loop of Algorithm 2 sees.
+"""

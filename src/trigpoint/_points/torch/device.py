@@ -1,0 +1,188 @@
+"""Which device computes, and the memory that it has.
+
+PyTorch is imported only if it is asked for.
+"""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.words import size
+from trigpoint._files.optional import is_from
+
+logger = logging.getLogger(__name__)
+
+# Bytes of temporaries: at most these, and on a GPU no more than a share of what is free.
+_MOST_WORKING = 16 * 2**30
+_WORKING_HERE = 2**28
+_WORKING_SHARE = 4
+_LEAST_WORKING = 2**27
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether `X` is a tensor of PyTorch, without importing it."""
+    return is_from(X, "torch", "Tensor")
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Whether `X` is a tensor that is not in the memory of the host."""
+    return is_tensor(X) and X.device.type != "cpu"
+
+
+def resolve_device(device: Any, X: Any = None) -> Any:
+    """The device of PyTorch to compute on, or None for loops on the host.
+
+    Parameters
+    ----------
+    device : None, str or torch.device
+        ``None`` follows the points: a tensor on a GPU is used there. ``"auto"`` is a GPU if there
+        is one.
+    X : object
+        The points.
+    """
+    if device is None:
+        return _checked(X.device) if is_elsewhere(X) else None
+    name = str(device) if is_from(device, "torch", "device") else device
+    if not isinstance(name, str):
+        raise _not_understood(device, ParameterTypeError)
+    if name == "cpu":
+        return None
+    kind, _, number = name.partition(":")
+    if name != "auto" and (kind != "cuda" or (number and not number.isdigit())):
+        raise _not_understood(device, ParameterValueError)
+    torch = _torch_or_none()
+    if name == "auto":
+        if is_elsewhere(X):
+            return _checked(X.device)
+        found = torch is not None and torch.cuda.is_available()
+        logger.info("device='auto' computes on %s", "cuda" if found else "cpu")
+        return torch.device("cuda") if found else None
+    if torch is None:
+        raise ParameterValueError(
+            "device",
+            name,
+            "{parameter=} needs PyTorch, which is not installed",
+            ("pip install 'trigpoint[torch]'", "leave {parameter} None to compute on the host"),
+        )
+    return _checked(torch.device(name))
+
+
+def _torch_or_none() -> Any:
+    if "torch" in sys.modules:
+        return sys.modules["torch"]
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch
+
+
+def _checked(device: Any) -> Any:
+    """A device that can be used, or an error."""
+    import torch
+
+    if device.type != "cuda":
+        raise ParameterValueError(
+            "device",
+            str(device),
+            "{parameter=} is not supported: distances that decide need float64 and CUDA",
+            ("choose device='cuda'", "choose device='cpu'"),
+        )
+    if not torch.cuda.is_available():
+        raise ParameterValueError(
+            "device",
+            str(device),
+            "{parameter=} needs a GPU, and PyTorch {version} finds none that it can use",
+            (
+                "check the driver and that PyTorch was built for CUDA",
+                "choose device='cpu'",
+            ),
+            version=torch.__version__,
+        )
+    count = torch.cuda.device_count()
+    if device.index is not None and device.index >= count:
+        raise ParameterValueError(
+            "device",
+            str(device),
+            "{parameter=} does not exist: there are {count} GPUs, numbered from 0",
+            "choose 'cuda:{last}' or less",
+            count=count,
+            last=count - 1,
+        )
+    return device
+
+
+def _not_understood(device: Any, kind: type) -> Exception:
+    error: Exception = kind(
+        "device",
+        device,
+        "{parameter=} is not understood",
+        "choose None, 'cpu', 'cuda', 'cuda:1' and so on, or 'auto'",
+    )
+    return error
+
+
+def to_device(array: np.ndarray, device: Any) -> Any:
+    """A copy of an array on a device."""
+    import torch
+
+    if not array.flags.writeable or not array.flags.c_contiguous or device.type == "cpu":
+        array = np.array(array, order="C")
+    return torch.from_numpy(array).to(device)
+
+
+def free_memory(device: Any) -> int:
+    """Bytes that can be allocated on a device."""
+    import torch
+
+    if device.type == "cpu":
+        return 4 * _WORKING_HERE
+    free, _ = torch.cuda.mem_get_info(device)
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(free + unused)
+
+
+def fits(n_bytes: int, device: Any) -> bool:
+    """Whether so many bytes leave a device enough for temporaries."""
+    return device.type == "cpu" or 2 * n_bytes <= free_memory(device)
+
+
+def working_memory(device: Any) -> int:
+    """Bytes for temporaries on a device; an error if these are too few."""
+    free = free_memory(device)
+    working = min(_MOST_WORKING, free // _WORKING_SHARE)
+    if working < _LEAST_WORKING:
+        raise _too_little(device, free)
+    return working
+
+
+def _too_little(device: Any, free: int) -> ParameterValueError:
+    return ParameterValueError(
+        "device",
+        str(device),
+        "{parameter=} has {free} of free memory, which is not enough",
+        (
+            "free some: other processes may hold it, or tensors that are no longer needed",
+            "choose device='cpu'",
+        ),
+        free=size(float(free)),
+    )
+
+
+@contextmanager
+def device_memory(device: Any) -> Iterator[None]:
+    """Turn what PyTorch says when memory runs out into an error with a remedy."""
+    if device is None:
+        yield
+        return
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise _too_little(device, free_memory(device)) from error

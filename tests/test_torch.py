@@ -1,0 +1,359 @@
+"""PyTorch: the same landmarks and coordinates as the host, and what is refused.
+
+The device here is PyTorch's own "cpu"; `tools/gpu_check.py` runs the contracts on a GPU.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import trigpoint as tp
+from trigpoint._geometry import neighborhood_covariances
+from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._points import inputs
+from trigpoint._points.memory import MemoryStore
+from trigpoint._points.torch import device as device_module
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+HERE = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """PyTorch's "cpu" in place of a GPU: whatever asks for one computes there."""
+
+    def resolve(device, X=None):
+        return HERE if device == "cuda" else device_module.resolve_device(device, X)
+
+    monkeypatch.setattr(inputs, "resolve_device", resolve)
+
+
+def cloud(n, d, dtype=np.float64, seed=0):
+    """Points around a surface, as real data of many columns are."""
+    rng = np.random.default_rng(seed)
+    flat = rng.uniform(size=(n, min(d, 3))) * 10
+    basis = np.linalg.qr(rng.normal(size=(d, flat.shape[1])))[0]
+    return (flat @ basis.T + 0.3 * rng.normal(size=(n, d))).astype(dtype)
+
+
+def store(points, memory=None):
+    from trigpoint._points.torch.store import TorchStore
+
+    made = TorchStore(torch.tensor(points), HERE)
+    made._memory = memory or made._memory
+    return made
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("d", "n"), [(3, 4000), (15, 3000), (16, 3000), (100, 2000), (784, 1000)])
+def test_the_landmarks_of_the_host(d, n, dtype):
+    points = cloud(n, d, dtype)
+    sampler = tp.EfficientDPP(60, covariance="full" if d <= 32 else "diag", random_state=0)
+    here, there = clone(sampler), clone(sampler)
+    here.fit(points)
+    there.select(store(points))
+    np.testing.assert_array_equal(there.indices_, here.indices_)
+    np.testing.assert_array_equal(there.radii_, here.radii_)
+    assert there.n_proposals_ == here.n_proposals_
+    # The host takes variances of float32 points from float32 products.
+    exact = MemoryStore.of(points.astype(np.float64), 10, 60)
+    m = resolve_n_neighbors(None, n, 60)
+    _, expected = neighborhood_covariances(exact, here.landmarks_, m, sampler.covariance)
+    largest = np.abs(expected).max()
+    np.testing.assert_allclose(there.covariances_, expected, rtol=1e-9, atol=1e-9 * largest)
+    again = clone(sampler)
+    again.select(store(points))
+    np.testing.assert_array_equal(again.covariances_, there.covariances_)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_memory_changes_nothing(d):
+    """Blocks of a few points, one query at a time, and a sample that misjudges."""
+    points = cloud(1500, d, np.float32)
+    queries, m = points[::50], 70
+    expected = MemoryStore.of(points, m, len(queries)).search(queries, m)
+    for memory in (2**14, 2**17, 2**28):
+        found = store(points, memory).search(queries, m)
+        np.testing.assert_array_equal(found.squared_radii, expected.squared_radii)
+        np.testing.assert_array_equal(found.last_rows, expected.last_rows)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_a_sample_that_misjudges_changes_nothing(d, monkeypatch):
+    from trigpoint._points.torch import store as module
+
+    monkeypatch.setattr(module, "_SAMPLE_SIZES", (64, 64))
+    monkeypatch.setattr(module, "_DOUBT", -1.0)
+    points = cloud(1500, d)
+    # A dense spot, which the sample has no idea of.
+    points[:200] = points[0] + 1e-3 * points[:200]
+    queries, m = points[::60], 90
+    expected = MemoryStore.of(points, m, len(queries)).search(queries, m)
+    found = store(points).search(queries, m)
+    np.testing.assert_array_equal(found.squared_radii, expected.squared_radii)
+    np.testing.assert_array_equal(found.last_rows, expected.last_rows)
+    for rows, radius, query in zip(found.members, found.squared_radii, found.points, strict=True):
+        squares = ((points[rows.numpy()] - query) ** 2).sum(axis=1)
+        assert len(set(rows.tolist())) == m
+        assert squares.max() <= radius * (1 + 1e-9)
+
+
+def test_bounds_of_the_screen_are_never_too_low():
+    """A proposal that is screened out could not have been accepted."""
+    from trigpoint._points.repulsion import Repulsion
+
+    points = cloud(800, 30)
+    for name in ("welsch", "sin2"):
+        repulsion = Repulsion(name, 4.0)
+        there = store(points)
+        found = there.search(points[:40], 200)
+        screen, weights = there.screen(repulsion), there.weights(repulsion)
+        screen.repel(found)
+        weights.repel(found)
+        assert screen.passes(np.arange(800), weights._log_weights).all()
+        assert not screen.passes(np.arange(800), np.full(800, 1e-6)).any()
+
+
+ESTIMATORS = [
+    tp.LaplacianEigenmaps(landmarks=150, random_state=0),
+    tp.LaplacianEigenmaps(landmarks=150, extension="graph", random_state=0),
+    tp.LaplacianEigenmaps(8, landmarks=150, random_state=0),
+    tp.DiffusionMaps(landmarks=150, extension=20, random_state=0),
+    tp.Isomap(landmarks=150, random_state=0),
+    tp.Isomap(landmarks=150, extension="graph", random_state=0),
+    tp.KernelPCA(landmarks=150, random_state=0),
+    tp.LaplacianEigenmaps(landmarks=150, metric="cosine", random_state=0),
+]
+
+
+@pytest.mark.parametrize("d", [3, 20])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}")
+@pytest.mark.filterwarnings("ignore::trigpoint._spectrum.RedundantEigenvectorsWarning")
+def test_estimators_agree_with_the_host(estimator, d, gpu):
+    points = cloud(2500, d, np.float32) + np.float32(6)
+    here = clone(estimator)
+    expected = here.fit_transform(points)
+    there = clone(estimator).set_params(device="cuda")
+    found = there.fit_transform(points)
+    np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == np.float32
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * scale)
+    as_tensor = there.transform(torch.tensor(points))
+    assert isinstance(as_tensor, torch.Tensor)
+    np.testing.assert_array_equal(as_tensor.numpy(), found)
+    fitted_to_tensor = clone(there).fit(torch.tensor(points))
+    np.testing.assert_array_equal(fitted_to_tensor.landmark_indices_, here.landmark_indices_)
+    np.testing.assert_array_equal(fitted_to_tensor.transform(torch.tensor(points)).numpy(), found)
+
+
+def test_a_tensor_on_the_host_gives_a_tensor():
+    points = cloud(800, 3)
+    emb = tp.LaplacianEigenmaps(landmarks=80, random_state=0)
+    expected = emb.fit_transform(points)
+    found = clone(emb).fit_transform(torch.tensor(points, requires_grad=True))
+    assert isinstance(found, torch.Tensor)
+    assert found.dtype == torch.float64
+    np.testing.assert_array_equal(found.numpy(), expected)
+    halves = clone(emb).fit_transform(torch.tensor(points).bfloat16())
+    assert halves.dtype == torch.float64
+    assert emb.device_ == "cpu"
+
+
+def test_points_that_do_not_fit_are_read_from_the_host(gpu, monkeypatch, tmp_path):
+    from trigpoint._points.torch import tensors
+
+    points = cloud(3000, 3)
+    emb = tp.LaplacianEigenmaps(landmarks=100, device="cuda", random_state=0)
+    expected = clone(emb).fit_transform(points)
+    monkeypatch.setattr(tensors, "fits", lambda n_bytes, device: False)
+    np.testing.assert_array_equal(emb.fit_transform(points), expected)
+    np.save(tmp_path / "points.npy", points)
+    path = emb.fit_transform(tmp_path / "points.npy", out=tmp_path / "out.npy")
+    np.testing.assert_array_equal(np.load(path), expected)
+
+
+def test_a_sampler_with_a_device(gpu):
+    points = cloud(2000, 3)
+    here = tp.EfficientDPP(50, random_state=0).fit(points)
+    there = tp.EfficientDPP(50, device="cuda", random_state=0)
+    np.testing.assert_array_equal(clone(there).fit(points).indices_, here.indices_)
+    assert clone(there).fit(points).search_ == "products on cpu"
+    emb = tp.LaplacianEigenmaps(landmarks=there, random_state=1).fit(points)
+    np.testing.assert_array_equal(emb.landmark_indices_, here.indices_)
+
+
+def test_models_are_saved_without_a_device(gpu, tmp_path):
+    points = cloud(1000, 3)
+    sampler = tp.EfficientDPP(60, device="cuda", random_state=0)
+    emb = tp.LaplacianEigenmaps(landmarks=sampler, device="cuda", random_state=0).fit(points)
+    emb.save(tmp_path / "model.trig")
+    loaded = tp.load(tmp_path / "model.trig")
+    assert loaded.device is None
+    assert loaded.landmarks.device is None
+    expected = emb.transform(points)
+    np.testing.assert_allclose(loaded.transform(points), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_far_points_are_counted(gpu):
+    points = cloud(1000, 3)
+    emb = tp.LaplacianEigenmaps(landmarks=60, device="cuda", random_state=0).fit(points)
+    with pytest.warns(UserWarning, match="2 of 3 points are more than ten bandwidths"):
+        emb.transform(np.array([[1e4, 0, 0], points[0], [0, -1e4, 0]]))
+    with pytest.warns(UserWarning, match="1 of 1 points are more than ten bandwidths"):
+        emb.transform(torch.tensor([[1e4, 0, 0]], dtype=torch.float64))
+
+
+def test_points_beyond_float32(gpu):
+    points = cloud(1000, 3)
+    emb = tp.LaplacianEigenmaps(landmarks=60, device="cuda", random_state=0).fit(points)
+    beyond = np.array([[1e80, -1e90, 0], [-1e45, 1e40, 1e45]])
+    with pytest.warns(UserWarning, match="2 of 2 points"):
+        found = emb.transform(beyond)
+    # All landmarks are equally far, so any of them will do.
+    assert np.abs(found).max() <= np.abs(emb.landmark_embedding_).max()
+
+
+@pytest.mark.filterwarnings("ignore::trigpoint._numerics.connectivity.DisconnectedGraphWarning")
+def test_clusters_that_float32_cannot_resolve(gpu):
+    """Two of them, far apart compared with the landmarks in each."""
+    points = np.concatenate([cloud(1000, 3), 1e6 + cloud(1000, 3, seed=1)])
+    emb = tp.LaplacianEigenmaps(landmarks=100, extension="graph", random_state=0).fit(points)
+    expected = emb.transform(points)
+    found = emb.set_params(device="cuda").transform(points)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * scale)
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+POINTS = cloud(300, 3)
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("gpu", "device='gpu' is not understood: choose None, 'cpu', 'cuda'"),
+        ("cuda:x", "is not understood"),
+        (1, "device=1 is not understood"),
+        ("mps", "device='mps' is not understood"),
+    ],
+)
+def test_unknown_devices(device, message):
+    for estimator in (tp.LaplacianEigenmaps(device=device), tp.EfficientDPP(9, device=device)):
+        with pytest.raises(tp.ParameterError, match=message):
+            estimator.fit(POINTS)
+
+
+def test_no_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for device in ("cuda", "cuda:1", torch.device("cuda")):
+        with pytest.raises(tp.ParameterError, match=r"finds none that it can use.*device='cpu'"):
+            tp.LaplacianEigenmaps(device=device).fit(POINTS)
+    emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0).fit(POINTS)
+    emb.set_params(device="cuda")
+    with pytest.raises(tp.ParameterError, match="needs a GPU"):
+        emb.transform(POINTS)
+    assert tp.LaplacianEigenmaps(landmarks=40, device="auto").fit(POINTS).device_ == "cpu"
+
+
+def test_gpus_that_do_not_exist(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(tp.ParameterError, match=r"there are 1 GPUs.*choose 'cuda:0'"):
+        device_module.resolve_device("cuda:1")
+    assert device_module.resolve_device("cuda:0") == torch.device("cuda:0")
+    assert device_module.resolve_device("auto") == torch.device("cuda")
+
+
+def test_no_torch():
+    """Nothing but a GPU asked for by name needs PyTorch, and nothing else imports it."""
+    code = """
+import sys
+import numpy as np
+import trigpoint as tp
+X = np.random.default_rng(0).normal(size=(300, 3))
+tp.LaplacianEigenmaps(landmarks=40, device="cpu").fit_transform(X)
+assert "torch" not in sys.modules
+sys.modules["torch"] = None
+assert tp.EfficientDPP(9, device="auto").fit(X).device_ == "cpu"
+try:
+    tp.EfficientDPP(9, device="cuda").fit(X)
+except tp.ParameterError as error:
+    print(error)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "needs PyTorch, which is not installed" in result.stdout
+    assert "pip install 'trigpoint[torch]'" in result.stdout
+
+
+def test_too_little_memory(gpu, monkeypatch):
+    monkeypatch.setattr(device_module, "free_memory", lambda device: 10**6)
+    with pytest.raises(tp.ParameterError, match=r"has 1 MB of free memory.*device='cpu'"):
+        tp.LaplacianEigenmaps(landmarks=40, device="cuda").fit(POINTS)
+
+
+def test_memory_that_runs_out():
+    with (
+        pytest.raises(tp.ParameterError, match="which is not enough"),
+        device_module.device_memory(HERE),
+    ):
+        raise torch.OutOfMemoryError
+
+
+def test_what_runs_on_the_host_alone(gpu):
+    from scipy.sparse import csr_array
+
+    sparse = csr_array(cloud(300, 40) * (np.random.default_rng(1).random((300, 40)) < 0.1))
+    with pytest.raises(tp.ParameterError, match=r"sparse points.*X.toarray\(\)"):
+        tp.LaplacianEigenmaps(landmarks=40, device="cuda").fit(sparse)
+    with pytest.raises(tp.ParameterError, match=r"adds up shares of all points.*device='cpu'"):
+        tp.LaplacianEigenmaps(landmarks=40, graph="anchors", device="cuda").fit(POINTS)
+    with pytest.raises(tp.ParameterError, match=r"refine=True.*needs all points in one array"):
+        tp.EfficientDPP(9, refine=True, device="cuda").fit(POINTS)
+
+
+def test_auto_takes_what_a_gpu_cannot(monkeypatch):
+    from scipy.sparse import csr_array
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    sparse = csr_array(cloud(300, 40) * (np.random.default_rng(1).random((300, 40)) < 0.1))
+    assert tp.EfficientDPP(9, device="auto", random_state=0).fit(sparse).device_ == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (torch.zeros(5), r"tensor of shape \(5,\)"),
+        (torch.zeros((1, 3)), "at least 2 rows"),
+        (torch.full((9, 2), torch.nan), "NaN in row 0, column 0; also in rows 1, 2"),
+        (torch.tensor([[0.0, 1.0], [1.0, torch.inf]]), r"infinity \(inf\) in row 1, column 1"),
+        (torch.full((9, 2), 1e30), "whose squared distances overflow float32"),
+        (torch.zeros((9, 2), dtype=torch.complex64), "complex numbers"),
+        (torch.eye(9).to_sparse(), "sparse layout"),
+    ],
+)
+def test_tensors_that_cannot_be_used(points, message, gpu):
+    with pytest.raises(tp.ParameterError, match=message):
+        tp.LaplacianEigenmaps(landmarks=2, device="cuda").fit(points)
+
+
+def test_tensors_of_other_columns(gpu):
+    emb = tp.LaplacianEigenmaps(landmarks=40, device="cuda").fit(POINTS)
+    with pytest.raises(tp.ParameterError, match=r"has 2 columns, but .* was fitted with 3"):
+        emb.transform(torch.zeros((5, 2)))
