@@ -38,8 +38,8 @@ _SHARED = 2
 # many small pieces that never find each other.
 _COARSE = 1_000
 
-# Where affinities come from landmarks alone, the effective number of neighbors that attract each, for
-# each neighbor of a point: with fewer, sheets are drawn as threads.
+# Where affinities come from landmarks alone, the effective number of neighbors that attract each,
+# for each neighbor of a point: with fewer, sheets are drawn as threads.
 _PERPLEXITY = 3.0
 
 # A map has two coordinates, or three to turn.
