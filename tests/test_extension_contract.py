@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+import trigpoint as tp
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import (
     GeodesicExtension,
@@ -269,6 +270,10 @@ def test_evaluated_by_torch(case, dtype):
 
     extension, *_, X, _, _ = case
     X = X.astype(dtype)
+    if isinstance(extension, MapExtension):
+        with pytest.raises(tp.ParameterError, match="MapExtension cannot be computed with device"):
+            OnDevice(extension, torch.device("cpu"))
+        return
     expected, n_far = extension(X)
     there = OnDevice(extension, torch.device("cpu"))
     # Blocks that do not divide the points evenly.
