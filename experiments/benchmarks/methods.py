@@ -8,7 +8,6 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.benchmarks.collection import COLLECTION, load
-from experiments.framework.cells import percent
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 
@@ -76,7 +75,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     lines = []
     for row in good:
         cells = [
-            f"{row['scores'][method]:.3f} ({percent(row['seen'][method])})"
+            f"{row['scores'][method]:.3f} ({row['seen'][method]:.1%})"
             if method in row["scores"]
             else "-"
             for method in METHODS
