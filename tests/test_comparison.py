@@ -84,6 +84,9 @@ def test_progress_and_metric(rng):
         for metric in ("euclidean", "cosine")
     }
     assert scores["euclidean"] != scores["cosine"]
+    # What is fitted next is what was compared.
+    best = tp.compare_methods(X, landmarks=100, metric="cosine", random_state=0).best
+    assert best.metric == "cosine"
     assert ("trying methods", 4, 4) in stages
 
 

@@ -1,7 +1,7 @@
 """Several methods tried on a sample of the points, to see which of them keeps most."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,6 @@ def compare_methods(
             "there is nothing to embed: check how the points were made",
             source=source.name,
         )
-    settings = {"metric": metric, "n_jobs": n_jobs}
     seed = int(rng.integers(2**31))
     chosen = choose_landmarks(
         None if landmarks is None else min(landmarks, len(points)),
@@ -129,27 +128,27 @@ def compare_methods(
         rng=rng,
         n_threads=thread_count(n_jobs),
     )
-    compared = min(len(points), _COMPARED)
-    ranks = neighbor_ranks(reference_distances(points[:compared], _NEIGHBORS))
-    attempts, failures = [], {}
+    compared = points[:_COMPARED]
+    ranks = neighbor_ranks(reference_distances(compared, _NEIGHBORS))
+    attempts: list[Attempt] = []
+    failures: dict[str, str] = {}
     for done, method in enumerate(_TRIED):
         report("trying methods", done, len(_TRIED))
         if stays_sparse(source) and not method.takes_sparse:
             failures[method.__name__] = "takes no sparse points"
             continue
-        estimator = method(n_components, random_state=seed, **settings)
-        tried = clone(estimator).set_params(landmarks=chosen.indices)
-        with warnings.catch_warnings():
-            # What a method warns of shows in its score, and is said again when it is chosen.
-            warnings.simplefilter("ignore")
-            try:
-                estimator._check_storage(X)
-                coordinates = tried.fit(points).transform(points[:compared]).astype(np.float64)
-            except ParameterError as error:
-                failures[method.__name__] = str(error)
-                continue
+        estimator = method(n_components, metric=metric)
+        tried = clone(estimator).set_params(
+            landmarks=chosen.indices, random_state=seed, n_jobs=n_jobs
+        )
+        try:
+            estimator._check_storage(X)
+            coordinates = _coordinates(tried, points, len(compared))
+        except ParameterError as error:
+            failures[method.__name__] = str(error)
+            continue
         score = agreement(ranks, coordinates)
-        attempts.append(Attempt(method.__name__, method(n_components), score, coordinates))
+        attempts.append(Attempt(method.__name__, estimator, score, coordinates))
     report("trying methods", len(_TRIED), len(_TRIED))
     if not attempts:
         raise ParameterValueError(
@@ -160,15 +159,24 @@ def compare_methods(
             source=source.name,
             reasons="; ".join(f"{name}: {reason}" for name, reason in failures.items()),
         )
-    centered = points[:compared] - points[:compared].mean(axis=0)
+    centered = compared.astype(np.float64) - compared.mean(axis=0, dtype=np.float64)
     return Comparison(
-        tuple(_best_first(attempts)),
+        tuple(sorted(attempts, key=lambda attempt: -attempt.score)),
         failures,
-        agreement(ranks, principal_components(centered.astype(np.float64), n_components)),
-        rows[:compared],
+        agreement(ranks, principal_components(centered, n_components)),
+        rows[: len(compared)],
         len(points),
         n,
     )
+
+
+def _coordinates(estimator: Any, points: np.ndarray, count: int) -> np.ndarray:
+    """Fit some points, and return the coordinates of the first few."""
+    with warnings.catch_warnings():
+        # What a method warns of shows in its score, and is said again when it is chosen.
+        warnings.simplefilter("ignore")
+        coordinates: np.ndarray = estimator.fit(points).transform(points[:count])
+    return coordinates.astype(np.float64)
 
 
 def _checked(source: PointSource, rows: np.ndarray) -> np.ndarray:
@@ -179,7 +187,3 @@ def _checked(source: PointSource, rows: np.ndarray) -> np.ndarray:
             pass
     check_magnitude(points, source.name)
     return points
-
-
-def _best_first(attempts: Sequence[Attempt]) -> list[Attempt]:
-    return sorted(attempts, key=lambda attempt: -attempt.score)

@@ -66,6 +66,7 @@ class OnDevice:
 
     def __init__(self, extension: Extension, device: Any) -> None:
         if isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
+            # Every support has a search; shares in anchors, which have none, are refused before.
             search = extension.support.search  # type: ignore[attr-defined]
         elif isinstance(extension, SmoothExtension):
             search = extension.support

@@ -296,6 +296,7 @@ class TorchStore:
 
     def _low_rank(self, found: Neighborhoods) -> LowRankCovariances:
         assert found.members is not None
+        # Members are arrays for other stores, and tensors here.
         pairs = zip(found.members, found.points.astype(np.float64), strict=True)
         return LowRankCovariances.joined(
             [
@@ -313,6 +314,7 @@ class TorchStore:
             if some.members is None:
                 some = self._search(some.points, some.size)
             assert some.members is not None
+            # Arrays for other stores, and tensors here.
             for members, query in zip(some.members, some.points, strict=True):
                 rows = members.cpu().numpy()  # type: ignore[attr-defined]
                 yield rows, squares_to(self.take(rows), np.arange(len(rows)), query)
