@@ -88,7 +88,8 @@ def work() -> Iterator[tuple[str, str]]:
     emb = tp.LaplacianEigenmaps(landmarks=50_000, n_neighbors=15, random_state=0)
     emb.fit(X)
     seconds = emb.stage_seconds_["spectrum"]
-    yield "spectrum of 50,000 landmarks with 15 neighbors (Swiss roll)", f"{seconds:.1f} s"
+    what = "independent eigenvectors and planes of 50,000 landmarks with 15 neighbors (Swiss roll)"
+    yield what, f"{seconds:.1f} s"
 
 
 def main() -> None:
