@@ -14,6 +14,8 @@ import trigpoint as tp
 from trigpoint._landmarks import drawing
 from trigpoint._points.dask import cluster as cluster_module
 from trigpoint._points.dask.cluster import ClusterError
+from trigpoint._points.dask.shards import Missing
+from trigpoint._points.dask.weights import Replayed
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -159,24 +161,41 @@ def kill_one(begun):
     os.kill(int(next(begun.iterdir()).name), signal.SIGKILL)
 
 
+def holder(client):
+    """The process of a worker that holds a part of the points, and so their weights."""
+    pids = client.run(os.getpid, on_error="return")
+    return next(
+        pids[address]
+        for address, keys in client.has_what().items()
+        if isinstance(pids.get(address), int) and any(str(key).startswith("Shard") for key in keys)
+    )
+
+
 def test_weights_are_rebuilt_from_the_landmarks(points, client, monkeypatch):
     """Killed again and again while proposals come from the weights of all points."""
     monkeypatch.setattr(drawing, "_PATIENCE", 200)
     options = {"n_neighbors": N // 3, "bandwidth": 10.0, "random_state": 0}
     here = tp.EfficientDPP(40, **options).fit(points)
-    killers = [Killer(client, "landmarks", done) for done in (10, 30)]
+    processes(client)
+    moments, killed, rebuilt = [10, 20, 30], [], []
+    ask = Replayed._ask
 
-    def callback(*progress):
-        for killer in killers:
-            if killer.victim is None:
-                # Those that were started in the meantime count as well.
-                found = client.run(os.getpid, on_error="return").values()
-                killer.pids = [pid for pid in found if isinstance(pid, int)]
-            killer(*progress)
+    def counted(weights, question, arguments, first):
+        answers = ask(weights, question, arguments, first)
+        rebuilt.extend(answer for answer in answers.values() if isinstance(answer, Missing))
+        return answers
+
+    monkeypatch.setattr(Replayed, "_ask", counted)
+
+    def callback(stage, done, total):
+        if stage == "landmarks" and moments and done >= moments[0]:
+            moments.pop(0)
+            killed.append(holder(client))
+            os.kill(killed[-1], signal.SIGKILL)
 
     there = tp.EfficientDPP(40, callback=callback, **options).fit(parted(points))
-    assert all(killer.victim for killer in killers)
-    assert there.traffic_["weigh"]["rounds"] > 10
+    assert len(killed) == 3
+    assert rebuilt, "nobody had lost weights"
     np.testing.assert_array_equal(there.indices_, here.indices_)
 
 
