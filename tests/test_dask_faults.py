@@ -20,7 +20,7 @@ from trigpoint._points.dask.weights import Replayed
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("forked_workers")]
 
 N = 40_000
 MOST_SECONDS = 120
@@ -41,7 +41,7 @@ def limit():
 
 
 @pytest.fixture(scope="module")
-def client():
+def client(forked_workers):
     """Four worker processes, each of which is started again when it is killed."""
     with (
         distributed.LocalCluster(

@@ -80,36 +80,75 @@ def test_work_grows_with_every_size(sizes):
         assert least < total(*more) < 64 * least
 
 
+# Runs one fit, and says which compiled loops it looks for: their names and the types of points.
+FIT = """
+    import numpy as np, trigpoint as tp
+    from trigpoint._numerics.compiled.cache import LoopCache
+    path = LoopCache._path
+    def shown(*arguments):
+        print(path(*arguments).name.rpartition("-")[0])
+        return path(*arguments)
+    LoopCache._path = shown
+    X = np.random.default_rng(0).normal(size=({n}, {d})).astype("{dtype}")
+    X[:, 2] = X[:, 0] ** 2  # A surface, where there are three columns.
+    tp.LaplacianEigenmaps({n_components}, landmarks=50, random_state=0).fit_transform(X)
+"""
+
+
+def loops_of_a_fit(environment=os.environ, **job):
+    """Loops that a fit takes, in a process of its own."""
+    code = dedent(FIT.format(**job))
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
+    found = set(done.stdout.split())
+    return found.union(*map(called_by, found))
+
+
+def called_by(loop):
+    """Loops that are compiled together with one: those that it calls, and that they call."""
+    name, _, precision = loop.partition("-")
+    module, _, function = name.partition(".")
+    module = importlib.import_module(f"trigpoint._numerics.compiled.{module}")
+    called = set()
+    for other in getattr(module, function).py_func.__code__.co_names:
+        target = getattr(getattr(module, other, None), "py_func", None)
+        if target is not None:
+            found = f"{target.__module__.rpartition('.')[2]}.{target.__name__}-{precision}"
+            called |= {found} | called_by(found)
+    return called
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "d", "n_components", "dtype"),
     [
-        (3000, 3, 2, np.float32),
-        (210_000, 3, 2, np.float64),
-        (3000, 12, 8, np.float32),
-        (3000, 20, 2, np.float64),
-        (3000, 40, 10, np.float32),
+        (210_000, 3, 2, "float64"),
+        (3000, 12, 8, "float32"),
+        (3000, 20, 2, "float64"),
+        (3000, 40, 10, "float32"),
     ],
 )
-def test_compilation_is_due_until_the_first_run(n, d, n_components, dtype, tmp_path, monkeypatch):
+def test_loops_that_are_forecast_are_those_of_a_fit(n, d, n_components, dtype):
+    job = Job.checked(n, d, 50, n_components, None, np.dtype(dtype), 1)
+    expected = {f"{loop}-{dtype}" for loop in point_loops(job)}
+    expected |= {f"{loop}-float64" for loop in landmark_loops(job)}
+    assert expected <= loops_of_a_fit(n=n, d=d, n_components=n_components, dtype=dtype)
+
+
+@pytest.mark.slow
+def test_compilation_is_due_until_the_first_run(tmp_path, monkeypatch):
     def due():
-        return tp.forecast(n, d, 50, n_components=n_components, dtype=dtype).stages.get(
-            "compilation", 0.0
-        )
+        forecast = tp.forecast(3000, 3, 50, n_components=2, dtype=np.float32)
+        return forecast.stages.get("compilation", 0.0)
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     cache.cache_folder.cache_clear()
     try:
         assert due() > 0
         # Loops that this process has compiled before are not kept again in another folder.
-        code = f"""
-            import numpy as np, trigpoint as tp
-            X = np.random.default_rng(0).normal(size=({n}, {d})).astype("{dtype.__name__}")
-            X[:, 2] = X[:, 0] ** 2  # A surface, where there are three columns.
-            tp.LaplacianEigenmaps({n_components}, landmarks=50, random_state=0).fit_transform(X)
-        """
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-        subprocess.run([sys.executable, "-c", dedent(code)], env=environment, check=True)
+        loops_of_a_fit(environment, n=3000, d=3, n_components=2, dtype="float32")
         assert due() == 0
     finally:
         cache.cache_folder.cache_clear()

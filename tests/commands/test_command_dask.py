@@ -53,7 +53,7 @@ def test_the_same_with_and_without_a_cluster(source, out, columns, files, cluste
 
 
 @pytest.mark.slow
-def test_processes_are_started_here(files, capsys):
+def test_processes_are_started_here(files, capsys, forked_workers):
     assert run("embed", "roll.zarr", "-o", "Y.zarr", "--dask", "local:2", *ARGUMENTS) == 0
     assert run("embed", "roll.npy", "-o", "here.npy", *ARGUMENTS) == 0
     np.testing.assert_allclose(np.asarray(tp.read_points("Y.zarr")), np.load("here.npy"), atol=1e-5)

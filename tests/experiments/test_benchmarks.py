@@ -221,10 +221,10 @@ SMALL = {
         {"how": "made", "n": 6000, "cores": 1},
     ],
     "maps": [
-        {"data": "roll", "n": 900, "method": name}
+        {"data": "roll", "n": 300, "method": name}
         for name in ("LandmarkMap", "LandmarkMap, refined")
     ],
-    "map_speed": [{"method": "LandmarkMap", "n": 2000}],
+    "map_speed": [{"method": "LandmarkMap", "n": 500}],
     "gpu": [
         {"kind": "roll", "what": "100M x 3", "n": 6000, "beside": True, "device": "cpu"},
         {"kind": "vectors", "what": "1M x 768", "n": 2000, "device": "cpu"},
@@ -234,7 +234,7 @@ SMALL = {
 }
 
 
-def test_groups_on_small_data(tmp_path):
+def test_groups_on_small_data(tmp_path, forked_workers):
     for name, cases in SMALL.items():
         group = load_experiment("experiments.benchmarks", name)
         table = report.table(tmp_path, name)

@@ -59,16 +59,19 @@ def test_data_without_its_files_or_package_is_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "picture"),
-    [("bowl", "bhattacharyya 10, smooth"), ("digits", "bhattacharyya 7, graph")],
+    ("name", "chosen"),
+    [
+        ("bowl", ("bhattacharyya 10, smooth", "complete, all", "euclidean 200, all")),
+        ("digits", ("bhattacharyya 5, graph", "complete, all", "complete, all")),
+    ],
 )
-def test_the_grid_has_what_the_default_stands_for(name, picture):
+def test_the_grid_has_what_the_default_stands_for(name, chosen):
     """With landmarks and graphs that were made once, settings give what they give by themselves."""
     row = defaults.run({"data": name, "seed": 0}, QUICK)
     assert (row["n"], row["held_back"], row["k"]) == (420, 180, 210)
     assert row["labeled"] == (name == "digits")
-    for count, setting in (("2", picture), ("10", "complete, all"), ("50", "complete, all")):
-        scores = row["scores"][count]
+    for count, setting in zip((2, 10, 50), chosen, strict=True):
+        scores = row["scores"][str(count)]
         assert scores[DEFAULT] == scores[setting]
         assert len(set(scores.values())) > 5
     for count in (2, 10, 50):

@@ -42,10 +42,9 @@ from trigpoint._common.records import (
 )
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import (
-    COMPLETE_MAX,
-    MOST_NEIGHBORS,
     default_extension,
     default_neighbors,
+    links_all_pairs,
     many_coordinates,
 )
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
@@ -63,7 +62,6 @@ from trigpoint._graph import (
     AnchorGraph,
     CompleteGraph,
     KNNGraph,
-    graph_in_one_piece,
     precomputed_graph,
 )
 from trigpoint._landmarks import choose_landmarks
@@ -561,7 +559,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _builder(self, landmarks: np.ndarray, dimension: float) -> Any:
         """Return the graph object that the parameters describe."""
-        k = len(landmarks)
+        k, d = landmarks.shape
         if not isinstance(self.graph, str):
             return self.graph
         if self.graph == "anchors":
@@ -569,7 +567,8 @@ class GraphEmbedding(LandmarkEmbedding):
         metric, n_neighbors = self.graph, self.n_neighbors
         if metric == "auto":
             metric = self._metric()
-        if metric == "complete" and (k <= COMPLETE_MAX or self.graph == "complete"):
+        asked_for = self.graph == "complete"
+        if asked_for or (metric == "complete" and links_all_pairs(self.n_components, d, k)):
             return CompleteGraph(bandwidth=self.bandwidth)
         if n_neighbors is None:
             n_neighbors = min(self._default_neighbors(dimension, k), k - 1)
@@ -577,7 +576,7 @@ class GraphEmbedding(LandmarkEmbedding):
         return KNNGraph(n_neighbors, metric=metric, bandwidth=self.bandwidth)
 
     def _default_neighbors(self, dimension: float, k: int) -> int:
-        return default_neighbors(self._many_coordinates(), dimension)
+        return default_neighbors(self._many_coordinates(), self.n_components, dimension)
 
     def _metric(self) -> str:
         """What ``graph="auto"`` stands for."""
@@ -639,8 +638,6 @@ class GraphEmbedding(LandmarkEmbedding):
             assert isinstance(X, Points), "others are refused"
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, support.over(X, run.n_threads))
-        elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
-            built = graph_in_one_piece(builder, chosen, run.n_threads, MOST_NEIGHBORS)
         else:
             built = builder.build(chosen, run.n_threads)
         return built

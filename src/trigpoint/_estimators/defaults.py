@@ -12,12 +12,11 @@ from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 _PICTURE = 5
 SHOWN = 3
 
-# Neighbors in a sparse graph: on surfaces, and where points spread in more directions.
-_SURFACE_DIMENSION = 3.0
-_SURFACE_NEIGHBORS = 10
-_SPARSE_NEIGHBORS = 7
-# Neighbors if the graph would otherwise fall into pieces, and does not with these.
-MOST_NEIGHBORS = 20
+# Neighbors in a sparse graph: where a picture has room for all directions in which points spread,
+# and where it has not. A surface always counts as having room.
+_SURFACE_DIMENSION = 2
+_ROOMY_NEIGHBORS = 10
+_SPARSE_NEIGHBORS = 5
 # Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
 _DENSE_NEIGHBORS = 200
 
@@ -25,7 +24,10 @@ _DENSE_NEIGHBORS = 200
 _POINTS_PER_LANDMARK = 2
 
 # Complete graphs up to this many landmarks: 200 MB.
-COMPLETE_MAX = 4000
+_COMPLETE_MAX = 4000
+# Coordinates for each column, at most, that a complete graph is for. With more, fine detail is all
+# that is left to tell, and the wide kernel of a complete graph has lost it.
+_COMPLETE_PER_COLUMN = 4
 
 
 def many_coordinates(n_components: int) -> bool:
@@ -33,14 +35,20 @@ def many_coordinates(n_components: int) -> bool:
     return n_components > _PICTURE
 
 
-def default_neighbors(many: bool, dimension: float) -> int:
+def links_all_pairs(n_components: int, n_columns: int, k: int) -> bool:
+    """Whether the graph for `many_coordinates` of k landmarks has an edge between all pairs."""
+    return k <= _COMPLETE_MAX and n_components <= _COMPLETE_PER_COLUMN * n_columns
+
+
+def default_neighbors(many: bool, n_components: int, dimension: float) -> int:
     """Neighbors of each landmark, from the local dimension of the points.
 
     `many` says that there are `many_coordinates`.
     """
     if many:
         return _DENSE_NEIGHBORS
-    return _SURFACE_NEIGHBORS if dimension <= _SURFACE_DIMENSION else _SPARSE_NEIGHBORS
+    has_room = _has_room(max(n_components, _SURFACE_DIMENSION), dimension)
+    return _ROOMY_NEIGHBORS if has_room else _SPARSE_NEIGHBORS
 
 
 def default_extension(
@@ -52,8 +60,12 @@ def default_extension(
     mean over the others, and mixes classes that a mean of the nearest landmarks keeps apart. With
     hardly more points than landmarks there is little to smooth, and coordinates are eigenvectors.
     """
-    fits = n_columns <= TREE_MAX_DIMENSION and dimension < n_components + 0.5
+    fits = n_columns <= TREE_MAX_DIMENSION and _has_room(n_components, dimension)
     return "smooth" if fits and points_per_landmark >= _POINTS_PER_LANDMARK else "graph"
+
+
+def _has_room(n_components: int, dimension: float) -> bool:
+    return dimension < n_components + 0.5
 
 
 def default_eigenvectors(n_components: int) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
 from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
-from trigpoint._estimators.defaults import MOST_NEIGHBORS
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
@@ -16,7 +15,7 @@ from trigpoint._points.store import Store
 from trigpoint._spectrum import classical_scaling, geodesics
 
 # Neighbors of each landmark, and how many landmarks there should be for each of them.
-_FEWEST_NEIGHBORS = 10
+_FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
 
 
@@ -105,7 +104,7 @@ default="auto"
     def _default_neighbors(self, dimension: float, k: int) -> int:
         # Over fewer, paths turn left and right, and are longer than they should be; but if there
         # are few landmarks, many neighbors reach across gaps.
-        return min(MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
+        return min(_MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
 
     def _embed(
         self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run

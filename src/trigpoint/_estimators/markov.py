@@ -156,12 +156,13 @@ class LaplacianEigenmaps(MarkovEmbedding):
 default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
         share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
-        matrix of weights. ``"auto"`` takes all pairs for more than five coordinates, and nearest
-        neighbors by Bhattacharyya distance for fewer.
+        matrix of weights. ``"auto"`` takes nearest neighbors by Bhattacharyya distance. For more
+        than five coordinates it takes all pairs, or, with more than 4,000 landmarks or four
+        coordinates for each column, nearest neighbors by Euclidean distance.
     n_neighbors : int or None, default=None
-        Neighbors of each landmark when `graph` is a metric. ``None`` takes 10 where the local
-        dimension of the points is up to 3, and 7 above, but 20 if that joins pieces that the graph
-        would fall into; where ``graph="auto"`` would link all pairs, 200.
+        Neighbors of each landmark when `graph` is a metric. ``None`` takes 5, or 10 where the
+        points spread in no more directions than there are coordinates, or in two; 200 where there
+        are more than five coordinates.
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         What a Bhattacharyya graph compares of the local covariances: all of them, only their
         diagonals, or a few directions and one variance for the rest (`LowRankCovariances`), as

@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._estimators.defaults import COMPLETE_MAX, many_coordinates
+from trigpoint._estimators.defaults import links_all_pairs, many_coordinates
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.threads import thread_count
@@ -75,4 +75,6 @@ class Job:
     @property
     def is_complete(self) -> bool:
         """Whether every landmark is linked to every other."""
-        return many_coordinates(self.n_components) and self.k <= COMPLETE_MAX
+        return many_coordinates(self.n_components) and links_all_pairs(
+            self.n_components, self.d, self.k
+        )
