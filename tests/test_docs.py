@@ -198,3 +198,11 @@ def test_links_of_the_readme():
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text())
     assert targets
     assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_promises_are_held_by_tests_that_exist():
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", (DOCS / "promises.md").read_text())
+    assert len(named) > 20
+    for path, test in named:
+        text = (ROOT / path).read_text()
+        assert not test or f"\ndef {test}(" in text, f"{path} has no {test}"
