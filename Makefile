@@ -80,6 +80,16 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --strict examples/atlas
+
+# Wheel and source archive, in dist/: built twice and compared, then tried in clean environments with
+# the oldest and the newest versions of all dependencies. PYTHONS= names other interpreters to try.
+release: $(READY)
+	$(BIN)/python -m tools.release $(PYTHONS)
+
+# The versions of all dependencies that the library was released with, with their digests.
+lock: $(READY)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --extra plot --extra ct --extra files --extra dask pyproject.toml -o requirements.lock
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
