@@ -80,7 +80,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --strict examples/atlas
+	$(BIN)/mypy --config-file= --strict examples/atlas
 
 # Wheel and source archive, in dist/: built twice and compared, then tried in clean environments with
 # the oldest and the newest versions of all dependencies. PYTHONS= names other interpreters to try.
