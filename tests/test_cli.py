@@ -39,7 +39,7 @@ def test_help_lists_the_commands(capsys):
         (["demo", "--points", "many"], "'many' is not a whole number, 1 or more"),
         (["demo", "--seed", "-1"], "argument --seed: '-1' is not a whole number, 0 or more"),
         (["demo", "--points", "100", "--landmarks", "100"], "is too few or too many"),
-        (["survey"], "invalid choice: 'survey'"),
+        (["survey"], "'survey' is not known; choose from embed"),
         ([], "COMMAND"),
     ],
 )

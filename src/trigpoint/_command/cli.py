@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import trigpoint
-from trigpoint._command import demo, embed, evaluate, info, select, transform
+from trigpoint._command import completion, demo, embed, evaluate, info, select, transform
 from trigpoint._command.common import (
     FAILED,
     INTERRUPTED,
@@ -21,8 +21,10 @@ from trigpoint._command.common import (
     add_diagnostics,
 )
 from trigpoint._command.messages import explain
+from trigpoint._command.parsing import Parser
 
-COMMANDS = (embed, select, transform, evaluate, info, demo)
+# The last one completes the words of the others.
+COMMANDS = (embed, select, transform, evaluate, info, demo, completion)
 
 # Raised by bad input, a full disk or a missing library; anything else is a bug.
 _EXPECTED = (CommandError, ValueError, TypeError, OSError, EOFError, ImportError, MemoryError)
@@ -39,7 +41,9 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.refuse(unknown)
     logging.basicConfig(
         level=logging.INFO if options.log else logging.WARNING, format="%(name)s: %(message)s"
     )
@@ -82,8 +86,8 @@ def _run(options: argparse.Namespace) -> Result | int:
             display.close()
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="trigpoint",
         description="Embed millions of points from a few diverse landmarks.",
         epilog=f"'trigpoint COMMAND --help' shows options and examples.\n{_EXIT_CODES}",
