@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
-from scipy.spatial import cKDTree
+from scipy.spatial import cKDTree, procrustes
 from sklearn.datasets import load_digits
 
 import trigpoint as tp
@@ -475,3 +475,19 @@ def test_the_remedy_for_a_map_is_one_that_it_takes():
     assert coarse.remedy == "refine=200"
     better = tp.LandmarkMap(landmarks=60, refine=200, random_state=0).fit(X).quality(X)
     assert better.neighbors_kept > 1.5 * coarse.neighbors_kept
+
+
+def test_surfaces_keep_their_large_shape_with_any_seed():
+    X, intrinsic = tp.datasets.make_swiss_roll(3000, random_state=0)
+    maps = [
+        tp.LandmarkMap(landmarks=600, n_iter=200, random_state=seed).fit_transform(X)
+        for seed in (0, 1)
+    ]
+    pairs = np.random.default_rng(0).integers(len(X), size=(2, 5000))
+    on_the_surface, in_the_map = (
+        np.linalg.norm(places[pairs[0]] - places[pairs[1]], axis=1)
+        for places in (intrinsic, maps[0])
+    )
+    # From principal components it is 0.69: the roll is cut.
+    assert tp.metrics.rank_correlation(on_the_surface, in_the_map) > 0.97
+    assert procrustes(*maps)[2] < 0.02

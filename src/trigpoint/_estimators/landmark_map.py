@@ -1,5 +1,6 @@
 """A map in the plane: near points stay near, and all fill the space."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
@@ -13,6 +14,7 @@ from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, Spectrum
 from trigpoint._estimators.base import LandmarkEmbedding, Run
+from trigpoint._estimators.isomap import Isomap
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
 from trigpoint._landmarks import choose_landmarks
@@ -34,9 +36,14 @@ _MOST_COLUMNS = 50
 # Points per landmark, at least, for affinities from the points that landmarks share.
 _SHARED = 2
 
-# Landmarks that give a map its large shape, before there are more of them: all at once would unfold
-# many small pieces that never find each other.
-_COARSE = 1_000
+# Up to this local dimension, and from so many landmarks on, a map starts from geodesic distances
+# between some of them: left to itself, the layout would cut surfaces into pieces that never find
+# each other. Its size at the start, as the root mean square of the places for one landmark, is
+# about that of maps when they are done.
+_SURFACE_DIMENSION = 3.0
+_FEWEST_OF_SURFACE = 50
+_GEODESIC_LANDMARKS = 1_000
+_GEODESIC_SIZE = 0.6
 
 # Where affinities come from landmarks alone, the effective number of neighbors that attract each,
 # for each neighbor of a point: with fewer, sheets are drawn as threads.
@@ -222,8 +229,9 @@ class LandmarkMap(LandmarkEmbedding):
         inside = all_projected(run.projection, chosen.points, run.n_threads)
         masses, joint = self._affinities(inside, run)
         run.done("affinities")
-        if len(inside) > 2 * _COARSE:
-            start, early = self._coarse_start(inside, masses, n_components, run), 0.0
+        is_surface = n_components - 0.5 < run.dimension <= _SURFACE_DIMENSION
+        if is_surface and n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE:
+            start, early = self._geodesic_start(inside, n_components, run), 0.0
         else:
             start, early = principal_start(inside, masses, n_components, run.rng), EARLY_SHARE
         positions = layout(
@@ -248,31 +256,21 @@ class LandmarkMap(LandmarkEmbedding):
         assert isinstance(X, np.ndarray), "others are refused"
         return self._refined(X, embedded, run)
 
-    def _coarse_start(
-        self, inside: np.ndarray, masses: np.ndarray, n_components: int, run: Run
-    ) -> np.ndarray:
-        """Places of all landmarks (k, l) in a map of some of them, which has the large shape."""
+    def _geodesic_start(self, inside: np.ndarray, n_components: int, run: Run) -> np.ndarray:
+        """Places of the landmarks (k, l) by Isomap, which keeps the large shape of a surface."""
         k = len(inside)
-        some = inside[np.sort(run.rng.choice(k, _COARSE, replace=False))]
-        count = min(self.n_neighbors, _COARSE - 1)
-        blocks = list(nearest_landmarks(inside, some, count + 1, run.n_threads))
-        owners = np.concatenate([nearest[:, 0] for nearest, _ in blocks])
-        own_masses = np.maximum(np.bincount(owners, masses, minlength=_COARSE), 1.0)
-        positions = layout(
-            shared_affinities(_COARSE, blocks),
-            own_masses,
-            principal_start(some, own_masses, n_components, run.rng),
-            exaggeration=self.exaggeration,
-            n_iter=self.n_iter,
-            n_threads=run.n_threads,
-            report=run.report,
-            stage="coarse layout",
+        isomap = Isomap(
+            n_components,
+            landmarks=min(_GEODESIC_LANDMARKS, k),
+            random_state=int(run.rng.integers(2**31)),
+            n_jobs=run.n_threads,
         )
-        run.done("coarse layout")
-        coarse = MapExtension.prepare(some, positions, None)
-        # A map of more landmarks is larger, at the same distance between neighbors.
-        placed = extend(coarse, inside.astype(np.float64), run.n_threads)[0]
-        return np.asarray(placed * np.sqrt(k / _COARSE))
+        with warnings.catch_warnings():
+            # Pieces that are joined here are set apart by the layout.
+            warnings.simplefilter("ignore")
+            places = isomap.fit_transform(inside.astype(np.float64))
+        size = np.sqrt(np.mean(np.sum(places**2, axis=1)))
+        return np.asarray(places * (_GEODESIC_SIZE * np.sqrt(k) / size))
 
     def _affinities(self, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
         """Masses (k,) of the landmarks, and their affinities (k, k)."""
