@@ -1,4 +1,4 @@
-"""Values in two bytes: what is lost, and in which order labels come."""
+"""Values in a few bytes: what is lost, and in which order labels come."""
 
 import numpy as np
 import pytest
@@ -43,13 +43,23 @@ def test_few_labels_are_sorted_and_missing_ones_told_apart():
     assert column.codes.tolist() == [1, 0, MISSING, 1, MISSING]
 
 
-def test_rare_ones_of_many_labels_become_one():
+def test_rare_ones_of_many_labels_have_no_color_of_their_own_and_keep_their_names():
     values = np.repeat([f"kind {j}" for j in range(30)], np.arange(30, 0, -1))
     column = label_column("x", values)
-    assert len(column.labels) == MOST_CLASSES
-    assert column.labels[0] == "kind 0"
-    assert column.labels[-1] == "17 others"
-    assert (column.codes == MOST_CLASSES - 1).sum() == np.arange(1, 18).sum()
+    assert column.n_colored == MOST_CLASSES - 1
+    assert column.labels == tuple(f"kind {j}" for j in range(30))
+    assert [column.labels[code] for code in column.codes] == values.tolist()
+
+
+def test_outliers_leave_the_others_their_digits(rng):
+    values = rng.normal(size=1000)
+    values[7] = 1e5
+    column = number_column("x", values)
+    found = column.low + column.codes.astype(float) / (2**32 - 2) * (column.high - column.low)
+    np.testing.assert_allclose(found, values, atol=1e-4)
+    assert not column.is_missing.any()
+    values[8] = np.nan
+    assert np.flatnonzero(number_column("x", values).is_missing).tolist() == [8]
 
 
 def test_labels_come_as_people_count():
@@ -70,10 +80,10 @@ def test_labels_keep_an_order_that_is_given():
 def test_frequent_ones_of_many_labels_keep_their_order():
     values = np.array([str(j) for j in range(30)] * 2 + ["29", "29", "7"])
     column = label_column("x", values)
-    assert column.labels == (*map(str, range(12)), "29", "17 others")
-    assert column.others
+    assert column.labels == (*map(str, range(12)), "29", *map(str, range(12, 29)))
+    assert column.n_colored == 13
     assert column.codes[-3:].tolist() == [12, 12, 7]
-    assert not label_column("x", values[:14]).others
+    assert label_column("x", values[:14]).n_colored == 14
 
 
 def test_empty_labels_have_a_name():

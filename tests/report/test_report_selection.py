@@ -30,16 +30,20 @@ def saved(page):
         return download.value.suggested_filename, list(csv.reader(file))
 
 
-def test_rows_are_saved_with_the_coordinates_that_are_shown(page, fitted, roll):
-    page.get_by_label("Coordinate up").select_option(label="coordinate 3")
+def test_rows_are_saved_with_all_that_is_known_of_them(page, fitted, roll, hostile):
     name, (head, *lines) = saved(page)
     assert name == "selected-rows.csv"
-    assert head == ["row", "coordinate 1", "coordinate 3"]
+    coordinates = [f"coordinate {j}" for j in (1, 2, 3)]
+    columns = [f"column {j}" for j in (0, 1, 2)]
+    derived = ["points in the cell", "neighbors lost"]
+    assert head == ["row", "part", "arc length", hostile, *coordinates, *columns, *derived]
     assert [int(line[0]) for line in lines] == selected_rows(page)
     assert 500 < len(lines) < 1500
-    Y = fitted.transform(roll[0])[selected_rows(page)][:, [0, 2]]
-    found = np.array([line[1:] for line in lines], dtype=float)
-    np.testing.assert_allclose(found, Y, atol=1e-4 * np.ptp(Y, axis=0).max())
+    assert {line[1] for line in lines} == {"outer"}
+    X, rows = roll[0], selected_rows(page)
+    for first, values in ((4, fitted.transform(X)[rows]), (7, X[rows])):
+        found = np.array([line[first : first + 3] for line in lines], dtype=float)
+        np.testing.assert_allclose(found, values, atol=1e-4 * np.ptp(values, axis=0).max())
     assert page.locator("#taken").inner_text() == f"{len(lines):,} rows saved"
 
 
@@ -85,7 +89,8 @@ def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_pa
     page = open_page(path)
     page.get_by_role("button", name="Select what is in view").click()
     _, lines = saved(page)
-    assert lines[0] == ["row", "coordinate 1"]
+    assert lines[0][:3] == ["row", "coordinate 1", "column 0"]
+    assert "(spread out)" not in lines[0]
     assert [line[0] for line in lines[1:]] == ["0", "1", "2", "3", "4"]
 
 

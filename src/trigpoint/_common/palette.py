@@ -15,8 +15,12 @@ OKABE_ITO = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 # For missing values and background points.
 GRAY = "#BBBBBB"
 
-# For reports, whose theme may be dark: no black, and a yellow that is visible on white.
-PAGE_LABELS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, "#E3D51F")
+# For reports, whose theme may be dark: no black, and a yellow that is visible on white. As many as
+# there are classes with colors of their own, and any two differ for any color vision.
+PAGE_LABELS = (
+    *(BLUE, "#F0A000", GREEN, VERMILLION, SKY, "#E377C2", "#E3D51F"),
+    *("#8250F0", "#6B5410", "#B0126E", "#4FDCA2", "#3A22C8", "#FFB8A0", "#7D2A4E"),
+)
 PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
 
 

@@ -1,4 +1,4 @@
-"""Columns of values in two bytes each: numbers on a scale, dates, or labels."""
+"""Columns of values in two or four bytes each: numbers on a scale, dates, or labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +9,12 @@ import numpy as np
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.labels import MOST_CLASSES, is_missing, natural_order
 
-_STEPS = 65534
+# Codes from 0 to the last but one; the last is for missing values.
 MISSING = 65535
+_MISSING_WIDE = 2**32 - 1
+
+# If most values are within so small a share of the range, two bytes would leave them few steps.
+_CROWDED = 1 / 8
 
 # The color scale omits outliers, which would make all other colors alike.
 _COLOR_QUANTILES = (0.01, 0.99)
@@ -28,8 +32,9 @@ class Column:
     Attributes
     ----------
     name : str
-    codes : uint16 ndarray of shape (s,)
-        Numbers in steps from `low` to `high`, or positions in `labels`; 65535 for missing values.
+    codes : uint16 or uint32 ndarray of shape (s,)
+        Numbers in steps from `low` to `high`, or positions in `labels`; the largest code is for
+        missing values.
     low, high : float
         Smallest and largest number; for dates, in milliseconds since 1970.
     color_low, color_high : float
@@ -37,9 +42,10 @@ class Column:
     unit : {"", "millisecond", "second", "minute", "day", "year"}
         The finest unit in which dates are shown; empty for plain numbers.
     labels : tuple of str or None
-        The distinct labels, in legend order; ``None`` for numbers.
-    others : bool
-        Whether the last of `labels` stands for all labels without a color of their own.
+        The distinct labels: those of the legend in its order, then all others; ``None`` for
+        numbers.
+    n_colored : int
+        How many of them have a color of their own.
     """
 
     name: str
@@ -50,23 +56,30 @@ class Column:
     color_high: float = 1.0
     unit: str = ""
     labels: tuple[str, ...] | None = None
-    others: bool = False
+    n_colored: int = 0
+
+    @property
+    def is_missing(self) -> np.ndarray:
+        """Which values (s,) are missing."""
+        return np.asarray(self.codes == np.iinfo(self.codes.dtype).max)
 
 
 def number_column(name: str, values: np.ndarray) -> Column:
     """Column of numbers on their own scale; those that are not finite are missing."""
     values = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(values)
-    codes = np.full(len(values), MISSING, dtype=np.uint16)
     if not finite.any():
-        return Column(name, codes)
+        return Column(name, np.full(len(values), MISSING, dtype=np.uint16))
     low, high = float(values[finite].min()), float(values[finite].max())
     # Halved, here and for the quantiles, so that a range beyond the largest float does not
     # overflow.
     width = high / 2 - low / 2
-    share = (values[finite] / 2 - low / 2) / (width if width > 0 else 1.0)
-    codes[finite] = np.round(_STEPS * share).astype(np.uint16)
     ends = 2 * np.quantile(values[finite] / 2, _COLOR_QUANTILES)
+    crowded = ends[1] / 2 - ends[0] / 2 < _CROWDED * width
+    missing = _MISSING_WIDE if crowded else MISSING
+    codes = np.full(len(values), missing, dtype=np.uint32 if crowded else np.uint16)
+    share = (values[finite] / 2 - low / 2) / (width if width > 0 else 1.0)
+    codes[finite] = np.round((missing - 1) * share).astype(codes.dtype)
     if ends[0] == ends[1]:
         ends = np.array([low, high])
     return Column(name, codes, low, high, float(ends[0]), float(ends[1]))
@@ -88,7 +101,8 @@ def date_column(name: str, values: np.ndarray) -> Column:
     milliseconds = np.full(len(values), np.nan)
     milliseconds[known] = values[known].astype("datetime64[us]").astype(np.int64) / 1000
     column = number_column(name, milliseconds)
-    return replace(column, unit=_unit(milliseconds[known], (column.high - column.low) / _STEPS))
+    step = (column.high - column.low) / (np.iinfo(column.codes.dtype).max - 1)
+    return replace(column, unit=_unit(milliseconds[known], step))
 
 
 def _unit(milliseconds: np.ndarray, step: float) -> str:
@@ -104,7 +118,7 @@ def _unit(milliseconds: np.ndarray, step: float) -> str:
 
 
 def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = None) -> Column:
-    """Column of labels; with more than 14, all but the 13 most frequent are merged.
+    """Column of labels; with more than 14, only the 13 most frequent have a color of their own.
 
     They are in the given order, otherwise in natural order: 2 before 10.
     """
@@ -113,19 +127,22 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
     kinds, places, counts = np.unique(texts, return_inverse=True, return_counts=True)
     names = [str(kind) for kind in kinds]
     rank = {kind: place for place, kind in enumerate(order or sorted(names, key=natural_order))}
-    shown = np.array(sorted(range(len(names)), key=lambda kind: rank[names[kind]]), dtype=np.int64)
-    if others := len(names) > MOST_CLASSES:
-        frequent = np.argsort(-counts[shown], kind="stable")[: MOST_CLASSES - 1]
-        shown = shown[np.sort(frequent)]
+    listed = np.array(sorted(range(len(names)), key=lambda kind: rank[names[kind]]), dtype=np.int64)
+    n_colored = len(names)
+    if len(names) > MOST_CLASSES:
+        n_colored = MOST_CLASSES - 1
+        colored = np.zeros(len(names), dtype=bool)
+        colored[np.argsort(-counts[listed], kind="stable")[:n_colored]] = True
+        listed = np.concatenate([listed[colored], listed[~colored]])
     # An empty label would leave a color unexplained.
-    labels = [names[kind] if names[kind].strip() else "(empty)" for kind in shown]
-    if others:
-        labels.append(f"{len(names) - len(shown):,} others")
-    new_places = np.full(len(names), len(shown))
-    new_places[shown] = np.arange(len(shown))
-    codes = np.full(len(values), MISSING, dtype=np.uint16)
+    labels = [names[kind] if names[kind].strip() else "(empty)" for kind in listed]
+    wide = len(names) >= MISSING
+    codes = np.full(
+        len(values), _MISSING_WIDE if wide else MISSING, np.uint32 if wide else np.uint16
+    )
+    new_places = np.argsort(listed)
     codes[~missing] = new_places[places.reshape(-1)]
-    return Column(name, codes, labels=tuple(labels), others=others)
+    return Column(name, codes, labels=tuple(labels), n_colored=n_colored)
 
 
 def label_text(value: Any) -> str:

@@ -17,20 +17,44 @@ from trigpoint._report.charts import curve_chart, spectrum_chart
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.content import Content
 from trigpoint._report.density import DensityImage
+from trigpoint._report.explanations import (
+    KEYS,
+    LANDMARKS,
+    NO_PROOF,
+    OTHER_GRAPHS,
+    explained,
+    graph_note,
+    terms,
+)
 from trigpoint._report.neighborhoods import Neighborhood
 from trigpoint._report.packing import Packed, smallest
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
+# In this order: each may use those before it while it is read, and all of them later.
 _SCRIPTS = (
     "data.js",
     "colors.js",
+    "density.js",
+    "bounds.js",
+    "ticks.js",
     "view.js",
     "crowding.js",
+    "labels.js",
     "panel.js",
+    "svg.js",
+    "figure.js",
     "gestures.js",
     "selection.js",
+    "table.js",
+    "breakdown.js",
+    "search.js",
+    "pictures.js",
+    "tip.js",
+    "address.js",
+    "legend.js",
     "neighborhoods.js",
+    "models.js",
     "page.js",
 )
 
@@ -40,11 +64,6 @@ _COMPARED_EDGES = (10_000, 6_000)
 
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
-
-_NO_PROOF = (
-    "Odd edges are found by comparison with the median edge, so they do not stand out if most are "
-    "shortcuts. If none is suspected, that does not prove there are none."
-)
 
 # By bars, or among the figures.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
@@ -71,7 +90,13 @@ def page(content: Content) -> str:
         # Escaped so that nothing in the data can close its element.
         "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "arrays": packed.text(),
-        "graph_note": escape(_graph_note(content)),
+        "image_sources": "data:",
+        "search_hint": _search_hint(content),
+        "explore_help": explained("the plots", KEYS),
+        "graph_help": explained(
+            "the graph", f"<p>{LANDMARKS}</p><p>{escape(graph_note(content))}</p>"
+        ),
+        "figures_help": explained("these numbers", terms(content)),
         "tried": content.tried,
         "neighborhoods": _neighborhoods(content),
         "spectrum": _spectrum(content),
@@ -113,6 +138,9 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "derived": [_column(column, packed) for column in content.derived],
         "colors": [_column(column, packed) for column in content.colors],
         "images": [_image(image, packed) for image in content.images],
+        "tiles": None,
+        "addresses": None,
+        "text": None,
         "graph": None if content.edges is None else _edges(content.edges, packed, _GRAPH_EDGES),
         "neighborhoods": [_compared(one, packed) for one in content.neighborhoods.embeddings],
     }
@@ -126,7 +154,7 @@ def _column(column: Column, packed: Packed) -> dict[str, Any]:
         "colorRange": [column.color_low, column.color_high],
         "unit": column.unit,
         "labels": column.labels,
-        "others": column.others,
+        "colored": column.n_colored,
     }
 
 
@@ -228,6 +256,11 @@ def _bar(name: str, share: float) -> str:
     )
 
 
+def _search_hint(content: Content) -> str:
+    kinds = ["label"] if any(column.labels for column in content.colors) else []
+    return " or ".join([*kinds, "row"])
+
+
 def _figures(content: Content) -> str:
     figures = [("points", "&ndash;")]
     if content.n_points is not None:
@@ -256,30 +289,13 @@ def _fit_seconds(content: Content) -> float:
     return sum(spent for stage, spent in content.seconds.items() if stage != "extension")
 
 
-def _graph_note(content: Content) -> str:
-    if content.edges is None:
-        return "All pairs of landmarks are compared, so there is no graph to draw."
-    apart = "its ends have no neighbor in common, while those of the median edge have three or more"
-    if not content.covariances:
-        return (
-            "There are no local covariances, so an edge is suspected of being a shortcut in only "
-            f"one case: {apart}. {_NO_PROOF}"
-        )
-    return (
-        "An edge is suspected of being a shortcut in two cases. Either its Bhattacharyya distance "
-        "is more than three times that of the median edge, and not only because it is long: this "
-        "still holds after dividing both by the distance that the edge would have along the "
-        f"direction in which the points vary most. Or {apart}. {_NO_PROOF} "
-        f"Covariances: {content.covariances}."
-    )
-
-
 def _neighborhoods(content: Content) -> str:
     """The section, only a note on why there is nothing to compare, or nothing."""
     found = content.neighborhoods
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
     if found.embeddings:
-        return _filled(_asset("neighborhoods.html"), {"notes": notes, "no_proof": _NO_PROOF})
+        about = explained("neighborhoods", f"<p>{OTHER_GRAPHS}</p><p>{NO_PROOF}</p>")
+        return _filled(_asset("neighborhoods.html"), {"notes": notes, "help": about})
     return f"<section><h2>Neighborhoods</h2>{notes}</section>" if notes else ""
 
 

@@ -6,7 +6,6 @@ from html import escape
 import numpy as np
 
 from trigpoint._common.palette import GRAY, graded, spaced
-from trigpoint._report.columns import MISSING
 from trigpoint._report.given import Given, color_column
 from trigpoint.metrics._comparison import Attempt, Comparison
 
@@ -46,11 +45,11 @@ def _groups(tried: Comparison, colors: Mapping[str, Given]) -> tuple[np.ndarray,
     else:
         name, given = next(iter(colors.items()))
         column = color_column(name, given.take(tried.rows))
-        missing = column.codes == MISSING
         if column.labels is not None:
-            count = len(column.labels)
-            return np.where(missing, count, column.codes), [*spaced(count), GRAY]
-        values = np.where(missing, np.nan, column.codes)
+            # Labels without a color of their own are gray, like missing ones.
+            count = column.n_colored
+            return np.minimum(column.codes, count), [*spaced(count), GRAY]
+        values = np.where(column.is_missing, np.nan, column.codes)
     known = np.isfinite(values)
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     levels = np.minimum(_LEVELS * ranks // max(1, int(known.sum())), _LEVELS - 1)

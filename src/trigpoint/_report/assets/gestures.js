@@ -4,12 +4,18 @@ const KEY_STEP = 40;
 const KEY_ZOOM = 1.4;
 const CLICK_REACH = 4;
 
+const HOVER_REACH = 9;
+// A finger is less exact than a pointer.
+const TOUCH_REACH = 22;
+const TAP_REACH = 8;
+
 // `tool()` names what a drag does; `onSelect(points, add)`, `onHover(panel, point, x, y)` and
-// `onClear()` receive the result.
+// `onClear()` receive the result. One finger scrolls the page and taps points; two move and zoom.
 function addGestures(panel, { tool, onSelect, onHover, onClear }) {
   const { canvas } = panel;
   const pointers = new Map();
   let pinch = null;
+  let tap = null;
 
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -23,11 +29,17 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
     panel.zoom(Math.exp(-Math.max(-200, Math.min(200, amount)) / 400), ...place(event));
   }, { passive: false });
 
+  // Otherwise the page would scroll under two fingers that move together.
+  canvas.addEventListener("touchmove", (event) => {
+    if (event.touches.length > 1 && event.cancelable) event.preventDefault();
+  }, { passive: false });
+
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button > 0) return;
     canvas.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, place(event));
     onHover(panel, -1);
+    tap = event.pointerType === "touch" && pointers.size === 1 ? place(event) : null;
     if (pointers.size === 2) {
       panel.outline = null;
       pinch = spread(pointers);
@@ -38,9 +50,11 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
   canvas.addEventListener("pointermove", (event) => {
     const [x, y] = place(event);
     if (!pointers.has(event.pointerId)) {
-      onHover(panel, panel.nearestPoint(x, y, 9), x, y);
+      if (event.pointerType !== "touch") onHover(panel, panel.nearestPoint(x, y, HOVER_REACH), x, y);
       return;
     }
+    if (tap && Math.hypot(x - tap[0], y - tap[1]) < TAP_REACH) return;
+    tap = null;
     const [lastX, lastY] = pointers.get(event.pointerId);
     pointers.set(event.pointerId, [x, y]);
     if (pinch) pinch = pinched(panel, pinch, spread(pointers));
@@ -52,6 +66,9 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
     pointers.delete(event.pointerId);
     canvas.classList.remove("moving");
     if (pointers.size < 2) pinch = null;
+    const tapped = event.type === "pointerup" ? tap : null;
+    tap = null;
+    if (tapped && !panel.outline) onHover(panel, panel.nearestPoint(...tapped, TOUCH_REACH), ...tapped);
     if (!panel.outline) return;
     const outline = panel.outline;
     panel.outline = null;
@@ -60,7 +77,10 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
   };
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
-  canvas.addEventListener("pointerleave", () => onHover(panel, -1));
+  canvas.addEventListener("pointerleave", (event) => {
+    // What a finger has tapped stays until the next tap.
+    if (event.pointerType !== "touch") onHover(panel, -1);
+  });
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (pressed(panel, event.key, onClear)) event.preventDefault();
@@ -113,7 +133,7 @@ function enclosed(panel, outline) {
   const ys = outline.map(([, y]) => y);
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   if (right - left < CLICK_REACH && bottom - top < CLICK_REACH) {
-    const hit = panel.nearestPoint(left, top, 9);
+    const hit = panel.nearestPoint(left, top, HOVER_REACH);
     return hit < 0 ? [] : [hit];
   }
   return panel.pointsWhere((x, y) =>

@@ -25,7 +25,7 @@ class Comparison {
   // Relative to the extent of each axis, so that all embeddings fit one frame.
   placesOf(one) {
     const [xs, ys] = one.coordinates.map((column) =>
-      Float64Array.from(arrayAt(column.codes), (code) => code / STEPS));
+      Float64Array.from(arrayAt(column.codes), (code) => code / stepsOf(column)));
     return { xs, ys };
   }
 
@@ -34,6 +34,7 @@ class Comparison {
       equal: false,
       points: () => this.places,
       bounds: () => UNIT,
+      extent: () => UNIT,
       picture: () => null,
       landmarks: () => null,
       landmarkPlaces: () => this.places,

@@ -8,13 +8,20 @@ const state = {
   columns: [...facts.firstColumns],
   showLandmarks: false,
   showGraph: false,
+  showLabels: true,
   three: false,
   turned: [0.6, 0.35],
 };
 
-const look = { colors: null, members: [], selectedPoints: [], count: 0, hovered: -1, style: {} };
+const look = { colors: null, members: [], selectedPoints: [], selectedMembers: [], count: 0, hovered: -1, style: {} };
 const choices = colorChoices();
-const pictures = new Map();
+const pictures = new Pictures(facts.tiles, facts.addresses);
+const texts = facts.text ? [facts.text] : [];
+// Columns of names that points can be found by.
+const labeled = facts.colors.filter(({ labels }) => labels);
+const sampledRows = facts.rows ? arrayAt(facts.rows) : null;
+const MOST_IN_GALLERY = 96;
+const MOST_IN_LINK = 400;
 
 function colorChoices() {
   const named = (group, columns) => columns.map((column) => ({ kind: "column", group, name: column.name, column }));
@@ -28,93 +35,17 @@ function colorChoices() {
   ];
 }
 
-// Models of the two panels.
+// Panels.
 
-function rotated(columns) {
-  const [a, b] = state.turned;
-  const [sinA, cosA, sinB, cosB] = [Math.sin(a), Math.cos(a), Math.sin(b), Math.cos(b)];
-  const ranges = facts.coordinates.slice(0, 3).map((column) => column.range);
-  const width = Math.max(...ranges.map(([low, high]) => high - low)) || 1;
-  const [xs, ys, zs] = columns.map((values, axis) => {
-    const middle = (ranges[axis][0] + ranges[axis][1]) / 2;
-    return values.map((value) => (2 * (value - middle)) / width);
-  });
-  return {
-    xs: xs.map((x, i) => cosA * x + sinA * zs[i]),
-    ys: ys.map((y, i) => cosB * y - sinB * (cosA * zs[i] - sinA * xs[i])),
-  };
-}
-
-// Positions of the sample or of the landmarks in the embedding, cached until they rotate.
-function placesIn(read) {
-  if (state.three) return rotated(facts.coordinates.slice(0, 3).map(read));
-  return { xs: read(facts.coordinates[state.axes[0]]), ys: read(facts.coordinates[state.axes[1]]) };
-}
-
-const kept = {};
-function keptPlaces(name, read) {
-  const key = state.three ? `turned ${state.turned}` : `axes ${state.axes}`;
-  if (!kept[name] || kept[name].key !== key) kept[name] = { key, places: placesIn(read) };
-  return kept[name].places;
-}
-
-const embeddingModel = {
-  equal: facts.equalScales,
-  points: () => keptPlaces("sample", sampleNumbers),
-  landmarkPlaces: () => keptPlaces("landmarks", landmarkNumbers),
-  landmarks: () => (state.showLandmarks && facts.points !== null ? embeddingModel.landmarkPlaces() : null),
-  edges: () => (state.showGraph ? edgesOf(facts.graph) : null),
-  names: () => (state.three ? null : state.axes.map((axis) => facts.coordinates[axis].name)),
-  bounds() {
-    if (state.three) return { low: [-1.2, -1.2], high: [1.2, 1.2] };
-    const ranges = state.axes.map((axis) => facts.coordinates[axis].range);
-    return { low: ranges.map(([low]) => low), high: ranges.map(([, high]) => high) };
-  },
-  picture() {
-    const [across, up] = state.axes;
-    const image = facts.images.find(({ axes }) => axes[0] === across && axes[1] === up);
-    if (!image || state.three) return null;
-    const key = `${state.axes} ${state.color} ${state.theme}`;
-    if (!pictures.has(key)) {
-      const { xs, ys } = this.points();
-      pictures.clear();
-      pictures.set(key, densityPicture(image, look.colors, xs, ys, state.theme));
-    }
-    return { canvas: pictures.get(key), low: image.low, high: image.high };
-  },
-  turn(dx, dy) {
-    if (!state.three) return false;
-    state.turned = [state.turned[0] + dx / 140, state.turned[1] + dy / 140];
-    return true;
-  },
-};
-
-const originalModel = {
-  equal: false,
-  // When a sheet is seen edge-on, landmarks would hide the points.
-  landmarkAlpha: 0.45,
-  points: () => ({
-    xs: sampleNumbers(facts.columns[state.columns[0]]),
-    ys: sampleNumbers(facts.columns[state.columns[1]]),
-  }),
-  landmarkPlaces: () => ({
-    xs: landmarkNumbers(facts.columns[state.columns[0]]),
-    ys: landmarkNumbers(facts.columns[state.columns[1]]),
-  }),
-  landmarks: () => (state.showLandmarks && facts.points !== null ? originalModel.landmarkPlaces() : null),
-  edges: () => (state.showGraph ? edgesOf(facts.graph) : null),
-  names: () => state.columns.map((column) => facts.columns[column].name),
-  picture: () => null,
-  bounds() {
-    const ranges = state.columns.map((column) => facts.columns[column].range);
-    return { low: ranges.map(([low]) => low), high: ranges.map(([, high]) => high) };
-  },
-};
-
-const embedding = new Panel(byId("embedding"), embeddingModel, look);
-const original = new Panel(byId("original"), originalModel, look);
-const panels = [embedding, original];
+const models = makeModels(state, look);
+const embedding = new Panel(byId("embedding"), models.embedding, look);
+const original = pictures.any ? null : new Panel(byId("original"), models.original, look);
+const panels = original ? [embedding, original] : [embedding];
+const gallery = pictures.any
+  ? new Gallery(byId("gallery"), pictures, { describe: shortDescription, onHover: markPoint, onPick: (point) => select([point]) })
+  : null;
 const comparison = facts.neighborhoods.length ? new Comparison(look.style) : null;
+let lastPanel = embedding;
 
 function redrawAll() {
   panels.forEach((panel) => panel.redraw());
@@ -145,80 +76,35 @@ function setColor(place) {
   state.color = place;
   look.colors = coloring(choices[place], state.theme);
   look.members = membersByBin(look.colors.bins, look.colors.palette.length);
-  showLegend();
+  look.selectedMembers = partsByBin(look.selectedPoints, look.colors.bins, look.colors.palette.length);
+  byId("legend").replaceChildren(...legendParts(choices[place], look, state.theme, (bin, add) => select([...look.members[bin]], add)));
+  byId("legend").classList.toggle("many", Boolean(look.colors.names) && severalLines(byId("legend")));
+  byId("labels-field").hidden = !look.colors.names;
+  showBreakdown();
+  showGallery();
   redrawAll();
 }
 
-function showLegend() {
-  const choice = choices[state.color];
-  const parts = {
-    plain: densityLegend,
-    cell: () => [`${plural(facts.landmarks, "cell")}; colors repeat`],
-    column: () => (choice.column.labels ? labelLegend(choice.column) : numberLegend(choice.column)),
-  }[choice.kind]();
-  byId("legend").replaceChildren(...parts, ...missingLegend(choice));
+// Whether the entries of a legend do not fit one line.
+function severalLines(legend) {
+  legend.classList.remove("many");
+  const tops = Array.from(legend.children, (child) => child.offsetTop + child.offsetHeight / 2);
+  return Math.max(...tops) - Math.min(...tops) > 12;
 }
 
-function missingLegend({ kind }) {
-  if (kind !== "column" || !look.members[look.members.length - 1].length) return [];
-  const dot = document.createElement("i");
-  dot.style.background = css(NO_VALUE[state.theme]);
-  const both = document.createElement("span");
-  both.className = "missing";
-  both.append(dot, "missing");
-  return [both];
-}
-
-function densityLegend() {
-  const image = facts.images[0];
-  if (!image) return [];
-  return rampLegend(["1", `${plural(image.most, "point")} per cell`], DENSITY[state.theme]);
-}
-
-function numberLegend(column) {
-  // A column without numbers has no scale to show.
-  if (look.members[BINS].length === facts.sampled) return [];
-  const [low, high] = column.colorRange;
-  // The color scale omits outliers: see columns.py.
-  const ends = [[column.range[0] < low, "≤", low], [high < column.range[1], "≥", high]];
-  return rampLegend(ends.map(([cut, sign, end]) => (cut ? `${sign}\u00a0` : "") + numberText(column, end)), VIRIDIS);
-}
-
-function rampLegend([low, high], stops) {
-  const bar = document.createElement("div");
-  bar.className = "ramp";
-  const shown = stops === VIRIDIS ? numberRamp(state.theme).map((color) => css(color)) : stops;
-  bar.style.background = `linear-gradient(90deg, ${shown.join(", ")})`;
-  return [low, bar, high];
-}
-
-// Labels are buttons: pressing one selects all points with that label.
-function labelLegend(column) {
-  return column.labels.map((label, place) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    const dot = document.createElement("i");
-    dot.style.background = css(look.colors.palette[place]);
-    const text = document.createElement("span");
-    text.textContent = label;
-    button.title = `Select ${label}`;
-    button.append(dot, text);
-    button.addEventListener("click", (event) => select([...look.members[place]], event.shiftKey));
-    return button;
-  });
-}
-
-// Selection and hovering.
+// Selection.
 
 function select(points, add = false) {
   const marks = new Set(add ? look.selectedPoints : []);
   points.forEach((point) => marks.add(point));
   look.selectedPoints = Uint32Array.from(marks).sort();
   look.count = look.selectedPoints.length;
-  byId("clear").disabled = look.count === 0;
-  for (const id of ["copy-rows", "save-rows"]) byId(id).disabled = look.count === 0;
-  byId("taken").textContent = "";
+  look.selectedMembers = partsByBin(look.selectedPoints, look.colors.bins, look.colors.palette.length);
+  for (const id of ["clear", "copy-rows", "save-rows"]) byId(id).disabled = look.count === 0;
+  tell("");
   byId("selected").textContent = selectionText();
+  showBreakdown();
+  showGallery();
   redrawAll();
 }
 
@@ -231,44 +117,211 @@ function selectionText() {
   return `${grouped(look.count)} of the ${grouped(facts.sampled)} points on this page selected, ${about}`;
 }
 
+// Classes of the selection, or the quartiles of what colors it.
+function showBreakdown() {
+  const place = byId("breakdown");
+  const choice = choices[state.color];
+  place.hidden = !look.count || choice.kind !== "column";
+  if (place.hidden) return;
+  if (look.colors.names) {
+    place.replaceChildren(breakdownTable(classCounts(look.selectedMembers, look.members, look.colors)));
+    return;
+  }
+  const numbers = numbersOf(choice.column);
+  const middle = (points) => {
+    const found = quartiles(numbers, points);
+    if (!found) return "all missing";
+    const [low, half, high] = found.map((value) => numberText(choice.column, value));
+    return `median ${half}, half of them from ${low} to ${high}`;
+  };
+  const everyone = Uint32Array.from({ length: facts.sampled }, (_, point) => point);
+  const all = middle(everyone);
+  place.replaceChildren(line("p", `${choice.name} of the selection: ${middle(look.selectedPoints)}; of all points: ${all}.`));
+}
+
+// Pictures of the selection, or of points in view.
+function showGallery() {
+  if (!gallery) return;
+  byId("load-pictures").hidden = !pictures.waiting;
+  const inView = () => embedding.pointsWhere((x, y) => x >= 0 && y >= 0 && x <= embedding.view.width && y <= embedding.view.height);
+  const points = look.count ? [...look.selectedPoints] : inView();
+  const colorOf = (point) => look.colors.palette[look.colors.bins[point]];
+  const shown = gallery.show(points, arrayAt(facts.cells), colorOf, MOST_IN_GALLERY);
+  const of = look.count ? "selected" : "in view";
+  byId("gallery-note").textContent = pictures.waiting
+    ? "Pictures are not part of this page: they are loaded from where they lie when you ask."
+    : `${grouped(shown)} of ${grouped(points.length)} ${of}`;
+}
+
+function tell(text) {
+  byId("taken").textContent = text;
+}
+
 async function copyRows() {
   const rows = selectedRows(look.selectedPoints);
   const done = await copied(rows.join(", "));
-  byId("taken").textContent = done ? `${plural(rows.length, "row")} copied` : "Copying was blocked: save the rows instead";
+  tell(done ? `${plural(rows.length, "row")} copied` : "Copying was blocked: save the rows instead");
 }
 
 function saveRows() {
-  const axes = state.three ? [0, 1, 2] : state.axes;
   // The axis added to a single coordinate has no meaning.
-  const shown = axes.filter((axis) => axis < facts.components).map((axis) => facts.coordinates[axis]);
-  save(tableOf(look.selectedPoints, shown), "selected-rows.csv");
-  byId("taken").textContent = `${plural(look.count, "row")} saved`;
+  const coordinates = facts.coordinates.slice(0, facts.components);
+  const columns = [...facts.colors, ...coordinates, ...facts.columns, ...facts.derived];
+  const addresses = facts.addresses ? [{ name: "image", values: facts.addresses }] : [];
+  save(new Blob([tableOf(look.selectedPoints, columns, [...texts, ...addresses])], { type: "text/csv" }), "selected-rows.csv");
+  tell(`${plural(look.count, "row")} saved`);
+}
+
+async function saveFigure(make, name) {
+  const title = document.title;
+  save(await figureOf(lastPanel, title, legendEntries(choices[state.color], look), look.style, make), name);
+  tell(`${name} saved`);
+}
+
+function selectView() {
+  const { width, height } = lastPanel.view;
+  select(lastPanel.pointsWhere((x, y) => x >= 0 && y >= 0 && x <= width && y <= height));
+}
+
+function search(query) {
+  if (!query.trim()) return;
+  const { points, what } = found(query, { rows: sampledRows, labeled, texts });
+  if (points.length) {
+    select(points);
+    if (points.length === 1) embedding.show(points);
+  }
+  tell(points.length ? `${what}: ${plural(points.length, "point")}` : what);
+}
+
+// What is under the pointer.
+
+function markPoint(point) {
+  if (point === look.hovered) return;
+  look.hovered = point;
+  redrawAll();
 }
 
 function hover(panel, point, x, y) {
-  if (point !== look.hovered) {
-    look.hovered = point;
-    redrawAll();
-  }
-  panels.forEach((other) => { other.tip.hidden = point < 0 || other !== panel; });
-  if (point < 0) return;
-  panel.tip.textContent = described(point);
-  const left = Math.min(x + 14, panel.view.width - panel.tip.offsetWidth - 6);
-  const below = y + 16 + panel.tip.offsetHeight < panel.view.height;
-  const top = below ? y + 16 : y - 12 - panel.tip.offsetHeight;
-  panel.tip.style.transform = `translate(${Math.max(6, left)}px, ${Math.max(6, top)}px)`;
+  markPoint(point);
+  panels.forEach((other) => { if (point < 0 || other !== panel) other.tip.hide(); });
+  if (point >= 0) panel.tip.show(tipParts(described(point)), x, y, panel.view);
 }
 
-function described(point) {
-  const rows = facts.rows ? [`row ${grouped(arrayAt(facts.rows)[point])}`] : [];
+function rowText(point) {
+  return sampledRows ? `row ${grouped(sampledRows[point])}` : "";
+}
+
+function shortDescription(point) {
   const choice = choices[state.color];
-  const columns = [...state.axes.map((axis) => facts.coordinates[axis]), ...state.columns.map((at) => facts.columns[at])];
-  const lines = [...new Set(columns)].map((column) => `${column.name}: ${valueText(column, point)}`);
-  if (choice.kind === "column" && !columns.includes(choice.column)) {
-    lines.unshift(`${choice.name}: ${valueText(choice.column, point)}`);
+  const value = choice.kind === "column" ? `${choice.name}: ${valueText(choice.column, point)}` : "";
+  return [rowText(point), value].filter(Boolean).join(", ");
+}
+
+// The thing itself: its picture, its text and its row, what colors it first.
+function described(point) {
+  const choice = choices[state.color];
+  const axes = state.three ? [0, 1, 2] : state.axes;
+  const columns = new Set([
+    ...(choice.kind === "column" ? [choice.column] : []),
+    ...facts.colors,
+    ...axes.map((axis) => facts.coordinates[axis]),
+    ...(pictures.any ? [] : facts.columns),
+  ]);
+  const values = [...columns].map((column) => [column.name, valueText(column, point)]);
+  if (choice.kind === "cell") values.unshift(["landmark", grouped(arrayAt(facts.cells)[point])]);
+  return {
+    head: rowText(point),
+    picture: pictures.elementFor(point, arrayAt(facts.cells)[point]),
+    text: facts.text ? facts.text.values[point] : "",
+    values,
+  };
+}
+
+// Where the view is and what it shows.
+
+function showNote(panel) {
+  panel.noteElement.textContent = viewNote(panel);
+  panel.noteElement.hidden = !panel.noteElement.textContent;
+}
+
+function viewNote(panel) {
+  const { view, model } = panel;
+  const { xs, ys } = model.points();
+  let inView = 0;
+  for (let point = 0; point < xs.length; point++) if (view.shows(xs[point], ys[point])) inView++;
+  if (panel.atHome) {
+    const outside = xs.length - inView;
+    return outside ? `${plural(outside, "outlier")} outside: ⛶ shows everything` : "";
   }
-  if (choice.kind === "cell") lines.unshift(`landmark ${grouped(arrayAt(facts.cells)[point])}`);
-  return [...rows, ...lines].join("\n");
+  const zoom = `${view.zoom < 9.95 ? view.zoom.toFixed(1) : Math.round(view.zoom)}×`;
+  if (facts.points === null || facts.points === facts.sampled) return `${zoom}: ${grouped(inView)} of ${grouped(xs.length)}`;
+  const all = Number(model.countWithin(view, inView).toPrecision(2));
+  return `${zoom}: ${plural(inView, "point")} drawn of about ${grouped(Math.max(inView, all))} here`;
+}
+
+// The address.
+
+function currentHash() {
+  const parameters = { color: choices[state.color].name };
+  if (state.three) parameters.turned = listText(state.turned);
+  else parameters.axes = listText(state.axes);
+  if (original) parameters.columns = listText(state.columns);
+  panels.forEach((panel, place) => {
+    if (!panel.atHome) parameters[["view", "original"][place]] = listText([...panel.view.center, panel.view.zoom]);
+  });
+  const shown = { landmarks: state.showLandmarks, graph: state.showGraph, labels: state.showLabels };
+  parameters.show = Object.keys(shown).filter((name) => shown[name]).join(",");
+  if (look.count && look.count <= MOST_IN_LINK && sampledRows) parameters.rows = rangesText(selectedRows(look.selectedPoints));
+  return hashOf(parameters);
+}
+
+async function copyLink() {
+  const hash = currentHash();
+  try {
+    history.replaceState(null, "", hash);
+  } catch {
+    // A page within another may not change its address.
+  }
+  const done = await copied(location.href.replace(/#.*$/, "") + hash);
+  const all = look.count > MOST_IN_LINK ? ", without the selection, which is too large" : "";
+  tell(done ? `Link to this view copied${all}` : "Copying was blocked: the address of this page is the link");
+}
+
+// Take what an address says and leave the rest as it is.
+function readHash() {
+  const given = parametersOf(location.hash);
+  const color = choices.findIndex(({ name }) => name === given.color);
+  if (color >= 0) {
+    byId("color").value = String(color);
+    setColor(color);
+  }
+  const axes = numbersFrom(given.axes, 2);
+  if (axes && axes.every((axis) => facts.coordinates[axis])) axes.forEach((axis, which) => setAxis(which, axis));
+  const columns = numbersFrom(given.columns, 2);
+  if (original && columns && columns.every((column) => facts.columns[column])) {
+    columns.forEach((column, which) => setColumn(which, column));
+  }
+  const turned = numbersFrom(given.turned, 2);
+  if (turned && facts.components >= 3) {
+    state.turned = turned;
+    byId("three").checked = true;
+    setThree(true);
+  }
+  if ("show" in given) {
+    const shown = given.show.split(",");
+    for (const name of ["landmarks", "graph", "labels"]) setShown(name, shown.includes(name));
+  }
+  if (given.rows && sampledRows) {
+    const wanted = rangesTest(given.rows);
+    select([...sampledRows.keys()].filter((point) => wanted(sampledRows[point])));
+  }
+  panels.forEach((panel, place) => {
+    const view = numbersFrom(given[["view", "original"][place]], 3);
+    if (!view || !(view[2] > 0)) return;
+    panel.atHome = false;
+    panel.view.look(view.slice(0, 2), view[2]);
+    panel.unsettle();
+  });
 }
 
 // Controls.
@@ -312,15 +365,18 @@ function addZoomButtons(panel, plot, name) {
   };
   button("in", "Zoom in", () => panel.zoom(1.6));
   button("out", "Zoom out", () => panel.zoom(1 / 1.6));
-  button("all", "See everything", () => panel.home());
+  // Pressed again, it also shows outliers.
+  button("all", "See everything", () => panel.home(panel.atHome && !panel.everything));
   plot.append(group);
 }
 
-function addTip(panel, plot) {
-  panel.tip = document.createElement("div");
-  panel.tip.className = "tip";
-  panel.tip.hidden = true;
-  plot.append(panel.tip);
+function addNote(panel, plot) {
+  panel.noteElement = Object.assign(document.createElement("output"), { className: "view-note", hidden: true });
+  plot.append(panel.noteElement);
+  panel.onSettled = () => {
+    showNote(panel);
+    if (panel === embedding && !look.count) showGallery();
+  };
 }
 
 function setAxis(which, place) {
@@ -333,16 +389,18 @@ function setAxis(which, place) {
 }
 
 function setColumn(which, place) {
+  const id = which ? "column-y" : "column-x";
   state.columns[which] = place;
+  byId(id).value = String(place);
   // A name may be too long to fit.
-  byId(which ? "column-y" : "column-x").title = facts.columns[place].name;
+  byId(id).title = facts.columns[place].name;
   original.home();
 }
 
 function setThree(on) {
   state.three = on;
   for (const id of ["axis-x", "axis-y"]) byId(id).disabled = on;
-  embeddingModel.equal = on || facts.equalScales;
+  models.embedding.equal = on || facts.equalScales;
   embedding.home();
 }
 
@@ -351,20 +409,22 @@ function setTool(tool) {
   panels.forEach(({ canvas }) => canvas.classList.toggle("crosshair", tool !== "move"));
 }
 
-function selectView() {
-  const panel = lastPanel;
-  const { width, height } = panel.view;
-  select(panel.pointsWhere((x, y) => x >= 0 && y >= 0 && x <= width && y <= height));
+function setShown(name, on) {
+  const control = byId(`show-${name}`);
+  if (control.disabled) return;
+  control.checked = on;
+  state[{ landmarks: "showLandmarks", graph: "showGraph", labels: "showLabels" }[name]] = on;
+  byId("edge-key").hidden = !state.showGraph;
+  redrawAll();
 }
-
-let lastPanel = embedding;
 
 function connectPanels() {
   const names = ["embedding", "original coordinates"];
   panels.forEach((panel, place) => {
     const plot = panel.canvas.parentElement;
     addZoomButtons(panel, plot, names[place]);
-    addTip(panel, plot);
+    addNote(panel, plot);
+    panel.tip = new Tip(plot);
     addGestures(panel, { tool: () => state.tool, onSelect: select, onHover: hover, onClear: () => select([]) });
     for (const kind of ["pointerdown", "focus", "wheel"]) {
       panel.canvas.addEventListener(kind, () => { lastPanel = panel; }, { passive: true });
@@ -376,40 +436,61 @@ function connectPanels() {
   addGestures(comparison.panel, { tool: () => "move", onSelect() {}, onHover() {}, onClear() {} });
 }
 
-function connectControls() {
-  const coordinates = facts.coordinates.map(({ name }) => name);
+function connectColumns() {
+  byId("original-panel").hidden = !original;
+  byId("gallery-panel").hidden = !gallery;
+  if (gallery) {
+    pictures.onReady = showGallery;
+    byId("load-pictures").addEventListener("click", () => {
+      pictures.loading = true;
+      showGallery();
+    });
+    return;
+  }
   const columns = facts.columns.map(({ name }) => name);
-  fillColors();
-  fillSelect("axis-x", coordinates, 0, (place) => setAxis(0, place));
-  fillSelect("axis-y", coordinates, 1, (place) => setAxis(1, place));
   fillSelect("column-x", columns, state.columns[0], (place) => setColumn(0, place));
   fillSelect("column-y", columns, state.columns[1], (place) => setColumn(1, place));
   state.columns.forEach((place, which) => setColumn(which, place));
+}
+
+function connectSearch() {
+  const names = new Set(labeled.flatMap(({ labels }) => labels.slice(0, 200)));
+  byId("search-names").append(...[...names].slice(0, 400).map((name) => new Option(name)));
+  byId("search-form").hidden = !(labeled.length || texts.length || sampledRows);
+  byId("search-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    search(byId("search").value);
+  });
+}
+
+function connectControls() {
+  const coordinates = facts.coordinates.map(({ name }) => name);
+  fillColors();
+  fillSelect("axis-x", coordinates, 0, (place) => setAxis(0, place));
+  fillSelect("axis-y", coordinates, 1, (place) => setAxis(1, place));
   document.querySelectorAll("input[name=tool]").forEach((input) =>
     input.addEventListener("change", () => setTool(input.value)));
   byId("show-landmarks").checked = state.showLandmarks = !landmarksHide();
-  byId("show-landmarks").addEventListener("change", (event) => {
-    state.showLandmarks = event.target.checked;
-    redrawAll();
-  });
-  byId("show-graph").addEventListener("change", (event) => {
-    state.showGraph = event.target.checked;
-    byId("edge-key").hidden = !state.showGraph;
-    redrawAll();
-  });
   byId("show-graph").disabled = !facts.graph;
   byId("show-landmarks").disabled = facts.points === null;
+  for (const name of ["landmarks", "graph", "labels"]) {
+    byId(`show-${name}`).addEventListener("change", (event) => setShown(name, event.target.checked));
+  }
   byId("three-field").hidden = facts.components < 3;
   byId("three").addEventListener("change", (event) => setThree(event.target.checked));
   byId("select-view").addEventListener("click", selectView);
   byId("clear").addEventListener("click", () => select([]));
   byId("copy-rows").addEventListener("click", copyRows);
   byId("save-rows").addEventListener("click", saveRows);
+  byId("save-png").addEventListener("click", () => saveFigure(pngFigure, "view.png"));
+  byId("save-svg").addEventListener("click", () => saveFigure(svgFigure, "view.svg"));
+  byId("copy-link").addEventListener("click", copyLink);
   // Landmarks that were given as points have no row numbers.
   for (const id of ["copy-rows", "save-rows"]) byId(id).hidden = facts.rows === null;
   byId("theme").addEventListener("click", () => setTheme(state.theme === "dark" ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) =>
     setTheme(event.matches ? "dark" : "light"));
+  addEventListener("hashchange", readHash);
 }
 
 // Decided by the embedding alone, which people look at first.
@@ -432,9 +513,12 @@ function shownText() {
 
 connectControls();
 connectPanels();
+connectColumns();
+connectSearch();
 byId("shown").textContent = shownText();
 setTheme(state.theme);
 select([]);
+readHash();
 
 // For tests and debugging: the state of the page as plain values, and the canvas position of a
 // sampled point in a panel.
@@ -445,9 +529,10 @@ window.trigpoint = {
     columns: [...state.columns],
     colorName: choices[state.color].name,
     selected: look.count,
+    frames: embedding.frames,
     neighborhood: comparison && { metric: comparison.all[comparison.chosen].metric, neighbors: comparison.all[comparison.chosen].neighbors },
-    views: Object.fromEntries([["embedding", embedding], ["original", original]].map(([name, { view }]) =>
-      [name, { zoom: view.zoom, x: view.bx, y: view.by }])),
+    views: Object.fromEntries(panels.map(({ view }, place) =>
+      [["embedding", "original"][place], { zoom: view.zoom, x: view.bx, y: view.by }])),
   }),
   placeOf(name, point) {
     const panel = name === "original" ? original : embedding;

@@ -3,7 +3,10 @@
 // A model tells a panel what to draw:
 //   points()     {xs, ys} of the sample
 //   bounds()     {low, high} of what is shown at first
+//   extent()     {low, high} of everything
 //   picture()    density {canvas, low, high}, or null
+//   labels()     optional: {text, x, y, color} of what is written among the points, or null
+//   note(panel)  optional: what is said above the plot
 //   landmarks()  {xs, ys}, or null
 //   edges()      pairs of landmarks by kind, or null
 //   names()      names of the axes, or null for none
@@ -13,7 +16,7 @@
 //   turn(dx, dy) optional: rotates the points instead of panning, if it returns true
 // and a look tells it how:
 //   colors, members   a coloring, and the points of each bin
-//   selected, count   marks of the selected points, and how many
+//   selectedPoints, selectedMembers, count   the selected points, those of each bin, how many
 //   style             colors of the page
 //   hovered           point under the pointer in any panel, or -1
 
@@ -29,6 +32,7 @@ const MOST_DISCS = 5000;
 const MOST_MOVING_POINTS = 15000;
 const MOST_MOVING_EDGES = 5000;
 const SETTLED_MS = 160;
+const FONT = "11px system-ui, sans-serif";
 
 class Panel {
   constructor(canvas, model, look) {
@@ -41,6 +45,8 @@ class Panel {
     this.pending = false;
     this.settling = 0;
     this.atHome = true;
+    this.everything = false;
+    this.onSettled = () => {};
     this.frames = 0;
     new ResizeObserver(() => this.resize()).observe(canvas);
   }
@@ -55,18 +61,35 @@ class Panel {
     if (this.atHome) this.fit(width, height);
     else this.view.resize(width, height);
     this.draw();
+    this.onSettled();
   }
 
   fit(width, height) {
     const withAxes = width < NARROW ? NARROW_PADDING : AXES_PADDING;
     const padding = this.model.names() ? withAxes : PADDING;
-    this.view.fit(this.model.bounds(), width, height, this.model.equal, padding);
+    const bounds = this.everything ? this.model.extent() : this.model.bounds();
+    this.view.fit(bounds, width, height, this.model.equal, padding);
   }
 
-  home() {
+  // Show what is shown at first; or, if outliers are left out of that, everything.
+  home(everything = false) {
     this.atHome = true;
+    this.everything = everything;
     this.fit(this.canvas.clientWidth, this.canvas.clientHeight);
     this.redraw();
+    this.onSettled();
+  }
+
+  // Show the part of the plane around some points.
+  show(points) {
+    const { xs, ys } = this.model.points();
+    const { low, high } = boundsOf(points, xs, ys);
+    const { view } = this;
+    const across = Math.abs(view.kx) * (high[0] - low[0]);
+    const up = Math.abs(view.ky) * (high[1] - low[1]);
+    const room = 0.5 * Math.min(view.width / Math.max(across, 40), view.height / Math.max(up, 40));
+    if (room > 0) this.zoom(Math.min(room, 6));
+    this.move(view.width / 2 - view.x((low[0] + high[0]) / 2), view.height / 2 - view.y((low[1] + high[1]) / 2));
   }
 
   move(dx, dy) {
@@ -86,7 +109,7 @@ class Panel {
   // Draw coarsely now, and in full once nothing has moved for a moment.
   unsettle() {
     clearTimeout(this.settling);
-    this.settling = setTimeout(() => { this.settling = 0; this.redraw(); }, SETTLED_MS);
+    this.settling = setTimeout(() => { this.settling = 0; this.redraw(); this.onSettled(); }, SETTLED_MS);
     this.redraw();
   }
 
@@ -100,29 +123,45 @@ class Panel {
     const context = this.context;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.view.width, this.view.height);
+    this.paint();
+    this.drawHovered();
+    if (this.outline) this.drawOutline();
+    this.frames++;
+  }
+
+  // All that belongs to the picture, and not to what someone is doing with it.
+  paint() {
     const picture = this.model.picture();
     if (picture) this.drawPicture(picture);
     const landmarks = this.model.landmarks();
     const edges = this.model.edges();
     if (edges) this.drawEdges(edges, this.model.landmarkPlaces());
     this.drawPoints(picture);
-    if (landmarks) this.drawLandmarks(landmarks);
     this.drawSelected();
-    this.drawHovered();
+    if (landmarks) this.drawLandmarks(landmarks);
+    const labels = this.model.labels && this.model.labels();
+    if (labels) this.drawLabels(labels);
     if (this.model.names()) this.drawAxes(this.model.names());
-    if (this.outline) this.drawOutline();
-    this.frames++;
+  }
+
+  // The same panel on another context, for pictures to save.
+  paintOn(context) {
+    const copy = Object.create(this);
+    Object.assign(copy, { context, settling: 0 });
+    copy.paint();
   }
 
   get dimmed() {
     return this.look.count > 0;
   }
 
+  cellSize(picture) {
+    return (this.view.kx * (picture.high[0] - picture.low[0])) / picture.canvas.width;
+  }
+
   // Size of the density cells on screen: beyond a few pixels, points take over.
   pointShare(picture) {
-    if (!picture) return 1;
-    const cell = (this.view.kx * (picture.high[0] - picture.low[0])) / picture.canvas.width;
-    return Math.max(0, Math.min(1, (cell - 2) / 3));
+    return picture ? Math.max(0, Math.min(1, (this.cellSize(picture) - 2) / 3)) : 1;
   }
 
   // Estimated number of items in view, if spread evenly along lines or over the plane.
@@ -132,7 +171,9 @@ class Panel {
 
   drawPicture(picture) {
     const { context, view } = this;
-    context.globalAlpha = (this.dimmed ? 0.35 : 1) * (1 - 0.55 * this.pointShare(picture));
+    // Far into it, cells are larger than what they show.
+    const remaining = 1 - Math.max(0, Math.min(1, (this.cellSize(picture) - 6) / 24));
+    context.globalAlpha = (this.dimmed ? 0.3 : 1) * (1 - 0.5 * this.pointShare(picture)) * remaining;
     context.imageSmoothingEnabled = true;
     const left = view.x(picture.low[0]);
     const top = view.y(picture.high[1]);
@@ -152,7 +193,7 @@ class Panel {
     const { xs, ys } = this.model.points();
     const size = this.pointSize(xs.length);
     const step = this.settling ? Math.ceil(this.inView(xs.length, 2) / MOST_MOVING_POINTS) : 1;
-    this.context.globalAlpha = share * (this.dimmed ? 0.22 : plain && xs.length > 3000 ? 0.55 : 0.85);
+    this.context.globalAlpha = share * (this.dimmed ? 0.14 : plain && xs.length > 3000 ? 0.55 : 0.85);
     this.look.members.forEach((members, bin) => {
       this.context.fillStyle = css(palette[bin]);
       this.drawMarks(members, xs, ys, size, step);
@@ -183,12 +224,13 @@ class Panel {
       const look = EDGE_LOOKS[kind];
       const inView = this.inView(ends.length / 2, 1);
       const step = this.settling ? Math.ceil(inView / MOST_MOVING_EDGES) : 1;
-      const path = this.edgePath(ends, xs, ys, step);
       this.context.globalAlpha = this.edgeAlpha(look, ends.length / 2);
       this.context.setLineDash(this.settling || ends.length / 2 > MOST_DASHED ? [] : look.dash);
       this.context.lineWidth = look.width;
       this.context.strokeStyle = this.look.style[look.color];
-      this.context.stroke(path);
+      this.context.beginPath();
+      this.edgePath(ends, xs, ys, step);
+      this.context.stroke();
     });
     this.context.setLineDash([]);
     this.context.globalAlpha = 1;
@@ -199,8 +241,7 @@ class Panel {
   }
 
   edgePath(ends, xs, ys, step) {
-    const { view } = this;
-    const path = new Path2D();
+    const { view, context } = this;
     for (let at = 0; at < ends.length; at += 2 * step) {
       const x1 = view.x(xs[ends[at]]);
       const y1 = view.y(ys[ends[at]]);
@@ -208,10 +249,9 @@ class Panel {
       const y2 = view.y(ys[ends[at + 1]]);
       if ((x1 < 0 && x2 < 0) || (y1 < 0 && y2 < 0)) continue;
       if ((x1 > view.width && x2 > view.width) || (y1 > view.height && y2 > view.height)) continue;
-      path.moveTo(x1, y1);
-      path.lineTo(x2, y2);
+      context.moveTo(x1, y1);
+      context.lineTo(x2, y2);
     }
-    return path;
   }
 
   landmarkRadius(count) {
@@ -228,40 +268,49 @@ class Panel {
     return coveredShare(this.view, this.model.points(), landmarks, 2 * radius + Math.min(1.6, radius));
   }
 
+  // Triangles, as on maps: no point has their shape.
   drawLandmarks({ xs, ys }) {
     const { context } = this;
-    const radius = this.landmarkRadius(xs.length);
-    context.strokeStyle = this.look.style.card;
-    context.lineWidth = Math.min(1.6, radius);
-    context.fillStyle = this.look.style.landmark;
-    context.globalAlpha = (this.model.landmarkAlpha || 0.8) * (this.dimmed ? 0.6 : 1);
-    const dots = this.discPath(xs, ys, radius);
-    context.stroke(dots);
-    context.fill(dots);
+    const radius = 1.35 * this.landmarkRadius(xs.length);
+    context.strokeStyle = this.look.style.landmark;
+    context.lineWidth = Math.min(1.2, 0.32 * radius);
+    context.lineJoin = "miter";
+    context.fillStyle = this.look.style.card;
+    context.globalAlpha = (this.model.landmarkAlpha || 0.9) * (this.dimmed ? 0.5 : 1);
+    context.beginPath();
+    this.trianglePath(xs, ys, radius);
+    context.fill();
+    context.stroke();
     context.globalAlpha = 1;
   }
 
-  // Discs in view as one path, which is much faster than drawing each of them.
-  discPath(xs, ys, radius) {
-    const { view } = this;
-    const path = new Path2D();
+  // Triangles in view as one path, which is much faster than drawing each of them.
+  trianglePath(xs, ys, radius) {
+    const { view, context } = this;
+    const half = 0.87 * radius;
     for (let place = 0; place < xs.length; place++) {
       const x = view.x(xs[place]);
       const y = view.y(ys[place]);
       if (!(x > -radius && y > -radius && x < view.width + radius && y < view.height + radius)) continue;
-      path.moveTo(x + radius, y);
-      path.arc(x, y, radius, 0, 2 * Math.PI);
+      context.moveTo(x, y - radius);
+      context.lineTo(x + half, y + radius / 2);
+      context.lineTo(x - half, y + radius / 2);
+      context.closePath();
     }
-    return path;
   }
 
+  // In the colors of their classes; a single color would be that of all points.
   drawSelected() {
     if (!this.look.count) return;
+    const { palette, plain } = this.look.colors;
     const { xs, ys } = this.model.points();
-    const members = this.look.selectedPoints;
-    this.context.fillStyle = this.look.style.pick;
-    this.context.globalAlpha = members.length > 5000 ? 0.7 : 0.9;
-    this.drawMarks(members, xs, ys, Math.max(2.2, this.pointSize(xs.length)));
+    const size = Math.max(2.4, 1.15 * this.pointSize(xs.length));
+    const step = this.settling ? Math.ceil(this.look.count / MOST_MOVING_POINTS) : 1;
+    this.context.globalAlpha = this.look.count > 5000 ? 0.8 : 0.95;
+    this.look.selectedMembers.forEach((members, bin) => {
+      this.context.fillStyle = plain ? this.look.style.pick : css(palette[bin]);
+      this.drawMarks(members, xs, ys, size, step);
+    });
     this.context.globalAlpha = 1;
   }
 
@@ -276,43 +325,56 @@ class Panel {
     this.context.stroke();
   }
 
+  // Letters with a background-colored rim, to be readable on any color.
+  write(text, x, y) {
+    this.context.strokeText(text, x, y);
+    this.context.fillText(text, x, y);
+  }
+
   drawAxes([across, up]) {
     const { context, view } = this;
     const valueX = (px) => (px - view.bx) / view.kx;
     const valueY = (py) => (py - view.by) / view.ky;
-    context.font = "11px system-ui, sans-serif";
+    context.font = FONT;
     context.strokeStyle = this.look.style.card;
     context.lineWidth = 3;
     context.lineJoin = "round";
-    // Letters with a background-colored rim, to be readable on any color.
-    const write = (text, x, y) => {
-      context.strokeText(text, x, y);
-      context.fillText(text, x, y);
-    };
     context.fillStyle = this.look.style.soft;
     context.textAlign = "center";
     // Within the space left by the tick labels, the axis names and the buttons.
     const [left, right, top, bottom] = [40, view.width - 24, 34, view.height - 26];
-    for (const tick of niceTicks(valueX(left), valueX(right), tickCount(right - left, 110))) {
-      write(short(tick), view.x(tick), view.height - 8);
-    }
+    const ticksX = niceTicks(valueX(left), valueX(right), tickCount(right - left, 110));
+    const textsX = tickTexts(ticksX);
+    ticksX.forEach((tick, place) => this.write(textsX.texts[place], view.x(tick), view.height - 8));
     context.textAlign = "left";
-    for (const tick of niceTicks(valueY(bottom), valueY(top), tickCount(bottom - top, 80))) {
-      write(short(tick), 7, view.y(tick) + 4);
-    }
+    const ticksY = niceTicks(valueY(bottom), valueY(top), tickCount(bottom - top, 80));
+    const textsY = tickTexts(ticksY);
+    ticksY.forEach((tick, place) => this.write(textsY.texts[place], 7, view.y(tick) + 4));
     context.fillStyle = this.look.style.ink;
+    const named = (name, { shared }) => (shared ? `${name} \u2212 ${shared}` : name);
     // The buttons are next to the first; nothing is next to the second.
-    write(`↑ ${this.shortened(up, view.width - (view.width < NARROW ? 140 : 80))}`, 8, 17);
+    this.write(`↑ ${shortened(context, named(up, textsY), view.width - (view.width < NARROW ? 140 : 80))}`, 8, 17);
     context.textAlign = "right";
-    write(`${this.shortened(across, view.width - 36)} →`, view.width - 8, view.height - 24);
+    this.write(`${shortened(context, named(across, textsX), view.width - 36)} →`, view.width - 8, view.height - 24);
   }
 
-  // As much of the start of a name as fits.
-  shortened(name, room) {
-    let length = name.length;
-    const text = () => (length < name.length ? `${name.slice(0, length)}…` : name);
-    while (length > 1 && this.context.measureText(text()).width > room) length--;
-    return text();
+  // Names of classes, the largest first; one that would hide another is left out.
+  drawLabels(labels) {
+    const { context, view } = this;
+    context.font = `600 ${FONT.replace("11px", "13px")}`;
+    context.textAlign = "center";
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    context.strokeStyle = this.look.style.card;
+    const boxes = [];
+    for (const { text, x, y } of labels) {
+      const name = shortened(context, text, 150);
+      const box = freeBox(view.x(x), view.y(y), context.measureText(name).width, boxes);
+      if (!box) continue;
+      boxes.push(box);
+      context.fillStyle = this.look.style.ink;
+      this.write(name, (box.left + box.right) / 2, box.bottom - 4);
+    }
   }
 
   drawOutline() {
@@ -353,4 +415,12 @@ class Panel {
     }
     return nearest;
   }
+}
+
+// As much of the start of a name as fits.
+function shortened(context, name, room) {
+  let length = name.length;
+  const text = () => (length < name.length ? `${name.slice(0, length)}…` : name);
+  while (length > 1 && context.measureText(text()).width > room) length--;
+  return text();
 }

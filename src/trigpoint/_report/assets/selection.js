@@ -1,4 +1,4 @@
-// Export a selection to the clipboard or to a file.
+// What leaves the page: rows and links to the clipboard, tables and pictures to files.
 
 // Rows of the selected points, in ascending order like the points.
 function selectedRows(points) {
@@ -32,23 +32,10 @@ function copiedByHand(text) {
   return done;
 }
 
-// CSV table with a column of row numbers and one for each given column.
-function tableOf(points, columns) {
-  const numbers = columns.map(sampleNumbers);
-  const head = ["row", ...columns.map(({ name }) => quoted(name))];
-  const lines = selectedRows(points).map((row, place) =>
-    [row, ...numbers.map((values) => Number(values[points[place]].toPrecision(6)))].join(","));
-  return `${[head.join(","), ...lines].join("\n")}\n`;
-}
-
-// Column names may contain separators.
-function quoted(name) {
-  return /[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
-}
-
-function save(text, name) {
+// Offer a file for saving.
+function save(blob, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   // Some browsers read it only after this function has returned.

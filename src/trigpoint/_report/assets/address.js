@@ -1,0 +1,40 @@
+// The view of the page in its address, so that a link shows the same to someone else.
+
+// Parameters of an address's hash, by name.
+function parametersOf(hash) {
+  return Object.fromEntries(new URLSearchParams(hash.replace(/^#/, "")));
+}
+
+function hashOf(parameters) {
+  const text = new URLSearchParams(parameters).toString();
+  return text ? `#${text}` : "";
+}
+
+// Numbers of a list in an address; null unless there are as many as asked for, all finite.
+function numbersFrom(text, count) {
+  const numbers = (text || "").split(",").map(Number);
+  return text && numbers.length === count && numbers.every(Number.isFinite) ? numbers : null;
+}
+
+// Few digits: a link is also read by people.
+function listText(numbers) {
+  return numbers.map((number) => Number(number.toPrecision(6))).join(",");
+}
+
+// Rows in ascending order as "3,7-12".
+function rangesText(rows) {
+  const parts = [];
+  for (const row of rows) {
+    const last = parts[parts.length - 1];
+    if (last && last[1] === row - 1) last[1] = row;
+    else parts.push([row, row]);
+  }
+  return parts.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
+}
+
+// The rows that such a text names, as a test.
+function rangesTest(text) {
+  const parts = text.split(",").map((part) => part.split("-").map(Number));
+  const all = parts.map(([first, last = first]) => [first, last]).filter(([first]) => Number.isFinite(first));
+  return (row) => all.some(([first, last]) => row >= first && row <= last);
+}
