@@ -212,7 +212,7 @@ def test_stages_are_left_out_where_none_are_known(fitted, tmp_path):
 def test_a_parameter_by_another_spelling_is_answered_with_its_name(fitted, roll, tmp_path):
     with pytest.raises(TypeError, match="no parameter 'colour': did you mean 'color'"):
         fitted.report(tmp_path / "a.html", roll[0], colour=roll[1][:, 0])
-    with pytest.raises(TypeError, match="no parameter 'xyz': choose from color, title"):
+    with pytest.raises(TypeError, match="no parameter 'xyz': choose from color, images, text"):
         fitted.report(tmp_path / "a.html", xyz=1)
     assert not list(tmp_path.iterdir())
 

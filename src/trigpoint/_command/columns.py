@@ -11,6 +11,7 @@ from trigpoint._files.column_types import is_table, table_columns
 from trigpoint._files.selection import split_place
 from trigpoint._files.values import FORMATS, read_values
 from trigpoint._report.given import named_colors
+from trigpoint._report.things import read_things
 
 
 def value_place(text: str, points: PointSource, option: str) -> str:
@@ -63,6 +64,20 @@ def read_colors(places: Mapping[str, str], points: PointSource) -> dict[str, np.
         colors[text if name in colors else name] = values
     named_colors(colors, points.shape[0])
     return colors
+
+
+def read_things_of(option: str, place: str, points: PointSource) -> np.ndarray:
+    """Texts or addresses of images, one for each point."""
+    values = read_values(place)
+    n = points.shape[0]
+    if len(values) != n:
+        raise CommandError(f"--{option} {place} has {len(values):,} values for {n:,} points")
+    return np.asarray(values)
+
+
+def check_images(shape: tuple[int, ...], points: PointSource) -> None:
+    """Reject a shape of images that the rows do not have."""
+    read_things(shape, None, *points.shape)
 
 
 def _shown_name(text: str, place: str) -> str:

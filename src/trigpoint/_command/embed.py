@@ -1,6 +1,7 @@
 """``trigpoint embed``: coordinates of every point of a file."""
 
 import argparse
+import re
 import time
 import warnings
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from trigpoint._command import common
 from trigpoint._command.cluster import add_dask, points_on_cluster
-from trigpoint._command.columns import read_colors, value_place
+from trigpoint._command.columns import check_images, read_colors, read_things_of, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
@@ -70,6 +71,7 @@ def add(commands: common.Commands) -> None:
             trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet --landmarks 2500
             trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
             trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
+            trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28
             trigpoint embed sentences.npy -o Y.npy --metric cosine
             trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
             trigpoint embed huge.zarr -o Y.zarr --dask local:4
@@ -131,7 +133,25 @@ def add(commands: common.Commands) -> None:
         help="values to color the page by: columns of the same table, text or numbers, or "
         f"{FORMATS}",
     )
+    parser.add_argument(
+        "--images",
+        metavar="HxW|NAME",
+        help="images that the page shows of points: 28x28 or 32x32x3 if rows are images; or a "
+        "column, or other values, of paths or URLs, which the page loads only when asked",
+    )
+    parser.add_argument(
+        "--text",
+        metavar="NAME",
+        help="text that the page shows of points: a column, or other values",
+    )
     parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
+
+
+def _image_shape(text: str | None) -> tuple[int, ...] | None:
+    """Height and width, and channels, if that is what was given."""
+    if text is None or not re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", text):
+        return None
+    return tuple(map(int, text.split("x")))
 
 
 def _extension_argument(text: str) -> str | int:
@@ -144,10 +164,21 @@ def run(options: argparse.Namespace) -> Result:
     points = common.open_points(options)
     # Rejected now rather than after an hour.
     places = {text: value_place(text, points, "--color") for text in options.color or ()}
-    files = [Path(split_place(place)[0]) for place in places.values()]
+    shape = _image_shape(options.images)
+    things = {"text": options.text, "images": None if shape else options.images}
+    things_at = {
+        name: value_place(text, points, f"--{name}") for name, text in things.items() if text
+    }
+    files = [Path(split_place(place)[0]) for place in [*places.values(), *things_at.values()]]
     common.check_outputs(options, [points, *files], options.output, options.save, options.report)
     open_writer(options.output, 1, 1)
     color = read_colors(places, points) or None
+    shown: dict[str, Any] = {
+        name: read_things_of(name, place, points) for name, place in things_at.items()
+    }
+    if shape:
+        check_images(shape, points)
+        shown["images"] = shape
     check_memory(points, options)
     written: list[Path] = []
     start = time.perf_counter()
@@ -166,7 +197,7 @@ def run(options: argparse.Namespace) -> Result:
             with warnings.catch_warnings():
                 # The same warning was just shown for these points.
                 warnings.simplefilter("ignore", FarPointsWarning)
-                estimator.report(options.report, points, color=color, tried=tried)
+                estimator.report(options.report, points, color=color, tried=tried, **shown)
             written.append(options.report)
     except KeyboardInterrupt:
         raise Interrupted(written) from None
@@ -259,6 +290,9 @@ def check_choices(options: argparse.Namespace) -> None:
             raise UsageError(f"--{option} does not apply to --method {options.method}")
     if options.color and options.report is None:
         raise UsageError("--color colors the page that --report writes: add --report HTML")
+    for option in ("images", "text"):
+        if getattr(options, option) and options.report is None:
+            raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
 
 
 def make_estimator(options: argparse.Namespace, method: str, n_points: int) -> Any:

@@ -66,6 +66,7 @@ from trigpoint._graph import (
 )
 from trigpoint._landmarks import choose_landmarks
 from trigpoint._landmarks.base import too_much_of_sparse
+from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
@@ -111,7 +112,10 @@ class Run:
         # The points as a map measures their distances.
         self.projection: Projection | None = None
         self.points: Any = np.empty((0, 0))
+        # Seconds in which loops were compiled for the first time; no stage includes them.
+        self.compiling = 0.0
         self._last = time.perf_counter()
+        self._compiled = COMPILE_CLOCK.seconds
         self._begun = ""
 
     def begin(self, stage: str) -> None:
@@ -123,9 +127,11 @@ class Run:
         """Record how long a stage took."""
         if stage == self._begun:
             self.report(stage, 1, 1)
-        now = time.perf_counter()
-        self.seconds[stage] = now - self._last
-        self._last = now
+        now, compiled = time.perf_counter(), COMPILE_CLOCK.seconds
+        compiling = min(compiled - self._compiled, now - self._last)
+        self.compiling += compiling
+        self.seconds[stage] = now - self._last - compiling
+        self._last, self._compiled = now, compiled
         logger.info("%s: %.2f s", stage, self.seconds[stage])
 
 
@@ -233,6 +239,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self._set_fitted(replace(embedded, extended_by=extended_by), points.dtype)
         run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
+        self._compile_seconds = run.compiling
         self.device_ = str(getattr(points, "device", "cpu"))
         remember_traffic(self, points)
         return self
@@ -384,7 +391,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         color : array-like of shape (n,), dict or DataFrame; or None, default=None
             Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
         **options
-            Further options of `trigpoint._report.write_report`.
+            Further options of `trigpoint._report.write_report`: ``images`` and ``text`` to show of
+            the points, ``title``, ``sample``, ``neighborhoods``, ``curve``, ``force``.
 
         Returns
         -------
@@ -442,6 +450,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             self.fitted_,
             feature_names=None if names is None else [str(name) for name in names],
             seconds=dict(self.stage_seconds_),
+            compile_seconds=getattr(self, "_compile_seconds", 0.0),
             n_threads=thread_count(self.n_jobs),
             progress=reporter(self.verbose, self.callback),
         )
@@ -645,7 +654,22 @@ class GraphEmbedding(LandmarkEmbedding):
     def _subject(self) -> "Subject":
         # Uses the parameters of the fit, which may have been changed since.
         fitted = clone(self).set_params(**self.fitted_.parameters)
-        return replace(super()._subject(), embed_graph=fitted._embed_graph)
+        subject = replace(super()._subject(), embed_graph=fitted._embed_graph)
+        return replace(subject, decided=fitted._decided(self.fitted_))
+
+    def _decided(self, fitted: EmbeddedLandmarks) -> dict[str, str]:
+        """What parameters stand for that are left open, as far as the result does not show it."""
+        assert fitted.graph is not None
+        k, metric = len(fitted.landmarks.points), self._metric()
+        # A complete graph of many landmarks would be too large: the result shows what it became.
+        decided = {} if metric == "complete" else {"graph": metric}
+        n_edges = fitted.graph.lengths.nnz
+        if not isinstance(self.graph, str) or fitted.dimension is None or n_edges == k * (k - 1):
+            return decided
+        usual = min(self._default_neighbors(fitted.dimension, k), k - 1)
+        # Landmarks that agree on their neighbors have about as many edges as they asked for.
+        more = 2 * n_edges / k > usual + MOST_NEIGHBORS
+        return decided | {"n_neighbors": str(MOST_NEIGHBORS if more else usual)}
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         super()._set_fitted(embedded, dtype)

@@ -49,6 +49,10 @@ class MarkovEmbedding(GraphEmbedding):
             return default_eigenvectors(n_components)
         return self.eigenvectors
 
+    def _decided(self, fitted: EmbeddedLandmarks) -> dict[str, str]:
+        which = self._which(fitted.spectrum.coordinates.shape[1])
+        return super()._decided(fitted) | {"eigenvectors": which}
+
     @abstractmethod
     def _markov_values(self, embedded: EmbeddedLandmarks) -> np.ndarray:
         """Eigenvalues mu of the Markov matrix."""
@@ -237,7 +241,8 @@ default="auto"
     device_ : str
         Where the points were searched.
     stage_seconds_ : dict
-        Seconds spent in each stage of `fit`.
+        Seconds spent in each stage of `fit`, without the time in which loops are compiled for the
+        first time on a machine.
     traffic_ : dict
         Only after a fit of a Dask collection: for each question that the workers were asked, the
         rounds, tasks, bytes and seconds that it took.

@@ -21,8 +21,11 @@ from trigpoint._report.columns import Column, number_column
 from trigpoint._report.density import DensityImage
 from trigpoint._report.given import Given, color_column, named_colors
 from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
+from trigpoint._report.parameters import used_parameters
 from trigpoint._report.streaming import MOST_COORDINATES, Streamed, stream
 from trigpoint._report.subject import Subject
+from trigpoint._report.things import Things, read_things, shown_texts
+from trigpoint._report.tiles import Tiles, make_tiles
 from trigpoint._report.tried import tried_section
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -57,6 +60,12 @@ class Content:
     n_points : int or None
         Number of points; ``None`` if only the landmarks are shown.
     n_features, n_components, n_landmarks : int
+    tiles : Tiles or None
+        Pictures of points and landmarks.
+    addresses : list of str or None
+        Where the images of the sampled points lie.
+    text : tuple of str and list of str, or None
+        Name of the text, and that of each sampled point.
     rows : int64 ndarray of shape (s,) or None
         Row numbers of the sampled points, if they have any.
     coordinates : list of Column
@@ -86,7 +95,10 @@ class Content:
     neighborhoods : Neighborhoods
     covering_radius : float or None
     cell_sizes : int64 ndarray of shape (k,) or None
-    parameters, seconds, versions : dict
+    parameters, versions : dict of str
+    seconds : dict
+        By stage, without compiling.
+    compile_seconds : float
     """
 
     title: str
@@ -95,6 +107,9 @@ class Content:
     n_features: int
     n_components: int
     n_landmarks: int
+    tiles: Tiles | None
+    addresses: list[str] | None
+    text: tuple[str, list[str]] | None
     rows: np.ndarray | None
     coordinates: list[Column]
     columns: list[Column]
@@ -115,6 +130,7 @@ class Content:
     cell_sizes: np.ndarray | None
     parameters: dict[str, str]
     seconds: dict[str, float]
+    compile_seconds: float
     versions: dict[str, str]
 
 
@@ -123,6 +139,8 @@ def gather(
     source: PointSource | None,
     *,
     color: Any = None,
+    images: Any = None,
+    text: Any = None,
     title: str | None = None,
     sample: int = SAMPLE,
     neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
@@ -142,6 +160,10 @@ def gather(
         )
     n = None if source is None else source.shape[0]
     colors = {} if n is None else named_colors(color, n)
+    things = read_things(images, text, n, landmarks.points.shape[1])
+    if things.image_shape is not None:
+        # One pixel against another says nothing.
+        shown = shown[:0]
     streamed = None if source is None else stream(subject, source, shown, sample)
     known, origin = with_covariances(
         landmarks, None if streamed is None else streamed.points, subject.n_threads
@@ -165,6 +187,9 @@ def gather(
         n_features=landmarks.points.shape[1],
         n_components=fitted.extension.n_components,
         n_landmarks=len(landmarks.points),
+        tiles=_tiles(things, landmarks, streamed),
+        addresses=_addresses(things, streamed),
+        text=_text(things, streamed),
         rows=landmarks.indices if streamed is None else streamed.rows,
         coordinates=_numbers(axes, own),
         columns=_numbers([names[j] for j in shown], values),
@@ -184,8 +209,9 @@ def gather(
         neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
         covering_radius=None if streamed is None else streamed.covering_radius,
         cell_sizes=None if streamed is None else streamed.cell_sizes,
-        parameters={name: _short(value) for name, value in fitted.parameters.items()},
+        parameters=used_parameters(fitted, subject.decided),
         seconds=_seconds(subject, streamed),
+        compile_seconds=subject.compile_seconds,
         versions=_versions(),
     )
 
@@ -212,6 +238,8 @@ def _chosen_columns(points: np.ndarray) -> np.ndarray:
 
 
 def _first_columns(points: np.ndarray) -> tuple[int, int]:
+    if not points.shape[1]:
+        return 0, 0
     order = np.argsort(-points.var(axis=0, dtype=np.float64), kind="stable")
     first, second = np.sort(order[:2])[[0, -1]].tolist()
     return first, second
@@ -241,6 +269,25 @@ def _spread(landmarks: Landmarks, streamed: Streamed | None) -> np.ndarray:
     if streamed is not None:
         rows = np.concatenate([streamed.rows, rows])
     return rows * (np.sqrt(5) - 1) / 2 % 1
+
+
+def _tiles(things: Things, landmarks: Landmarks, streamed: Streamed | None) -> Tiles | None:
+    if things.image_shape is None or streamed is None:
+        return None
+    return make_tiles(streamed.points, streamed.whole, landmarks.points, things.image_shape)
+
+
+def _addresses(things: Things, streamed: Streamed | None) -> list[str] | None:
+    if things.addresses is None or streamed is None:
+        return None
+    # A shortened address leads nowhere.
+    return shown_texts(things.addresses, streamed.rows, whole=True)
+
+
+def _text(things: Things, streamed: Streamed | None) -> tuple[str, list[str]] | None:
+    if things.texts is None or streamed is None:
+        return None
+    return things.text_name, shown_texts(things.texts, streamed.rows)
 
 
 def _measured(
@@ -320,15 +367,6 @@ def _title(subject: Subject, n: int | None) -> str:
         "LandmarkMap": "Map",
     }
     return f"{words.get(subject.fitted.method, subject.fitted.method)} of {what}"
-
-
-def _short(value: Any) -> str:
-    """A short description of a parameter; arrays by their shape."""
-    shape = getattr(value, "shape", None)
-    if shape is not None and len(shape) > 0:
-        return f"array of shape {tuple(shape)}"
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
 
 
 def _versions() -> dict[str, str]:

@@ -39,7 +39,7 @@ class Given:
         return replace(self, values=self.values[rows])
 
 
-def named_colors(color: Any, n_points: int) -> dict[str, Given]:
+def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[str, Given]:
     """Columns passed as ``color=``, by name; rejected unless there is one value per point."""
     if color is None:
         return {}
@@ -58,7 +58,7 @@ def named_colors(color: Any, n_points: int) -> dict[str, Given]:
         if shape != (n_points,):
             several = " and several columns by name" if len(shape) > 1 else ""
             raise ParameterValueError(
-                "color",
+                parameter,
                 name,
                 "{parameter} {name!r} has shape {shape} and X has {n_points} rows",
                 "pass one value per row{several}",
@@ -69,7 +69,7 @@ def named_colors(color: Any, n_points: int) -> dict[str, Given]:
             )
         if dtype.kind in "mc":
             raise ParameterTypeError(
-                "color",
+                parameter,
                 name,
                 "{parameter} {name!r} has dtype {dtype}",
                 "pass real numbers, dates or labels, such as seconds for durations",

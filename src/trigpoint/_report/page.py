@@ -28,6 +28,7 @@ from trigpoint._report.explanations import (
 )
 from trigpoint._report.neighborhoods import Neighborhood
 from trigpoint._report.packing import Packed, smallest
+from trigpoint._report.tiles import Tiles
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
@@ -65,6 +66,9 @@ _COMPARED_EDGES = (10_000, 6_000)
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
 
+# Seconds of compiling that are shown.
+_WORTH_SAYING = 0.05
+
 # By bars, or among the figures.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
 
@@ -90,7 +94,8 @@ def page(content: Content) -> str:
         # Escaped so that nothing in the data can close its element.
         "facts": facts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         "arrays": packed.text(),
-        "image_sources": "data:",
+        # Images that lie elsewhere may be loaded, which happens only if someone asks.
+        "image_sources": "data:" if content.addresses is None else "data: file: http: https:",
         "search_hint": _search_hint(content),
         "explore_help": explained("the plots", KEYS),
         "graph_help": explained(
@@ -102,7 +107,7 @@ def page(content: Content) -> str:
         "spectrum": _spectrum(content),
         "curve": _curve(content),
         "parameters": _details("Parameters", content.parameters),
-        "seconds": _details("Stages", {k: f"{v:.2f} s" for k, v in content.seconds.items()}),
+        "seconds": _details("Stages", _stages(content)),
         "versions": _details("Versions", content.versions),
     }
     return _filled(_asset("page.html"), slots)
@@ -138,9 +143,11 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "derived": [_column(column, packed) for column in content.derived],
         "colors": [_column(column, packed) for column in content.colors],
         "images": [_image(image, packed) for image in content.images],
-        "tiles": None,
-        "addresses": None,
-        "text": None,
+        "tiles": None if content.tiles is None else _tiles(content.tiles, packed),
+        "addresses": content.addresses,
+        "text": None
+        if content.text is None
+        else {"name": content.text[0], "values": content.text[1]},
         "graph": None if content.edges is None else _edges(content.edges, packed, _GRAPH_EDGES),
         "neighborhoods": [_compared(one, packed) for one in content.neighborhoods.embeddings],
     }
@@ -155,6 +162,17 @@ def _column(column: Column, packed: Packed) -> dict[str, Any]:
         "unit": column.unit,
         "labels": column.labels,
         "colored": column.n_colored,
+    }
+
+
+def _tiles(tiles: Tiles, packed: Packed) -> dict[str, Any]:
+    return {
+        "points": packed.add(smallest(tiles.points)),
+        "landmarks": len(tiles.points) if tiles.n_landmarks else -1,
+        "height": tiles.height,
+        "width": tiles.width,
+        "across": tiles.across,
+        "png": packed.add(np.frombuffer(tiles.png, dtype=np.uint8)),
     }
 
 
@@ -258,7 +276,8 @@ def _bar(name: str, share: float) -> str:
 
 def _search_hint(content: Content) -> str:
     kinds = ["label"] if any(column.labels for column in content.colors) else []
-    return " or ".join([*kinds, "row"])
+    kinds += ["text"] if content.text is not None else []
+    return ", ".join([*kinds, "row"])
 
 
 def _figures(content: Content) -> str:
@@ -283,6 +302,13 @@ def _figures(content: Content) -> str:
 
 def _figure(count: int, noun: str) -> tuple[str, str]:
     return plural(noun, count), f"{count:,}"
+
+
+def _stages(content: Content) -> dict[str, str]:
+    stages = {stage: f"{spent:.2f} s" for stage, spent in content.seconds.items()}
+    if content.compile_seconds > _WORTH_SAYING:
+        stages["compiling, once"] = f"{content.compile_seconds:.2f} s"
+    return stages
 
 
 def _fit_seconds(content: Content) -> float:

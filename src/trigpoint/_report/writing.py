@@ -22,6 +22,8 @@ def write_report(
     source: PointSource | None = None,
     *,
     color: Any = None,
+    images: Any = None,
+    text: Any = None,
     title: str | None = None,
     sample: int = SAMPLE,
     neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
@@ -45,6 +47,13 @@ def write_report(
         do whole floats if some are missing, as in tables. Labels keep the order of a pandas
         Categorical, otherwise 2 comes before 10. With more than 14 labels, only the 13 most
         frequent have a color of their own.
+    images : (int, int), (int, int, int) or array-like of shape (n,); or None, default=None
+        Images to show of the point under the pointer and of a selection. Height and width, and
+        channels if there are any, of the images that the rows of `X` are; as many small copies are
+        kept as fit in 2 MB. Or paths or URLs of images: they are not part of the page, which loads
+        them from there only when someone asks for it.
+    text : array-like of shape (n,) or None, default=None
+        Text of each point, shown under the pointer; points can be found by it.
     title : str or None, default=None
         Title of the page.
     sample : int, default=40000
@@ -87,6 +96,8 @@ def write_report(
             subject,
             source,
             color=color,
+            images=images,
+            text=text,
             title=title,
             sample=sample,
             neighborhoods=neighborhoods,

@@ -4,10 +4,22 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 from trigpoint._numerics.compiled.cache import LoopCache
+from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Compiling(event.Listener):
+    """Tells the clock when a loop is compiled; one that is loaded from disk is not."""
+
+    on_start = COMPILE_CLOCK.on_start
+    on_end = COMPILE_CLOCK.on_end
+
+
+event.register("numba:compile", _Compiling())
 
 
 def compiled(function: Function) -> Function:
