@@ -81,6 +81,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file= --strict examples/atlas
+	$(BIN)/python -m tools.lint_page
 
 # Wheel and source archive, in dist/: built twice and compared, then tried in clean environments with
 # the oldest and the newest versions of all dependencies. PYTHONS= names other interpreters to try.

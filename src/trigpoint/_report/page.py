@@ -81,7 +81,7 @@ def page(content: Content) -> str:
     """Return the whole page as text."""
     packed = Packed()
     facts = json.dumps(_facts(content, packed), allow_nan=False, separators=(",", ":"))
-    script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
+    script = page_script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     slots = {
         "title": escape(content.title),
@@ -111,6 +111,11 @@ def page(content: Content) -> str:
         "versions": _details("Versions", content.versions),
     }
     return _filled(_asset("page.html"), slots)
+
+
+def page_script() -> str:
+    """All scripts, in a scope of their own."""
+    return "(() => {\n'use strict';\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
 
 
 def _filled(template: str, slots: Mapping[str, str]) -> str:

@@ -1,21 +1,21 @@
 // What a panel shows at first: a few outliers do not set the axes.
 
 // At most this share of the points lies beyond either end ...
-const FAR_SHARE = 0.002;
+const FAR_SHARE = 0.004;
 // ... and only if the others then take less than this share of the range; with a margin.
 const WORTHWHILE = 0.55;
 const MARGIN = 0.12;
 
-// Range of a column without its outliers; cached.
+// Range of a column without its outliers; cached. Landmarks, which seek them, do not count.
 function usualRange(column) {
-  if (!column.usual) column.usual = withoutOutliers(numbersOf(column), column.range);
+  if (!column.usual) column.usual = withoutOutliers(sampleNumbers(column), column.range);
   return column.usual;
 }
 
 function withoutOutliers(numbers, [low, high]) {
   const sorted = Float64Array.from(numbers.filter((value) => !Number.isNaN(value))).sort();
   if (sorted.length < 50) return [low, high];
-  const cut = Math.max(1, Math.floor(FAR_SHARE * sorted.length));
+  const cut = Math.ceil(FAR_SHARE * sorted.length);
   const [first, last] = [sorted[cut], sorted[sorted.length - 1 - cut]];
   const margin = MARGIN * (last - first);
   const usual = [Math.max(low, first - margin), Math.min(high, last + margin)];

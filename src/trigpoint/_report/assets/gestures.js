@@ -16,6 +16,7 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
   const pointers = new Map();
   let pinch = null;
   let tap = null;
+  let scrolling = false;
 
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -40,6 +41,7 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
     pointers.set(event.pointerId, place(event));
     onHover(panel, -1);
     tap = event.pointerType === "touch" && pointers.size === 1 ? place(event) : null;
+    scrolling = false;
     if (pointers.size === 2) {
       panel.outline = null;
       pinch = spread(pointers);
@@ -53,8 +55,14 @@ function addGestures(panel, { tool, onSelect, onHover, onClear }) {
       if (event.pointerType !== "touch") onHover(panel, panel.nearestPoint(x, y, HOVER_REACH), x, y);
       return;
     }
-    if (tap && Math.hypot(x - tap[0], y - tap[1]) < TAP_REACH) return;
-    tap = null;
+    if (tap) {
+      const [across, down] = [Math.abs(x - tap[0]), Math.abs(y - tap[1])];
+      if (Math.hypot(across, down) < TAP_REACH) return;
+      // The page is about to scroll.
+      scrolling = !panel.outline && down > across;
+      tap = null;
+    }
+    if (scrolling && !pinch) return;
     const [lastX, lastY] = pointers.get(event.pointerId);
     pointers.set(event.pointerId, [x, y]);
     if (pinch) pinch = pinched(panel, pinch, spread(pointers));

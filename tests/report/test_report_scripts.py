@@ -1,0 +1,213 @@
+"""The scripts of the page as code: their functions, without a page around them."""
+
+import json
+from importlib.resources import files
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+FACTS = (
+    '<script type="application/json" id="facts">{"rows": null, "labelColors": ["#0072B2"],'
+    ' "accent": {"light": "#000000", "dark": "#ffffff"}}</script>'
+    '<script type="text/plain" id="arrays">AAAA</script>'
+)
+
+
+@pytest.fixture(scope="module")
+def blank(browser):
+    """A page of a report without anything on it."""
+    page = browser.new_page()
+    page.set_content(FACTS)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def js(blank):
+    """Evaluate an expression with the functions of some scripts."""
+
+    def evaluated(expression, *names):
+        assets = files("trigpoint._report").joinpath("assets")
+        sources = [assets.joinpath(f"{name}.js").read_text() for name in ("data", *names)]
+        return blank.evaluate("() => {" + "\n".join(sources) + f"\nreturn {expression};" + "}")
+
+    return evaluated
+
+
+AXES = [
+    (4918340.2, 4918379.9),
+    (515368.1, 515401.3),
+    (-0.021, 0.0634),
+    (0, 1),
+    (-1e-9, 3e-9),
+    (1e16, 1.0002e16),
+    (1.7e9, 1.7e9 + 40),
+    (-3e20, 5e20),
+    (123.4561, 123.4569),
+    (1e9 + 0.5, 1e9 + 0.50004),
+]
+
+
+@pytest.mark.parametrize(("low", "high"), AXES)
+def test_ticks_differ_and_mean_what_they_say(js, low, high):
+    expression = (
+        f"(() => {{ const ticks = niceTicks({low!r}, {high!r}, 5);"
+        " return [ticks, tickTexts(ticks)]; })()"
+    )
+    ticks, found = js(expression, "ticks")
+    ticks = np.array(ticks, dtype=float)
+    assert 2 <= len(ticks) == len(set(found["texts"]))
+    assert max(map(len, found["texts"])) <= 10
+    meant = [float(text) + float(found["shared"] or 0) for text in found["texts"]]
+    np.testing.assert_allclose(meant, ticks, atol=0.01 * (ticks[1] - ticks[0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("number", "ends", "text"),
+    [
+        (4918340.4967, (4918340, 4918380), "4918340.497"),
+        (3.0000001, (0, 9), "3"),
+        (-0.0123456, (-0.02, 0.06), "-0.01235"),
+        (1.7e308, (-1.7e308, 1.7e308), "1.7e+308"),
+        (5, (5, 5), "5"),
+    ],
+)
+def test_numbers_have_the_digits_of_their_column(js, number, ends, text):
+    column = {"range": ends, "codes": {"type": "u16"}}
+    assert js(f"plainText({number!r}, {json.dumps(column)})") == text
+
+
+def test_outliers_are_left_out_of_a_range_and_others_are_not(js):
+    usual = [j / 999 for j in range(1000)]
+    ends = js(f"withoutOutliers({[*usual, 50]}, [0, 50])", "bounds")
+    assert ends[0] == 0
+    assert 1 <= ends[1] < 1.2
+    assert js(f"withoutOutliers({usual}, [0, 1])", "bounds") == [0, 1]
+    # A tenth of the points is no outlier, however far it is.
+    assert js(f"withoutOutliers({[*usual, *[50] * 100]}, [0, 50])", "bounds") == [0, 50]
+    assert js("withoutOutliers([0, 1, 50], [0, 50])", "bounds") == [0, 50]
+
+
+def test_rows_in_a_link(js):
+    rows = [0, 1, 2, 5, 9, 10]
+    assert js(f"rangesText({rows})", "address") == "0-2,5,9-10"
+    test = f"Array.from({{ length: 12 }}, (_, row) => row).filter(rangesTest(rangesText({rows})))"
+    assert js(test, "address") == rows
+
+
+def test_what_a_link_says_is_read_or_ignored(js):
+    assert js("parametersOf(hashOf({ color: 'a & b', view: '1,2' }))", "address") == {
+        "color": "a & b",
+        "view": "1,2",
+    }
+    texts = ["1,2", "1,x", "", "1,2,3", "1,Infinity"]
+    found = js(f"{texts}.map((text) => numbersFrom(text, 2))", "address")
+    assert found == [[1, 2], None, None, None, None]
+
+
+def test_cells_of_a_table_are_quoted(js):
+    texts = ["plain", "a,b", 'say "x"', "two\nlines"]
+    assert js(f"{texts}.map(quoted)", "table") == [
+        "plain",
+        '"a,b"',
+        '"say ""x"""',
+        '"two\nlines"',
+    ]
+
+
+SEARCHED = (
+    "{ rows: Uint32Array.of(3, 8, 40), texts: [{ name: 'abstract', values: ['Cats', 'dogs', ''] }],"
+    " labeled: [{ name: 'kind', labels: ['T cell', 'B cell', '40'],"
+    " codes: { type: 'u8', start: 0, length: 3 } }] }"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "points", "what"),
+    [
+        ("8", [1], "Row 8"),
+        ("row 40", [2], "Row 40"),
+        ("9", [], "Row 9 is not among the 3 points on this page"),
+        ("t CELL", [0, 1, 2], "kind: T cell"),
+        ("cell", [0, 1, 2], "kind: T cell, B cell"),
+        ("dog", [1], "abstract with “dog”"),
+        ("fish", [], "Nothing on this page is called “fish”"),
+    ],
+)
+def test_searching(js, query, points, what):
+    """All three points have the first label."""
+    assert js(f"found({query!r}, {SEARCHED})", "search") == {"points": points, "what": what}
+
+
+def test_classes_of_a_selection_are_counted(js):
+    colors = "{ names: ['a', 'b'], palette: [[1, 1, 1], [2, 2, 2], [3, 3, 3]] }"
+    rows = js(f"classCounts([[0], [1, 2, 3], []], [[0, 4], [1, 2, 3], [5]], {colors})", "breakdown")
+    assert [(row["name"], row["count"], row["share"], row["ofClass"]) for row in rows] == [
+        ("b", 3, 0.75, 1),
+        ("a", 1, 0.25, 0.5),
+    ]
+    assert js("quartiles([5, 1, NaN, 3, 2, 4], [0, 1, 2, 3, 4, 5])", "breakdown") == [2, 3, 4]
+    assert js("quartiles([NaN], [0])", "breakdown") is None
+    assert js("[0, 0.004, 0.5, 1].map(percent)", "breakdown") == ["0%", "0.4%", "50%", "100%"]
+
+
+def test_names_do_not_cover_each_other(js):
+    boxes = js(
+        "(() => { const taken = []; for (let j = 0; j < 4; j++) {"
+        " const box = freeBox(50, 50, 30, taken); if (box) taken.push(box); } return taken; })()",
+        "labels",
+    )
+    assert len(boxes) == 3
+    tops = sorted((box["top"], box["bottom"]) for box in boxes)
+    assert all(above[1] <= below[0] for above, below in pairwise(tops))
+
+
+def test_a_density_fades_out_on_all_sides(js):
+    """One full cell: no step between neighboring cells is as high as the cell was."""
+    expression = (
+        "(() => { const { values, width, height, low, high } = smoothField("
+        "{ levels: { type: 'u8', start: 0, length: 1 }, width: 1, height: 1, low: [0, 0],"
+        " high: [1, 1] }); return [[...values], width, height, low, high]; })()"
+    )
+    sources = ("colors", "density")
+    values, width, height, low, high = js(f"(bytes[0] = 255, {expression})", *sources)
+    field = np.reshape(values, (height, width))
+    assert (low, high) == ([-3, -3], [4, 4])
+    assert field.sum() == pytest.approx(1)
+    for edge in (field[0], field[-1], field[:, 0], field[:, -1]):
+        assert not edge.any()
+    assert np.abs(np.diff(field, axis=0)).max() < 0.1
+
+
+def test_points_within_a_part_of_a_density(js):
+    image = (
+        "{ levels: { type: 'u8', start: 0, length: 3 }, width: 3, height: 1, low: [0, 0],"
+        " high: [3, 1], most: 99 }"
+    )
+    count = f"[[0, 3], [0, 1], [2.2, 9]].map(([a, b]) => countWithin({image}, [a, 0], [b, 1]))"
+    everything, first, last = js(f"(bytes.set([255, 0, 255]), {count})", "colors", "density")
+    assert everything == pytest.approx(198)
+    assert first == last == pytest.approx(99)
+
+
+def test_drawn_as_svg(js):
+    drawn = js(
+        "(() => { const context = new SvgContext(100, 50); context.fillStyle = 'red';"
+        " context.fillRect(1, 2, 3, 3); context.fillRect(4, 5, 3, 3); context.beginPath();"
+        " context.moveTo(0, 0); context.lineTo(9, 9); context.stroke(); context.beginPath();"
+        " context.arc(5, 5, 2, 0, 7); context.fill(); context.fillText('a < b', 3, 4);"
+        " const page = new DOMParser().parseFromString(String(context), 'image/svg+xml');"
+        " return [...page.documentElement.children].map((node) =>"
+        " [node.tagName, node.getAttribute('d'), node.textContent]); })()",
+        "colors",
+        "view",
+        "panel",
+        "svg",
+    )
+    assert drawn == [
+        ["path", "M1 2h3v3h-3zM4 5h3v3h-3z", ""],
+        ["path", "M0 0L9 9", ""],
+        ["path", "M3 5a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z", ""],
+        ["text", None, "a < b"],
+    ]

@@ -1,0 +1,352 @@
+"""The page in a browser: views that are found, kept and shared, and what a point is."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from browsing import settle
+
+import trigpoint as tp
+
+WORDS = ["ash", "birch", "cedar", "elm"]
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """Four groups of points whose rows are pictures of 4 x 6 pixels, and which group each is in."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(400) % 4
+    centers = rng.uniform(0, 1, size=(4, 24))
+    X = np.clip(centers[kinds] + rng.normal(scale=0.05, size=(400, 24)), 0, 1)
+    emb = tp.KernelPCA(landmarks=60, random_state=0).fit(X)
+    return X, kinds, emb
+
+
+@pytest.fixture(scope="module")
+def pictured(groups, tmp_path_factory):
+    """A page that shows points as images and text."""
+    X, kinds, emb = groups
+    path = tmp_path_factory.mktemp("things") / "a.html"
+    words = np.array(WORDS)[kinds]
+    text = [f"Tree {j}, <b>{word}</b>" for j, word in enumerate(words)]
+    return emb.report(path, X, color={"tree": words}, images=(4, 6), text=text, curve=False)
+
+
+def state(page):
+    return page.evaluate("trigpoint.state()")
+
+
+def pixels(page):
+    settle(page)
+    return page.evaluate("document.getElementById('embedding').toDataURL()")
+
+
+def has_color(page, color, *, least=1):
+    """Whether pixels of the embedding have very nearly this color."""
+    settle(page)
+    return page.evaluate(
+        """([r, g, b, least]) => {
+          const drawn = document.getElementById("embedding");
+          const copy = document.createElement("canvas");
+          [copy.width, copy.height] = [drawn.width, drawn.height];
+          const context = copy.getContext("2d", { willReadFrequently: true });
+          context.drawImage(drawn, 0, 0);
+          const { data } = context.getImageData(0, 0, copy.width, copy.height);
+          let count = 0;
+          for (let at = 0; at < data.length; at += 4) {
+            const off = [r, g, b].map((value, c) => Math.abs(data[at + c] - value));
+            if (Math.max(...off) < 12 && data[at + 3] > 200) count++;
+          }
+          return count >= least;
+        }""",
+        [*color, least],
+    )
+
+
+def point_at(page, point, panel="embedding"):
+    page.locator(f"#{panel}").scroll_into_view_if_needed()
+    box = page.locator(f"#{panel}").bounding_box()
+    x, y = page.evaluate(f"trigpoint.placeOf('{panel}', {point})")
+    return box["x"] + x, box["y"] + y
+
+
+def downloaded(page, name):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=name).click()
+    with open(download.value.path(), "rb") as file:
+        return file.read()
+
+
+def test_a_selection_keeps_the_colors_of_its_classes(open_page, pictured):
+    page = open_page(pictured, color_scheme="light")
+    page.get_by_role("checkbox", name="Landmarks").uncheck()
+    blue, orange = (0x00, 0x72, 0xB2), (0xF0, 0xA0, 0x00)
+    assert has_color(page, blue, least=20)
+    assert has_color(page, orange, least=20)
+    page.locator("#legend button").first.click()
+    assert has_color(page, blue, least=20)
+    assert not has_color(page, orange)
+
+
+def test_the_classes_of_a_selection_are_listed(open_page, pictured):
+    page = open_page(pictured)
+    assert not page.locator("#breakdown").is_visible()
+    page.locator("#legend button").first.click()
+    page.locator("#legend button").nth(1).click(modifiers=["Shift"])
+    rows = page.locator("#breakdown tbody tr")
+    assert [text.split() for text in rows.all_inner_texts()] == [
+        ["ash", "100", "50%", "100%"],
+        ["birch", "100", "50%", "100%"],
+    ]
+    page.select_option("#color", label="coordinate 1")
+    assert "coordinate 1 of the selection: median " in page.locator("#breakdown").inner_text()
+    page.get_by_role("button", name="Clear selection").click()
+    assert not page.locator("#breakdown").is_visible()
+
+
+def test_names_of_classes_are_in_the_plot(open_page, pictured):
+    page = open_page(pictured)
+    page.evaluate(
+        """() => {
+          window.written = new Set();
+          const write = CanvasRenderingContext2D.prototype.fillText;
+          CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            window.written.add(text);
+            write.call(this, text, x, y);
+          };
+        }"""
+    )
+    page.get_by_role("checkbox", name="Labels").uncheck()
+    settle(page)
+    assert not set(WORDS) & set(page.evaluate("[...window.written]"))
+    page.get_by_role("checkbox", name="Labels").check()
+    settle(page)
+    assert set(WORDS) <= set(page.evaluate("[...window.written]"))
+    page.select_option("#color", label="coordinate 1")
+    assert not page.get_by_role("checkbox", name="Labels").is_visible()
+
+
+def test_points_are_found_by_label_row_and_text(open_page, pictured):
+    page = open_page(pictured)
+    field = page.get_by_role("combobox", name="Find")
+    for query, count, said in (
+        ("cedar", 100, "tree: cedar: 100 points"),
+        ("row 17", 1, "Row 17: 1 point"),
+        ("Tree 399", 1, "text with “Tree 399”: 1 point"),
+    ):
+        field.fill(query)
+        field.press("Enter")
+        assert page.locator("#taken").inner_text() == said
+        assert state(page)["selected"] == count
+    field.fill("oak")
+    field.press("Enter")
+    assert page.locator("#taken").inner_text() == "Nothing on this page is called “oak”"
+    assert state(page)["selected"] == 1
+
+
+def test_the_view_is_saved_as_a_picture(open_page, pictured):
+    page = open_page(pictured)
+    png = downloaded(page, "Save PNG")
+    assert png.startswith(b"\x89PNG")
+    width, height = (int.from_bytes(png[at : at + 4], "big") for at in (16, 20))
+    box = page.locator("#embedding").bounding_box()
+    assert width == pytest.approx(2 * (box["width"] + 40), abs=4)
+    assert height > 2 * box["height"]
+    svg = downloaded(page, "Save SVG").decode()
+    root = ElementTree.fromstring(svg)
+    texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {*WORDS, page.title(), "coordinate 1 →", "↑ coordinate 2"} <= texts
+    # In colors of the classes, each of which has a hundred points.
+    assert "rgb(0 114 178 / 1)" in svg
+    assert svg.count("a") > 400
+
+
+def test_a_link_shows_the_same_view(open_page):
+    page = open_page(color_scheme="light")
+    page.select_option("#color", label="arc length")
+    page.get_by_label("Coordinate up").select_option(label="coordinate 3")
+    page.get_by_role("checkbox", name="Graph").check()
+    page.locator("#embedding").focus()
+    for key in ("+", "+", "ArrowRight", "ArrowUp"):
+        page.keyboard.press(key)
+    page.get_by_role("searchbox", name="Find").or_(page.locator("#search")).first.fill("1000")
+    page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard',"
+        " { value: { writeText: async (text) => { window.copiedText = text; } } })"
+    )
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function("window.copiedText")
+    link = page.evaluate("window.copiedText")
+    assert link.startswith("file:")
+    assert page.url == link
+    drawn, shown = pixels(page), state(page)
+    other = open_page(color_scheme="light")
+    other.goto(link)
+    other.reload()
+    settle(other)
+    for name in ("colorName", "axes", "columns", "showGraph", "showLandmarks"):
+        assert state(other)[name] == shown[name], name
+    view, wanted = state(other)["views"]["embedding"], shown["views"]["embedding"]
+    assert view == pytest.approx(wanted, rel=1e-4, abs=0.5)
+    assert drawn.startswith("data:image/png")
+
+
+def test_a_link_may_be_wrong(open_page, written):
+    page = open_page()
+    page.goto(written.as_uri() + "#color=nothing&axes=7,9&view=1,x&columns=99,0&rows=x&show=what")
+    page.reload()
+    settle(page)
+    assert state(page)["colorName"] == "part"
+    assert state(page)["axes"] == [0, 1]
+    assert state(page)["views"]["embedding"]["zoom"] == 1
+
+
+def test_a_point_is_shown_as_its_image_and_text(open_page, pictured, groups):
+    page = open_page(pictured)
+    page.mouse.move(*point_at(page, 5))
+    tip = page.locator("#embedding-plot .tip")
+    assert "Tree 5, <b>birch</b>" in tip.inner_text()
+    assert "tree: birch" in tip.inner_text()
+    shown = page.evaluate(
+        """() => {
+          const canvas = document.querySelector("#embedding-plot .tip canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return [canvas.width, canvas.height, [...data].filter((_, at) => at % 4 === 0)];
+        }"""
+    )
+    assert shown[:2] == [6, 4]
+    np.testing.assert_allclose(np.array(shown[2]) / 255, groups[0][5], atol=0.02)
+
+
+def test_images_are_seen_together_instead_of_pixel_against_pixel(open_page, pictured):
+    page = open_page(pictured)
+    assert not page.locator("#original").is_visible()
+    assert "column" not in page.locator("#color").inner_text()
+    assert page.locator("#gallery button canvas").count() == 96
+    assert page.locator("#gallery-note").inner_text() == "96 of 400 in view"
+    page.locator("#legend button").first.click()
+    titles = page.locator("#gallery button").evaluate_all("all => all.map((one) => one.title)")
+    assert all(title.endswith("tree: ash") for title in titles)
+    page.locator("#gallery button").nth(3).click()
+    assert state(page)["selected"] == 1
+
+
+def test_images_elsewhere_are_loaded_only_when_asked(browser, groups, tmp_path):
+    X, _, emb = groups
+    images = [f"https://example.invalid/{j}.png" for j in range(400)]
+    path = emb.report(tmp_path / "a.html", X, images=images, curve=False)
+    page = browser.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.route("https://**", lambda route: route.abort())
+    page.goto(path.as_uri())
+    settle(page)
+    page.mouse.move(*point_at(page, 5))
+    settle(page)
+    assert [url for url in asked if not url.startswith("file:")] == []
+    page.get_by_role("button", name="Load images").click()
+    page.wait_for_timeout(200)
+    assert "https://example.invalid/0.png" in asked
+    page.close()
+
+
+def test_outliers_do_not_set_the_axes(open_page, tmp_path):
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    X[7] = 300, 200
+    emb = tp.LaplacianEigenmaps(landmarks=X[:50], graph="euclidean").fit(X)
+    path = emb.report(tmp_path / "a.html", X, curve=False, neighborhoods=None)
+    page = open_page(path)
+
+    def width():
+        places = page.evaluate(
+            "[...Array(500).keys()].filter((j) => j !== 7)"
+            ".map((j) => trigpoint.placeOf('original', j)[0])"
+        )
+        return np.ptp(places)
+
+    usual = width()
+    assert usual > 200
+    note = page.locator("#original-plot .view-note")
+    assert note.inner_text() == "1 outlier outside: ⛶ shows everything"
+    button = page.get_by_role("button", name="See everything: original coordinates")
+    button.click()
+    assert width() < 0.1 * usual
+    button.click()
+    assert width() == pytest.approx(usual)
+
+
+def test_deep_in_a_density_it_is_said_what_is_drawn(open_page):
+    page = open_page()
+    note = page.locator("#embedding-plot .view-note")
+    assert not note.is_visible()
+    page.locator("#embedding").focus()
+    for _ in range(4):
+        page.keyboard.press("+")
+    settle(page)
+    numbers = re.fullmatch(
+        r"3\.8.: ([\d,]+) points drawn of about ([\d,]+) here", note.inner_text()
+    )
+    drawn, about = (int(number.replace(",", "")) for number in numbers.groups())
+    assert 0 < drawn < 2000
+    assert about == pytest.approx(1.5 * drawn, rel=0.5)
+
+
+def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
+    page = open_page(pictured, viewport={"width": 390, "height": 844}, has_touch=True)
+    x, y = point_at(page, 5)
+    page.touchscreen.tap(x, y)
+    tip = page.locator("#embedding-plot .tip")
+    assert tip.is_visible()
+    assert "row " in tip.inner_text()
+    settle(page)
+    assert tip.is_visible()
+    box = page.locator("#embedding").bounding_box()
+    page.touchscreen.tap(box["x"] + 30, box["y"] + box["height"] - 6)
+    assert not tip.is_visible()
+
+
+def test_on_a_phone_one_finger_on_a_plot_scrolls_the_page(open_page):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.locator("#embedding").scroll_into_view_if_needed()
+    box = page.locator("#embedding").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before, view = page.evaluate("scrollY"), state(page)["views"]["embedding"]
+    session = page.context.new_cdp_session(page)
+    moves = [[{"x": x, "y": y - 25 * step}] for step in range(9)]
+    for kind, places in zip(
+        ["touchStart", *["touchMove"] * 8, "touchEnd"], [*moves, []], strict=True
+    ):
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
+    page.wait_for_timeout(100)
+    assert page.evaluate("scrollY") > before + 100
+    assert state(page)["views"]["embedding"] == view
+
+
+def test_a_selection_fits_a_phone(open_page, pictured):
+    page = open_page(pictured, viewport={"width": 360, "height": 700}, has_touch=True)
+    page.locator("#legend button").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_legend_of_several_lines_is_in_columns(open_page, groups, tmp_path, width):
+    X, _, emb = groups
+    names = np.array([f"kind {'i' * (j % 7 * 3)}{j}" for j in range(14)])[np.arange(400) % 14]
+    path = emb.report(tmp_path / "a.html", X, color=names, curve=False)
+    page = open_page(path, viewport={"width": width, "height": 800})
+    boxes = [button.bounding_box() for button in page.locator("#legend button").all()]
+    assert len({round(box["y"]) for box in boxes}) > 1
+    assert len({round(box["width"]) for box in boxes}) == 1
+    assert len({round(box["x"]) for box in boxes}) <= -(-14 // 2)
+
+
+def test_explanations_wait_behind_question_marks(open_page):
+    page = open_page()
+    helps = page.locator("details.help")
+    assert helps.count() == 4
+    assert not page.get_by_text("Odd edges are found by comparison").first.is_visible()
+    page.locator("summary[aria-label='About the graph']").click()
+    assert page.get_by_text("Odd edges are found by comparison").first.is_visible()
+    page.locator("summary[aria-label='About these numbers']").click()
+    assert page.get_by_text("covering radius:").is_visible()

@@ -1,0 +1,40 @@
+"""Lint the scripts of the report as the page has them, in one scope: ``python -m tools.lint_page``.
+
+Runs oxlint, one program from the registry of npm, which ``npx`` fetches at the first use and keeps.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from trigpoint._report.page import page_script
+
+LINTER = "oxlint@1.93.0"
+RULES = {
+    "env": {"browser": True, "es2022": True},
+    "categories": {"correctness": "error"},
+    "rules": dict.fromkeys(
+        ("eqeqeq", "no-redeclare", "no-undef", "no-unused-vars", "no-var", "prefer-const"), "error"
+    ),
+}
+
+
+def main() -> int:
+    """Print what is wrong with the scripts; 0 if nothing is, or if there is no Node.js."""
+    npx = shutil.which("npx")
+    if npx is None:
+        print("scripts of the page are not linted: that needs npx, which comes with Node.js")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        script, rules = Path(folder, "report.js"), Path(folder, "rules.json")
+        script.write_text(page_script(), encoding="utf-8")
+        rules.write_text(json.dumps(RULES), encoding="utf-8")
+        command = [npx, "--yes", LINTER, "--config", str(rules), str(script)]
+        return subprocess.run(command, check=False, cwd=folder).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
