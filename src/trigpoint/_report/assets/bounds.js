@@ -1,10 +1,11 @@
 // What a panel shows at first: a few outliers do not set the axes.
 
-// At most this share of the points lies beyond either end ...
+// The middle of the points leaves out this share at either end. Farther from it than this share of
+// its width are outliers, if there are any ...
 const FAR_SHARE = 0.004;
-// ... and only if the others then take less than this share of the range; with a margin.
+const FAR = 0.5;
+// ... and if the others then take less than this share of the range.
 const WORTHWHILE = 0.55;
-const MARGIN = 0.12;
 
 // Range of a column without its outliers; cached. Landmarks, which seek them, do not count.
 function usualRange(column) {
@@ -17,8 +18,9 @@ function withoutOutliers(numbers, [low, high]) {
   if (sorted.length < 50) return [low, high];
   const cut = Math.ceil(FAR_SHARE * sorted.length);
   const [first, last] = [sorted[cut], sorted[sorted.length - 1 - cut]];
-  const margin = MARGIN * (last - first);
-  const usual = [Math.max(low, first - margin), Math.min(high, last + margin)];
+  const far = FAR * (last - first);
+  const inside = sorted.filter((value) => value >= first - far && value <= last + far);
+  const usual = [inside[0], inside[inside.length - 1]];
   return last > first && usual[1] - usual[0] < WORTHWHILE * (high - low) ? usual : [low, high];
 }
 
