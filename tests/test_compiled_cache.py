@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import types
 import warnings
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ import pytest
 import trigpoint
 from trigpoint._numerics import compiled as loops
 from trigpoint._numerics.compiled import cache
+from trigpoint._numerics.compiled.clock import COMPILE_CLOCK, CompileClock
 from trigpoint._numerics.compiled.jit import compiled
 
 SOURCE = Path(trigpoint.__file__).parent
@@ -163,6 +165,7 @@ NEEDED = [
     *(f"_numerics/compiled/{name}.py" for name in ("__init__", "cache", "clock", "jit")),
 ]
 INNER = """
+from trigpoint._numerics.compiled.clock import COMPILE_CLOCK, CompileClock
 from trigpoint._numerics.compiled.jit import compiled
 
 @compiled
@@ -171,6 +174,7 @@ def inner(x):
 """
 OUTER = """
 from trigpoint._numerics.compiled.inner import inner
+from trigpoint._numerics.compiled.clock import COMPILE_CLOCK, CompileClock
 from trigpoint._numerics.compiled.jit import compiled
 
 @compiled
@@ -239,3 +243,22 @@ def test_another_interpreter_does_not_find_our_loops(monkeypatch):
     other = types.SimpleNamespace(cache_tag="cpython-399")
     monkeypatch.setattr(cache.sys, "implementation", other)
     assert cache.source_digest() != ours
+
+
+def test_compiling_is_timed_and_loading_is_not(chosen):
+    def compiling():
+        before = COMPILE_CLOCK.seconds
+        run_loop()
+        return COMPILE_CLOCK.seconds - before
+
+    assert compiling() > 0
+    assert compiling() == 0
+
+
+def test_loops_that_others_call_are_timed_once():
+    clock = CompileClock()
+    start = time.perf_counter()
+    for step in (clock.on_start, clock.on_start, clock.on_end, clock.on_end):
+        step(None)
+        time.sleep(0.01)
+    assert 0.03 <= clock.seconds < time.perf_counter() - start

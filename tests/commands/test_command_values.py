@@ -115,3 +115,23 @@ def test_values_are_no_labels(folder, capsys):
     capsys.readouterr()
     assert run("evaluate", "m.trig", "roll.npy", "--labels", "heights.npy") == FAILED
     assert "2,000 different values for 2,000 points" in said(capsys)
+
+
+def test_images_and_text_of_a_page(folder, capsys):
+    arguments = ["-o", "Y.npy", "-k", "60", "--method", "kernel-pca", "--report", "page.html"]
+    columns = ["roll.csv", "--columns", "east,north,up"]
+    assert run("embed", *columns, *arguments, "--images", "1x3", "--text", "name") == 0
+    text = (folder / "page.html").read_text()
+    assert '"text":{"name":"name","values":["point",' in text
+    assert '"tiles":{"points"' in text
+    assert run("embed", *columns, *arguments, "--force", "--images", "name") == 0
+    assert '"addresses":["point",' in (folder / "page.html").read_text()
+    capsys.readouterr()
+    assert run("embed", *columns, *arguments, "--force", "--images", "28x28") == FAILED
+    assert "images=(28, 28) does not have the 3 values of a row" in said(capsys)
+
+
+def test_images_without_a_page_are_refused(folder, capsys):
+    with pytest.raises(SystemExit):
+        run("embed", "roll.npy", "-o", "Y.npy", "--images", "1x3")
+    assert "add --report HTML" in capsys.readouterr().err

@@ -66,13 +66,13 @@ def read_colors(places: Mapping[str, str], points: PointSource) -> dict[str, np.
     return colors
 
 
-def read_things_of(option: str, place: str, points: PointSource) -> np.ndarray:
-    """Texts or addresses of images, one for each point."""
+def read_things_of(option: str, place: str, points: PointSource) -> dict[str, np.ndarray]:
+    """Texts or addresses of images, one for each point, under their display name."""
     values = read_values(place)
     n = points.shape[0]
     if len(values) != n:
         raise CommandError(f"--{option} {place} has {len(values):,} values for {n:,} points")
-    return np.asarray(values)
+    return {_shown_name(split_place(place)[0], place): np.asarray(values)}
 
 
 def check_images(shape: tuple[int, ...], points: PointSource) -> None:

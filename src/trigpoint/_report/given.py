@@ -43,7 +43,7 @@ def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[st
     """Columns passed as ``color=``, by name; rejected unless there is one value per point."""
     if color is None:
         return {}
-    named = {name: _read(values) for name, values in _by_name(color).items()}
+    named = {name: _read(values) for name, values in _by_name(color, parameter).items()}
     if len(named) > MOST_COLORS:
         raise ParameterValueError(
             "color",
@@ -89,7 +89,7 @@ def color_column(name: str, given: Given) -> Column:
     return date_column(name, values) if values.dtype.kind == "M" else number_column(name, values)
 
 
-def _by_name(color: Any) -> dict[str, Any]:
+def _by_name(color: Any, unnamed: str) -> dict[str, Any]:
     if isinstance(color, Mapping):
         return {str(name): values for name, values in color.items()}
     if hasattr(color, "iloc") and hasattr(color, "columns"):
@@ -106,7 +106,7 @@ def _by_name(color: Any) -> dict[str, Any]:
     if hasattr(color, "columns"):
         return {str(name): color[name] for name in color.columns}
     name = getattr(color, "name", None)
-    return {"color" if name is None else str(name): color}
+    return {unnamed if name is None else str(name): color}
 
 
 def _read(values: Any) -> Given:

@@ -96,7 +96,7 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
         values = np.array(values, dtype=object)
     given = named_colors(values, n_points, parameter=parameter)
     name, found = next(iter(given.items()))
-    return (parameter if name == "color" else name), found.values
+    return name, found.values
 
 
 def shown_texts(values: np.ndarray, rows: np.ndarray, *, whole: bool = False) -> list[str]:

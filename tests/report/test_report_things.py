@@ -1,0 +1,137 @@
+"""Images, addresses and text of points: what is kept of them, and what is refused."""
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+import trigpoint as tp
+from trigpoint._report.parameters import used_parameters
+from trigpoint._report.things import read_things, shown_texts
+from trigpoint._report.tiles import make_tiles
+
+
+def decoded(png):
+    """Pixels (height, width, channels) of a PNG image without filters."""
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    at, parts = 8, {}
+    while at < len(png):
+        (size,), kind = struct.unpack(">I", png[at : at + 4]), png[at + 4 : at + 8]
+        parts[kind] = png[at + 8 : at + 8 + size]
+        (check,) = struct.unpack(">I", png[at + 8 + size : at + 12 + size])
+        assert check == zlib.crc32(kind + parts[kind])
+        at += 12 + size
+    width, height, bits, color = struct.unpack(">IIBB", parts[b"IHDR"][:10])
+    assert bits == 8
+    channels = {0: 1, 2: 3}[color]
+    lines = np.frombuffer(zlib.decompress(parts[b"IDAT"]), dtype=np.uint8).reshape(height, -1)
+    assert not lines[:, 0].any()
+    return lines[:, 1:].reshape(height, width, channels)
+
+
+def tile(tiles, place):
+    image = decoded(tiles.png)
+    down, across = divmod(place, tiles.across)
+    rows = slice(down * tiles.height, (down + 1) * tiles.height)
+    return image[rows, across * tiles.width : (across + 1) * tiles.width] / 255
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (5, 7, 3), (3, 5, 7), (5, 7, 1)])
+@pytest.mark.parametrize("scale", [1, 255])
+def test_tiles_are_the_pictures(rng, shape, scale):
+    X = rng.uniform(0, scale, size=(100, np.prod(shape)))
+    X[0, 0] = scale
+    tiles = make_tiles(X, np.arange(0, 200, 2), X[:3], shape)
+    assert tiles.points.tolist() == list(range(0, 200, 2))
+    assert (tiles.height, tiles.width, tiles.n_landmarks) == (5, 7, 3)
+    for place, row in ((0, X[0]), (77, X[77]), (102, X[2])):
+        wanted = row.reshape(shape) / scale
+        if len(shape) == 2:
+            wanted = wanted[..., None]
+        elif shape[0] == 3:
+            wanted = np.moveaxis(wanted, 0, 2)
+        np.testing.assert_allclose(tile(tiles, place), wanted, atol=0.51 / 31 + 0.002)
+
+
+def test_values_that_are_no_pixels_are_shown_from_the_least_to_the_most(rng):
+    X = rng.normal(size=(10, 12))
+    tiles = make_tiles(X, np.arange(10), X[:1], (3, 4))
+    wanted = (X[4].reshape(3, 4, 1) - X.min()) / np.ptp(X)
+    np.testing.assert_allclose(tile(tiles, 4), wanted, atol=0.02)
+
+
+def test_large_pictures_are_reduced():
+    X = np.kron(np.eye(2), np.ones((50, 60))).reshape(1, -1)
+    tiles = make_tiles(X, np.zeros(1, dtype=int), X, (100, 120))
+    assert (tiles.height, tiles.width) == (33, 40)
+    found = tile(tiles, 0)[..., 0]
+    assert found[0, 0] == found[-1, -1] == 1
+    assert found[0, -1] == found[-1, 0] == 0
+
+
+def test_there_are_as_many_pictures_as_there_is_room_for(rng):
+    """Noise does not compress: of 4,000 pictures of 1,024 bytes about a third fit."""
+    X = rng.uniform(size=(4000, 32 * 32)).astype(np.float32)
+    tiles = make_tiles(X, np.arange(4000), X[:100], (32, 32))
+    assert 1000 < len(tiles.points) < 3600
+    assert tiles.n_landmarks == 100
+    assert 1.6 * 2**20 < len(tiles.png) < 2.2 * 2**20
+    assert make_tiles(X, np.arange(4000), X, (32, 32)).n_landmarks == 0
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        ((28, 28), r"images=\(28, 28\) does not have the 3 values of a row"),
+        ((3,), r"images=\(3,\) does not have the 3 values"),
+        (["a.png"] * 9, r"images 'images' has shape \(9,\) and X has 10 rows"),
+    ],
+)
+def test_images_that_do_not_fit_are_refused(images, message):
+    with pytest.raises(ValueError, match=message):
+        read_things(images, None, 10, 3)
+
+
+def test_other_mistakes_are_refused():
+    with pytest.raises(ValueError, match="neither 1, 3 nor 4 channels"):
+        read_things((2, 2, 2), None, 10, 8)
+    with pytest.raises(TypeError, match="text='a' is one text: pass one for each row"):
+        read_things(None, "a", 10, 8)
+    with pytest.raises(ValueError, match="text belongs to the rows of X, and X was not passed"):
+        read_things(None, ["a"], None, 8)
+
+
+def test_texts_are_shortened_so_that_the_page_stays_small():
+    few = np.array(["x" * 1000, None, "y"], dtype=object)
+    assert shown_texts(few, np.arange(3)) == ["x" * 399 + "…", "", "y"]
+    assert shown_texts(few, np.arange(3), whole=True)[0] == "x" * 1000
+    many = np.array(["z" * 300] * 40_000, dtype=object)
+    assert sum(map(len, shown_texts(many, np.arange(40_000)))) <= 1_500_000
+
+
+def test_parameters_are_shown_as_they_were_used(roll):
+    X, _ = roll
+    emb = tp.LaplacianEigenmaps(landmarks=100).fit(X)
+    shown = used_parameters(emb.fitted_, emb._subject().decided)
+    assert not {"None", "auto"} & set(shown.values())
+    assert shown["landmarks"] == "100"
+    assert shown["graph"] == "bhattacharyya (default)"
+    assert shown["n_neighbors"] == "10 (default)"
+    assert shown["eigenvectors"] == "independent (default)"
+    assert shown["extension"] == f"{emb.extension_} (default)"
+    assert shown["covariance"] == "full (default)"
+    assert shown["random_state"] == "not fixed"
+    chosen = emb.set_params(n_neighbors=13, graph="euclidean", bandwidth=1.5).fit(X)
+    shown = used_parameters(chosen.fitted_, chosen._subject().decided)
+    assert (shown["n_neighbors"], shown["graph"], shown["bandwidth"]) == ("13", "euclidean", "1.5")
+    many = tp.LaplacianEigenmaps(8, landmarks=60, random_state=0).fit(X)
+    shown = used_parameters(many.fitted_, many._subject().decided)
+    assert (shown["graph"], shown["n_neighbors"]) == ("complete (default)", "all (default)")
+    other = tp.DiffusionMaps(landmarks=60, graph=tp.RadiusGraph(5.0)).fit(X)
+    shown = used_parameters(other.fitted_, other._subject().decided)
+    assert shown["n_neighbors"] == "by the graph (default)"
+    kernel = tp.KernelPCA().fit(X[:300])
+    shown = used_parameters(kernel.fitted_, kernel._subject().decided)
+    assert shown["bandwidth"] == f"{kernel.bandwidth_:.4g} (default)"
+    assert shown["landmarks"] == "300 (default)"
