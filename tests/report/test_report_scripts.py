@@ -210,3 +210,19 @@ def test_drawn_as_svg(js):
         ["path", "M3 5a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z", ""],
         ["text", None, "a < b"],
     ]
+
+
+def test_the_name_of_a_class_is_among_its_points(js):
+    def place(points):
+        xs, ys = np.transpose(points).tolist()
+        chosen = list(range(len(points)))
+        found = js(f"densestPlace({chosen}, {xs}, {ys}, [-1, -1], [1, 1])", "labels")
+        return found["x"], found["y"]
+
+    rng = np.random.default_rng(0)
+    disc = 0.5 * rng.normal(size=(2000, 2)).clip(-1, 1)
+    assert place(disc) == pytest.approx((0, 0), abs=0.05)
+    angles = rng.uniform(0, 2 * np.pi, 2000)
+    assert np.hypot(*place(np.column_stack([np.cos(angles), np.sin(angles)]))) > 0.8
+    islands = 0.1 * disc + np.where(np.arange(2000) % 3, 0.8, -0.8)[:, None]
+    assert place(islands) == pytest.approx((0.8, 0.8), abs=0.1)

@@ -2,6 +2,8 @@
 
 const LABEL_CELLS = 24;
 const LABEL_HEIGHT = 17;
+// The middle of a class is well filled with this share of the points in its fullest part.
+const FILLED = 0.25;
 
 // {text, x, y, color} of each class with a color of its own, the largest first.
 function classLabels({ xs, ys }, { low, high }, colors, members) {
@@ -12,7 +14,8 @@ function classLabels({ xs, ys }, { low, high }, colors, members) {
     .map(({ text, bin }) => ({ text, color: colors.palette[bin], ...densestPlace(members[bin], xs, ys, low, high) }));
 }
 
-// Mean of the points in the fullest part of the plane and the parts around it.
+// The middle of the points if it is well filled; otherwise, as for a ring or two islands, the middle
+// of those in the fullest part of the plane.
 function densestPlace(points, xs, ys, low, high) {
   const cellOf = (value, axis) =>
     Math.max(0, Math.min(LABEL_CELLS - 1, Math.floor(LABEL_CELLS * shareOf(value, [low[axis], high[axis]]))));
@@ -22,12 +25,17 @@ function densestPlace(points, xs, ys, low, high) {
     sum + [-1, 0, 1].reduce((part, column) => part + (counts[cell + row * LABEL_CELLS + column] || 0), 0), 0);
   let fullest = 0;
   counts.forEach((_, cell) => { if (around(cell) > around(fullest)) fullest = cell; });
+  const middle = { x: medianOf(points, xs), y: medianOf(points, ys) };
+  if (around(cellOf(middle.y, 1) * LABEL_CELLS + cellOf(middle.x, 0)) > FILLED * around(fullest)) return middle;
   const near = points.filter((point) =>
     Math.abs(cellOf(xs[point], 0) - (fullest % LABEL_CELLS)) <= 1
     && Math.abs(cellOf(ys[point], 1) - Math.floor(fullest / LABEL_CELLS)) <= 1);
-  const chosen = near.length ? near : points;
-  const mean = (values) => chosen.reduce((sum, point) => sum + values[point], 0) / chosen.length;
-  return { x: mean(xs), y: mean(ys) };
+  return { x: medianOf(near, xs), y: medianOf(near, ys) };
+}
+
+function medianOf(points, values) {
+  const sorted = Float64Array.from(points, (point) => values[point]).sort();
+  return sorted[Math.floor(sorted.length / 2)];
 }
 
 // A box for a name around a place, moved up or down where others are; null if there is no room.

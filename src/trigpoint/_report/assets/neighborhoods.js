@@ -111,7 +111,7 @@ class Comparison {
   drawThumbnail(canvas, one, places) {
     const panel = Object.create(Panel.prototype);
     const view = new View();
-    Object.assign(panel, { context: canvas.getContext("2d"), look: this.look, view, settling: 0 });
+    Object.assign(panel, { context: canvas.getContext("2d"), look: this.look, view, settling: 0, mostDiscs: MOST_DISCS });
     view.fit(UNIT, canvas.width, canvas.height, false);
     panel.context.clearRect(0, 0, canvas.width, canvas.height);
     panel.drawEdges([[], ...edgesOf(one.graph).slice(1)], places);

@@ -6,6 +6,7 @@ class SvgContext {
     this.parts = [];
     this.path = [];
     this.dash = [];
+    this.filled = null;
     this.pen = canvasOf(1, 1).getContext("2d");
     this.textAlign = "left";
     this.lineJoin = "miter";
@@ -14,22 +15,24 @@ class SvgContext {
     this.font = FONT;
   }
 
-  // Squares that follow each other in one color become one path.
   fillRect(x, y, width, height) {
+    this.addFilled([`M${rounded(x)} ${rounded(y)}h${rounded(width)}v${rounded(height)}h${rounded(-width)}z`]);
+  }
+
+  // Shapes that follow each other in one color become one path.
+  addFilled(path) {
     const style = `fill="${this.fillStyle}" fill-opacity="${rounded(this.globalAlpha)}"`;
-    if (this.squares !== style) this.flush();
-    this.squares = style;
-    this.path.push(`M${rounded(x)} ${rounded(y)}h${rounded(width)}v${rounded(height)}h${rounded(-width)}z`);
+    if (this.filled && this.filled.style !== style) this.flush();
+    if (!this.filled) this.filled = { style, path: [] };
+    this.filled.path.push(...path);
   }
 
   flush() {
-    if (this.squares) this.parts.push(`<path ${this.squares} d="${this.path.join("")}"/>`);
-    if (this.squares) this.path = [];
-    this.squares = "";
+    if (this.filled) this.parts.push(`<path ${this.filled.style} d="${this.filled.path.join("")}"/>`);
+    this.filled = null;
   }
 
   beginPath() {
-    this.flush();
     this.path = [];
   }
 
@@ -52,10 +55,11 @@ class SvgContext {
   }
 
   fill() {
-    this.parts.push(`<path fill="${this.fillStyle}" fill-opacity="${rounded(this.globalAlpha)}" d="${this.path.join("")}"/>`);
+    this.addFilled(this.path);
   }
 
   stroke() {
+    this.flush();
     this.parts.push(`<path fill="none" ${this.strokeAttributes()} d="${this.path.join("")}"/>`);
   }
 
