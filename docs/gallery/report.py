@@ -12,4 +12,4 @@ emb = tp.LaplacianEigenmaps(10, landmarks=600, random_state=0).fit(X)
 
 def write(path: Path) -> None:
     """Write the page."""
-    emb.report(path, X, color={"digit": y}, title="Handwritten digits")
+    emb.report(path, X, color={"digit": y}, images=(8, 8), title="Handwritten digits")

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from scipy.sparse import issparse
@@ -85,7 +85,7 @@ from trigpoint._points.unit_rows import METRICS
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
-    from trigpoint._report import Subject
+    from trigpoint._report import InlinePage, Subject
 
 logger = logging.getLogger(__name__)
 
@@ -376,15 +376,31 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         check_is_fitted(self)
         save_model(self, path)
 
+    @overload
     def report(
         self, path: str | os.PathLike[str], X: Any = None, *, color: Any = None, **options: Any
-    ) -> Path:
+    ) -> Path: ...
+
+    @overload
+    def report(
+        self, path: None = None, X: Any = None, *, color: Any = None, **options: Any
+    ) -> "InlinePage": ...
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        X: Any = None,
+        *,
+        color: Any = None,
+        **options: Any,
+    ) -> "Path | InlinePage":
         """Write an interactive page about the embedding, in one HTML file that opens offline.
 
         Parameters
         ----------
-        path : path
-            The file to write.
+        path : path or None, default=None
+            The file to write. Without one, as in ``emb.report(X=X)``, a notebook shows the page
+            below the cell.
         X : array-like of shape (n, d), file, or Dask array or DataFrame; or None, default=None
             The points to show, read block by block; if omitted, only the landmarks are shown. Dask
             partitions are fetched one after the other.
@@ -396,12 +412,19 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
         Returns
         -------
-        Path
-            The file that was written.
+        Path or InlinePage
+            The file that was written, or the page.
         """
         from trigpoint._report import write_report
 
         check_is_fitted(self)
+        if path is not None and not isinstance(path, (str, os.PathLike)):
+            raise ParameterTypeError(
+                "path",
+                path,
+                "{parameter} is no path of a file",
+                "points are named, as in report(X=X), or follow it, as in report('page.html', X)",
+            )
         source = None if X is None else points_to_transform(self, X)
         return write_report(self._subject(), path, source, color=color, **options)
 

@@ -4,7 +4,8 @@
 packs it, with styles and scripts, into one file that opens offline.
 """
 
+from trigpoint._report.inline import InlinePage
 from trigpoint._report.subject import Subject
 from trigpoint._report.writing import write_report
 
-__all__ = ["Subject", "write_report"]
+__all__ = ["InlinePage", "Subject", "write_report"]

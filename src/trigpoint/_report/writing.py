@@ -1,4 +1,4 @@
-"""Writing the report of a fitted embedding to a file."""
+"""The report of a fitted embedding, in a file or for a notebook."""
 
 import os
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from trigpoint._common.checks import check_count
 from trigpoint._files import PointSource, refuse_same_file
 from trigpoint._files.atomic import atomic_write
 from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
+from trigpoint._report.inline import InlinePage
 from trigpoint._report.name_suggestions import suggesting_names
 from trigpoint._report.page import page
 from trigpoint._report.subject import Subject
@@ -18,7 +19,7 @@ from trigpoint.metrics._comparison import Comparison
 @suggesting_names
 def write_report(
     subject: Subject,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
     source: PointSource | None = None,
     *,
     color: Any = None,
@@ -30,14 +31,15 @@ def write_report(
     curve: bool = True,
     tried: Comparison | None = None,
     force: bool = True,
-) -> Path:
+) -> Path | InlinePage:
     """Write an interactive page about a fitted embedding, in one HTML file.
 
     Parameters
     ----------
     subject : Subject
-    path : path
-        The file to write, usually ``.html``. It appears only when complete.
+    path : path or None
+        The file to write, usually ``.html``. It appears only when complete. ``None`` returns the
+        page instead, which a notebook shows below the cell.
     source : PointSource or None, default=None
         The points to show, read and transformed block by block; if omitted, only the landmarks are
         shown.
@@ -71,8 +73,8 @@ def write_report(
 
     Returns
     -------
-    Path
-        The file that was written.
+    Path or InlinePage
+        The file that was written, or the page.
 
     Examples
     --------
@@ -86,12 +88,8 @@ def write_report(
     True
     """
     check_count("sample", sample)
-    target = Path(path)
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} already exists: choose another name, or force=True")
-    if source is not None:
-        refuse_same_file(source, target)
-    with atomic_write(target) as partial:
+
+    def text_of_page() -> str:
         content = gather(
             subject,
             source,
@@ -104,5 +102,15 @@ def write_report(
             curve=curve,
             tried=tried,
         )
-        partial.write_text(page(content), encoding="utf-8")
+        return page(content)
+
+    if path is None:
+        return InlinePage(text_of_page())
+    target = Path(path)
+    if target.exists() and not force:
+        raise FileExistsError(f"{target} already exists: choose another name, or force=True")
+    if source is not None:
+        refuse_same_file(source, target)
+    with atomic_write(target) as partial:
+        partial.write_text(text_of_page(), encoding="utf-8")
     return target
