@@ -24,11 +24,6 @@ PAGE_LABELS = (
 PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
 
 
-def spaced(count: int) -> list[str]:
-    """Hues around the circle, two lightnesses in turn, for small pictures with many labels."""
-    return [f"hsl({360 * j // count} 65% {45 + 15 * (j % 2)}%)" for j in range(count)]
-
-
 def graded(count: int) -> list[str]:
     """Hues from blue by way of red to orange, for numbers."""
     return [f"hsl({(250 + 140 * j // max(count - 1, 1)) % 360} 65% 52%)" for j in range(count)]

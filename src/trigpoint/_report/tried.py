@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from trigpoint._common.palette import GRAY, graded, spaced
+from trigpoint._common.palette import GRAY, PAGE_LABELS, graded
 from trigpoint._report.given import Given, color_column
 from trigpoint.metrics._comparison import Attempt, Comparison
 
@@ -48,7 +48,7 @@ def _groups(tried: Comparison, colors: Mapping[str, Given]) -> tuple[np.ndarray,
         if column.labels is not None:
             # Labels without a color of their own are gray, like missing ones.
             count = column.n_colored
-            return np.minimum(column.codes, count), [*spaced(count), GRAY]
+            return np.minimum(column.codes, count), [*PAGE_LABELS[:count], GRAY]
         values = np.where(column.is_missing, np.nan, column.codes)
     known = np.isfinite(values)
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")

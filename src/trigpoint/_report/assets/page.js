@@ -22,6 +22,7 @@ const labeled = facts.colors.filter(({ labels }) => labels);
 const sampledRows = facts.rows ? arrayAt(facts.rows) : null;
 const MOST_IN_GALLERY = 96;
 const MOST_IN_LINK = 400;
+const ADDRESS_MS = 500;
 
 function colorChoices() {
   const named = (group, columns) => columns.map((column) => ({ kind: "column", group, name: column.name, column }));
@@ -276,13 +277,30 @@ function currentHash() {
   return hashOf(parameters);
 }
 
-async function copyLink() {
+function writeHash() {
   const hash = currentHash();
   try {
-    history.replaceState(null, "", hash);
+    if (hash !== location.hash) history.replaceState(null, "", hash);
   } catch {
     // A page within another may not change its address.
   }
+  return hash;
+}
+
+// After something was done, once nothing more is done for a moment.
+function connectAddress() {
+  let waiting = 0;
+  const later = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(writeHash, ADDRESS_MS);
+  };
+  for (const kind of ["change", "click", "keyup", "pointerup", "wheel"]) {
+    byId("explore").addEventListener(kind, later, { passive: true });
+  }
+}
+
+async function copyLink() {
+  const hash = writeHash();
   const done = await copied(location.href.replace(/#.*$/, "") + hash);
   const all = look.count > MOST_IN_LINK ? ", without the selection, which is too large" : "";
   tell(done ? `Link to this view copied${all}` : "Copying was blocked: the address of this page is the link");
@@ -516,6 +534,7 @@ connectControls();
 connectPanels();
 connectColumns();
 connectSearch();
+connectAddress();
 byId("shown").textContent = shownText();
 setTheme(state.theme);
 select([]);
