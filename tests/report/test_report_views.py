@@ -360,3 +360,19 @@ def test_explanations_wait_behind_question_marks(open_page):
     assert page.get_by_text("Odd edges are found by comparison").first.is_visible()
     page.locator("summary[aria-label='About these numbers']").click()
     assert page.get_by_text("covering radius:").is_visible()
+    assert not page.get_by_text("Odd edges are found by comparison").first.is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("details.help[open]").count() == 0
+    page.locator("summary[aria-label='About the plots']").click()
+    page.locator("h1").click()
+    assert page.locator("details.help[open]").count() == 0
+
+
+def test_explanations_fit_a_phone(open_page):
+    page = open_page(viewport={"width": 390, "height": 700}, has_touch=True)
+    for mark in page.locator("details.help summary").all():
+        mark.click()
+        box = page.locator("details.help[open] > div").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -53,6 +53,7 @@ _SCRIPTS = (
     "pictures.js",
     "tip.js",
     "address.js",
+    "help.js",
     "legend.js",
     "neighborhoods.js",
     "models.js",

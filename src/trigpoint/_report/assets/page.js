@@ -535,6 +535,7 @@ connectPanels();
 connectColumns();
 connectSearch();
 connectAddress();
+connectHelp();
 byId("shown").textContent = shownText();
 setTheme(state.theme);
 select([]);
