@@ -8,7 +8,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from trigpoint._common.palette import GRAY, OKABE_ITO
+from trigpoint._common.labels import MOST_CLASSES
+from trigpoint._common.palette import GRAY, OKABE_ITO, PAGE_LABELS
 from trigpoint.plot._colors import palette
 
 TO_LMS = np.array(
@@ -46,6 +47,16 @@ def least_difference(colors, vision):
 def test_classes_stay_apart_for_everyone(vision, n, least):
     """2.3 is a just noticeable difference."""
     assert least_difference(palette(n), vision) > least
+
+
+@pytest.mark.parametrize("vision", ["normal", "protanopia", "deuteranopia"])
+def test_classes_of_a_report_stay_apart_for_everyone(vision):
+    """Among themselves, and from the two grays of a light page."""
+    colors = [mpl.colors.to_rgb(color) for color in PAGE_LABELS]
+    assert len(colors) == MOST_CLASSES
+    assert least_difference(colors, vision) > 12
+    grays = np.array([[170, 174, 172], [104, 110, 108]]) / 255
+    assert least_difference([*colors, *grays], "normal") > 20
 
 
 def test_the_measure_tells_a_bad_palette():

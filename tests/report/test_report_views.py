@@ -81,7 +81,7 @@ def downloaded(page, name):
 def test_a_selection_keeps_the_colors_of_its_classes(open_page, pictured):
     page = open_page(pictured, color_scheme="light")
     page.get_by_role("checkbox", name="Landmarks").uncheck()
-    blue, orange = (0x00, 0x72, 0xB2), (0xF0, 0xA0, 0x00)
+    blue, orange = (0x00, 0x72, 0xB2), (0xE6, 0x9F, 0x00)
     assert has_color(page, blue, least=20)
     assert has_color(page, orange, least=20)
     page.locator("#legend button").first.click()

@@ -18,8 +18,8 @@ GRAY = "#BBBBBB"
 # For reports, whose theme may be dark: no black, and a yellow that is visible on white. As many as
 # there are classes with colors of their own, and any two differ for any color vision.
 PAGE_LABELS = (
-    *(BLUE, "#F0A000", GREEN, VERMILLION, SKY, "#E377C2", "#E3D51F"),
-    *("#8250F0", "#6B5410", "#B0126E", "#4FDCA2", "#3A22C8", "#FFB8A0", "#7D2A4E"),
+    *(BLUE, ORANGE, GREEN, VERMILLION, SKY, "#E377C2", "#E6DA2A"),
+    *("#8C5BF1", "#6B5410", "#C1147B", "#5EEFB4", "#3327D9", "#F8B29C", "#7D2A4E"),
 )
 PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
 
