@@ -19,7 +19,7 @@ GRAY = "#BBBBBB"
 # there are classes with colors of their own, and any two differ for any color vision.
 PAGE_LABELS = (
     *(BLUE, ORANGE, GREEN, VERMILLION, SKY, "#E377C2", "#E6DA2A"),
-    *("#8C5BF1", "#6B5410", "#C1147B", "#5EEFB4", "#3327D9", "#F8B29C", "#7D2A4E"),
+    *("#8C5BF1", "#6B5410", "#C1147B", "#5EEFB4", "#3327D9", "#E490A0", "#7D2A4E"),
 )
 PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
 
