@@ -682,17 +682,12 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _decided(self, fitted: EmbeddedLandmarks) -> dict[str, str]:
         """What parameters stand for that are left open, as far as the result does not show it."""
-        assert fitted.graph is not None
-        k, metric = len(fitted.landmarks.points), self._metric()
-        # A complete graph of many landmarks would be too large: the result shows what it became.
-        decided = {} if metric == "complete" else {"graph": metric}
-        n_edges = fitted.graph.lengths.nnz
-        if not isinstance(self.graph, str) or fitted.dimension is None or n_edges == k * (k - 1):
-            return decided
-        usual = min(self._default_neighbors(fitted.dimension, k), k - 1)
-        # Landmarks that agree on their neighbors have about as many edges as they asked for.
-        more = 2 * n_edges / k > usual + MOST_NEIGHBORS
-        return decided | {"n_neighbors": str(MOST_NEIGHBORS if more else usual)}
+        if fitted.dimension is None:
+            return {}
+        builder = self._builder(fitted.landmarks.points, fitted.dimension)
+        if builder is self.graph or not isinstance(builder, KNNGraph):
+            return {}
+        return {"graph": builder.metric, "n_neighbors": str(builder.n_neighbors)}
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         super()._set_fitted(embedded, dtype)
