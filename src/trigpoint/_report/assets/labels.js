@@ -5,13 +5,13 @@ const LABEL_HEIGHT = 17;
 // The middle of a class is well filled with this share of the points in its fullest part.
 const FILLED = 0.25;
 
-// {text, x, y, color} of each class with a color of its own, the largest first.
+// {text, bin, x, y} of each class with a color of its own, the largest first.
 function classLabels({ xs, ys }, { low, high }, colors, members) {
   const named = colors.names.slice(0, colors.column.colored).map((text, bin) => ({ text, bin }));
   return named
     .filter(({ bin }) => members[bin].length)
     .sort((a, b) => members[b.bin].length - members[a.bin].length)
-    .map(({ text, bin }) => ({ text, color: colors.palette[bin], ...densestPlace(members[bin], xs, ys, low, high) }));
+    .map(({ text, bin }) => ({ text, bin, ...densestPlace(members[bin], xs, ys, low, high) }));
 }
 
 // The middle of the points if it is well filled; otherwise, as for a ring or two islands, the middle

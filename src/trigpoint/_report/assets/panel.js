@@ -5,7 +5,7 @@
 //   bounds()     {low, high} of what is shown at first
 //   extent()     {low, high} of everything
 //   picture()    density {canvas, low, high}, or null
-//   labels()     optional: {text, x, y, color} of what is written among the points, or null
+//   labels()     optional: {text, bin, x, y} of what is written among the points, or null
 //   note(panel)  optional: what is said above the plot
 //   landmarks()  {xs, ys}, or null
 //   edges()      pairs of landmarks by kind, or null
@@ -188,6 +188,11 @@ class Panel {
     return Math.min(7, size * Math.max(1, this.view.zoom) ** 0.35);
   }
 
+  pointAlpha(count, plain) {
+    if (this.dimmed) return count > 3000 ? 0.14 : 0.25;
+    return plain && count > 3000 ? 0.55 : 0.85;
+  }
+
   drawPoints(picture) {
     const share = this.pointShare(picture);
     if (!share) return;
@@ -195,7 +200,7 @@ class Panel {
     const { xs, ys } = this.model.points();
     const size = this.pointSize(xs.length);
     const step = this.settling ? Math.ceil(this.inView(xs.length, 2) / MOST_MOVING_POINTS) : 1;
-    this.context.globalAlpha = share * (this.dimmed ? 0.14 : plain && xs.length > 3000 ? 0.55 : 0.85);
+    this.context.globalAlpha = share * this.pointAlpha(xs.length, plain);
     this.look.members.forEach((members, bin) => {
       this.context.fillStyle = css(palette[bin]);
       this.drawMarks(members, xs, ys, size, step);
@@ -365,7 +370,8 @@ class Panel {
     this.write(`${shortened(context, named(across, textsX), view.width - 36)} →`, view.width - 8, view.height - 24);
   }
 
-  // Names of classes, the largest first; one that would hide another is left out.
+  // Names of classes, the largest first; one that would hide another is left out, and so are those
+  // of which nothing is selected.
   drawLabels(labels) {
     const { context, view } = this;
     context.font = `600 ${FONT.replace("11px", "13px")}`;
@@ -374,7 +380,8 @@ class Panel {
     context.lineWidth = 4;
     context.strokeStyle = this.look.style.card;
     const boxes = [];
-    for (const { text, x, y } of labels) {
+    for (const { text, bin, x, y } of labels) {
+      if (this.dimmed && !this.look.selectedMembers[bin].length) continue;
       const name = shortened(context, text, 150);
       const box = freeBox(view.x(x), view.y(y), context.measureText(name).width, boxes);
       if (!box) continue;
