@@ -225,7 +225,7 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
         # Before that, all loops may have to be compiled.
         deadline = time.monotonic() + 240
         try:
-            while not any(os.path.getsize(name) for name in os.listdir() if "partial" in name):
+            while not any(path.stat().st_size for path in folder.glob(".Y.csv.partial-*/new.csv")):
                 assert process.poll() is None
                 assert time.monotonic() < deadline
                 time.sleep(0.02)

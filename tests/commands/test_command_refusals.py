@@ -140,5 +140,5 @@ def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
 
     monkeypatch.setattr("trigpoint._files.sinks.NpySink.write", full)
     assert embed() == FAILED
-    assert said(capsys) == "No space left on device"
+    assert said(capsys) == "Y.npy: No space left on device"
     assert sorted(os.listdir()) == ["empty.npy", "few.npy", "labelled.npz", "roll.csv", "roll.npy"]

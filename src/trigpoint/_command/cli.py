@@ -22,6 +22,7 @@ from trigpoint._command.common import (
 )
 from trigpoint._command.messages import explain
 from trigpoint._command.parsing import Parser
+from trigpoint._files.atomic import kept_folder
 
 # The last one completes the words of the others.
 COMMANDS = (embed, select, transform, evaluate, info, demo, completion)
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stopped, Interrupted) and stopped.written:
             state = f"complete: {', '.join(map(str, stopped.written))}"
         print(f"\ntrigpoint: interrupted; {state}", file=sys.stderr)
+        _tell_of_kept_work(options)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output closed the pipe; Python would complain again at exit.
@@ -72,8 +74,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.debug:
             traceback.print_exc()
         print(f"trigpoint: {explain(error)}", file=sys.stderr)
+        _tell_of_kept_work(options)
         return FAILED
     return 0
+
+
+def _tell_of_kept_work(options: argparse.Namespace) -> None:
+    """Say what is left of a run that can go on."""
+    output = getattr(options, "output", None)
+    folder = kept_folder(output) if output is not None and output.parent.is_dir() else None
+    if folder is not None:
+        print(
+            f"trigpoint: what was done so far is in {folder}: the same command goes on from there",
+            file=sys.stderr,
+        )
 
 
 def _run(options: argparse.Namespace) -> Result | int:

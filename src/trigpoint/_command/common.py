@@ -12,6 +12,7 @@ from typing import Any
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.progress import Report, progress_display, reporter
+from trigpoint._estimators.output import LONG, Output
 from trigpoint._files import PointSource, read_points, refuse_same_file
 from trigpoint._files.atomic import check_place
 from trigpoint._files.selection import listed
@@ -153,6 +154,21 @@ def add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = T
     """Add the file to write."""
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)
     parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
+def add_resume(parser: argparse.ArgumentParser) -> None:
+    """Add the choice to keep what a run has done."""
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="if the run is killed or interrupted, keep what is done, so that the same command "
+        f"goes on from there (default: from {LONG:,} points on)",
+    )
+
+
+def output_of(options: argparse.Namespace) -> Output:
+    """Where coordinates go."""
+    return Output(options.output, replace=options.force, resume=options.resume)
 
 
 def split_names(text: str) -> list[str]:

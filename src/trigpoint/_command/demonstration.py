@@ -7,6 +7,7 @@ import numpy as np
 
 from trigpoint import plot
 from trigpoint._estimators import LaplacianEigenmaps
+from trigpoint._files.atomic import atomic_write
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
 
@@ -81,5 +82,6 @@ def _draw(
 
     axes = figure.add_subplot(1, 3, 3)
     plot.embedding(Y, color=arc, ax=axes, title="Laplacian eigenmaps of every point")
-    figure.savefig(path, dpi=130)
+    with atomic_write(path) as partial:
+        figure.savefig(partial, dpi=130)
     plt.close(figure)

@@ -22,6 +22,8 @@ from trigpoint._estimators import (
     compare_methods,
 )
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
+from trigpoint._estimators.output import fit_and_write
+from trigpoint._estimators.saving import save_model
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
 from trigpoint._files.selection import split_place
@@ -80,6 +82,7 @@ def add(commands: common.Commands) -> None:
     )
     common.add_input(parser)
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
+    common.add_resume(parser)
     common.add_selection(parser, fewest=2)
     add_dask(parser)
     parser.add_argument(
@@ -186,18 +189,19 @@ def run(options: argparse.Namespace) -> Result:
         with points_on_cluster(options.dask, points) as shared:
             method, tried = choose_method(options, shared)
             estimator = make_estimator(options, method, points.shape[0])
-            estimator.fit(shared)
-            estimator.transform(shared, out=options.output)
+            fit_and_write(estimator, shared, common.output_of(options))
         seconds = time.perf_counter() - start
         written.append(options.output)
         if options.save is not None:
-            estimator.save(options.save)
+            save_model(estimator, options.save, replace=options.force)
             written.append(options.save)
         if options.report is not None:
             with warnings.catch_warnings():
                 # The same warning was just shown for these points.
                 warnings.simplefilter("ignore", FarPointsWarning)
-                estimator.report(options.report, points, color=color, tried=tried, **shown)
+                estimator.report(
+                    options.report, points, color=color, tried=tried, force=options.force, **shown
+                )
             written.append(options.report)
     except KeyboardInterrupt:
         raise Interrupted(written) from None
@@ -288,6 +292,8 @@ def check_choices(options: argparse.Namespace) -> None:
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
             raise UsageError(f"--{option} does not apply to --method {options.method}")
+    if options.resume and options.dask is not None:
+        raise UsageError("--resume does not apply to --dask, whose workers keep nothing")
     if options.color and options.report is None:
         raise UsageError("--color colors the page that --report writes: add --report HTML")
     for option in ("images", "text"):

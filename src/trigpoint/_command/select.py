@@ -147,7 +147,7 @@ def _write(options: argparse.Namespace, points: PointSource, sampler: Sampler) -
     """Write the chosen rows, with all columns if possible; return the number of columns."""
     rows = np.asarray(sampler.indices_)
     if can_copy_rows(points, options.output):
-        return copy_rows(points, rows.tolist(), options.output)
+        return copy_rows(points, rows.tolist(), options.output, replace=options.force)
     chosen, names = sampler.landmarks_, points.feature_names
     if options.metric == "cosine":
         # The landmarks are rows of unit length.
@@ -156,6 +156,7 @@ def _write(options: argparse.Namespace, points: PointSource, sampler: Sampler) -
         whole = read_points(options.input)
         chosen, names = whole.take(rows), whole.feature_names
     k, d = chosen.shape
-    with open_writer(options.output, k, d, chosen.dtype, names) as writer:
+    out, replace = options.output, options.force
+    with open_writer(out, k, d, chosen.dtype, names, replace=replace) as writer:
         writer.write(chosen)
     return d

@@ -8,6 +8,7 @@ from trigpoint._command import common
 from trigpoint._command.common import Result
 from trigpoint._common.words import counted, duration
 from trigpoint._estimators import load
+from trigpoint._estimators.output import write_coordinates
 from trigpoint._files import open_writer
 
 
@@ -26,6 +27,7 @@ def add(commands: common.Commands) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="a file written by --save")
     common.add_input(parser)
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
+    common.add_resume(parser)
     common.add_jobs(parser)
 
 
@@ -37,7 +39,7 @@ def run(options: argparse.Namespace) -> Result:
     common.check_outputs(options, [points, options.model], options.output)
     open_writer(options.output, 1, 1)
     start = time.perf_counter()
-    model.transform(points, out=options.output)
+    write_coordinates(model, points, common.output_of(options))
     seconds = time.perf_counter() - start
     n = points.shape[0]
     values = {

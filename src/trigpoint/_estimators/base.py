@@ -4,6 +4,7 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
@@ -55,7 +56,7 @@ from trigpoint._extension.support import (
     GraphNeighbors,
     NearestLandmarks,
 )
-from trigpoint._files import open_writer, read_points, refuse_same_file
+from trigpoint._files import open_writer
 from trigpoint._geometry import COVARIANCES
 from trigpoint._graph import METRICS as GRAPH_METRICS
 from trigpoint._graph import (
@@ -74,7 +75,6 @@ from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.inputs import (
     blocks_as_stored,
     device_for,
-    is_file,
     points_to_fit,
     points_to_transform,
     remember_traffic,
@@ -299,7 +299,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             The points. A file is read block by block.
         out : path or None, default=None
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
-            by block. It appears only when complete; an interrupted run leaves nothing behind.
+            by block. It appears only when complete. From ten million points of a file on, an
+            interrupted run can be called again, and goes on after the last block.
 
         Returns
         -------
@@ -311,46 +312,47 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         """
         check_is_fitted(self)
         self._check_out(X, out)
+        if out is not None:
+            from trigpoint._estimators.output import Output, write_coordinates
+
+            return write_coordinates(self, X, Output(out))
         if is_dask(X):
             from trigpoint._estimators.partitioned import coordinates_of_partitions
 
-            return coordinates_of_partitions(self, X, out)
+            return coordinates_of_partitions(self, X)
         device = device_for(self, X)
-        if is_tensor(X) and out is None:
+        if is_tensor(X):
             from trigpoint._estimators.on_device import coordinates_of_tensor
 
             return coordinates_of_tensor(self, X, device)
         source = points_to_transform(self, X)
         points = blocks_as_stored(source, reporter(self.verbose, self.callback))
-        if device is None:
-            blocks = extended_blocks(self.fitted_.extension, points, thread_count(self.n_jobs))
-        else:
-            from trigpoint._estimators.on_device import blocks_by_device
+        result = np.empty((source.shape[0], self._n_features_out), dtype=source.dtype)
+        done = n_far = 0
+        for coordinates, count in self._extended(points, device):
+            result[done : done + len(coordinates)] = coordinates
+            done, n_far = done + len(coordinates), n_far + count
+        warn_of_far(n_far, done)
+        return result
 
-            blocks = blocks_by_device(self.fitted_.extension, points, device)
-        shape = source.shape[0], self._n_features_out
-        if out is None:
-            result = np.empty(shape, dtype=source.dtype)
-            done = 0
-            for coordinates in blocks:
-                result[done : done + len(coordinates)] = coordinates
-                done += len(coordinates)
-            return result
-        refuse_same_file(source, out)
-        names = list(self.get_feature_names_out())
-        with open_writer(out, *shape, source.dtype, names) as writer:
-            for coordinates in blocks:
-                writer.write(coordinates)
-        return writer.path
+    def _extended(self, blocks: Iterator[Points], device: Any) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield the coordinates of blocks of points, and how many are far from all landmarks."""
+        if device is None:
+            return extended_blocks(self.fitted_.extension, blocks, thread_count(self.n_jobs))
+        from trigpoint._estimators.on_device import blocks_by_device
+
+        return blocks_by_device(self.fitted_.extension, blocks, device)
 
     def fit_transform(
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
         self._check_out(X, out)
-        if out is not None and is_file(X):
-            refuse_same_file(read_points(X), out)
-        return self.fit(X, y).transform(X, out=out)
+        if out is None:
+            return self.fit(X, y).transform(X)
+        from trigpoint._estimators.output import Output, fit_and_write
+
+        return fit_and_write(self, X, Output(out))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted estimator to a file that `trigpoint.load` can read.

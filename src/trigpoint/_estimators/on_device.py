@@ -32,9 +32,8 @@ def coordinates_of_tensor(estimator: Any, X: Any, device: Any) -> Any:
 
 def blocks_by_device(
     extension: Extension, blocks: Iterable[Any], device: Any
-) -> Iterator[np.ndarray]:
-    """Yield the coordinates of blocks of points as they come; at the end, warn about far points."""
-    n_far = n_points = 0
+) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield the coordinates of blocks of points as they come, and how many are far."""
     with device_memory(device):
         there = OnDevice(extension, device)
         for block in blocks:
@@ -45,8 +44,5 @@ def blocks_by_device(
                     "sparse points cannot be used with {parameter=}",
                     ("pass X.toarray()", "choose device='cpu'"),
                 )
-            n_points += len(block)
-            coordinates, count = there(to_device(block, device))
-            n_far += count
-            yield coordinates.cpu().numpy()
-    warn_of_far(n_far, n_points)
+            coordinates, n_far = there(to_device(block, device))
+            yield coordinates.cpu().numpy(), n_far

@@ -3,6 +3,7 @@
 import os
 import pickle
 import uuid
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,22 +30,25 @@ from trigpoint._points.dask.source import computed_blocks
 _MODEL_IN_GRAPH = 4 * 2**20
 
 
-def coordinates_of_partitions(
-    estimator: Any, X: Any, out: str | os.PathLike[str] | None = None
-) -> Any:
-    """Coordinates of a Dask array or DataFrame, as a lazy array, or the path they are written to.
+def coordinates_of_partitions(estimator: Any, X: Any) -> Any:
+    """Coordinates of a Dask array or DataFrame, as a lazy array.
 
     No task runs before the array is computed, unless the sizes of its chunks are not known: then
     they are counted, with a warning.
     """
     _refuse_frames(estimator)
     partitions = validated_partitions(estimator, X)
-    sizes = known_sizes(estimator, partitions)
-    coordinates = _lazy(estimator, partitions, sizes)
-    if out is None:
-        return coordinates
+    return _lazy(estimator, partitions, known_sizes(estimator, partitions))
+
+
+def write_partitions(
+    estimator: Any, X: Any, path: str | os.PathLike[str], *, replace: bool
+) -> Path:
+    """Write the coordinates of a Dask array or DataFrame to a file."""
+    coordinates = coordinates_of_partitions(estimator, X)
     names = list(estimator.get_feature_names_out())
-    writer = open_writer(out, sum(sizes), coordinates.shape[1], partitions.dtype, names)
+    n, n_components = coordinates.shape
+    writer = open_writer(path, n, n_components, coordinates.dtype, names, replace=replace)
     report = reporter(estimator.verbose, estimator.callback)
     with writer:
         if isinstance(writer.sink, ZarrSink):

@@ -5,6 +5,7 @@ Its size grows with the number of landmarks, not of points. It uses the safetens
 other programs can read.
 """
 
+import hashlib
 import json
 import os
 from dataclasses import fields, replace
@@ -60,8 +61,31 @@ _NONSENSE = (
 )
 
 
-def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> None:
+def save_model(
+    estimator: LandmarkEmbedding, path: str | os.PathLike[str], *, replace: bool = True
+) -> None:
     """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
+    write_tensors(path, *_contents(estimator), replace=replace)
+
+
+def model_digest(estimator: LandmarkEmbedding) -> str:
+    """Digest of all that `save_model` writes."""
+    arrays, metadata = _contents(estimator)
+    digest = hashlib.sha256(json.dumps(metadata).encode())
+    for name, array in arrays.items():
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def described_parameters(estimator: LandmarkEmbedding) -> dict[str, Any]:
+    """Parameters of an estimator as JSON; a TypeError if one cannot be serialized."""
+    parameters = estimator.get_params(deep=False)
+    return {name: _as_json(value) for name, value in parameters.items() if name not in HOW_IT_RUNS}
+
+
+def _contents(estimator: LandmarkEmbedding) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Arrays and metadata of a model file."""
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
             f"{type(estimator).__name__} is not one of trigpoint's estimators, so it could not be "
@@ -107,8 +131,11 @@ def save_model(estimator: LandmarkEmbedding, path: str | os.PathLike[str]) -> No
         "dtype": estimator.landmark_embedding_.dtype.name,
         "trigpoint": version("trigpoint"),
     }
-    metadata = {"format": FORMAT, "version": str(FORMAT_VERSION), "model": json.dumps(model)}
-    write_tensors(path, arrays, metadata)
+    return arrays, {
+        "format": FORMAT,
+        "version": str(FORMAT_VERSION),
+        "model": json.dumps(model),
+    }
 
 
 def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:

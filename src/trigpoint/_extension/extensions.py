@@ -325,15 +325,10 @@ def _extend_filled(extension: Extension, X: np.ndarray, size: int) -> tuple[np.n
 
 def extended_blocks(
     extension: Extension, blocks: Iterable[Points], n_threads: int
-) -> Iterator[np.ndarray]:
-    """Yield the coordinates of blocks of points as they come; at the end, warn about far points."""
-    n_far = n_points = 0
+) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield the coordinates of blocks of points as they come, and how many are far."""
     for block in blocks:
-        n_points += block.shape[0]
-        coordinates, count = extend(extension, block, n_threads)
-        n_far += count
-        yield coordinates
-    warn_of_far(n_far, n_points)
+        yield extend(extension, block, n_threads)
 
 
 def warn_of_far(n_far: int, n_points: int) -> None:

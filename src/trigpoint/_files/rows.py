@@ -24,7 +24,7 @@ def can_copy_rows(source: PointSource, path: Path) -> bool:
     return isinstance(source, ArrowSource) and (is_parquet or bool(text_suffix(path)))
 
 
-def copy_rows(source: PointSource, rows: Sequence[int], path: Path) -> int:
+def copy_rows(source: PointSource, rows: Sequence[int], path: Path, *, replace: bool = True) -> int:
     """Copy rows of the table that `source` reads to `path`, with all their columns.
 
     The table is read once, front to back, and only the copied rows are kept in memory. `path` is
@@ -38,13 +38,15 @@ def copy_rows(source: PointSource, rows: Sequence[int], path: Path) -> int:
         Row numbers, in the order to write them.
     path : Path
         File to write; see `can_copy_rows`.
+    replace : bool, default=True
+        Whether to replace an existing file.
 
     Returns
     -------
     n_columns : int
         Number of columns written.
     """
-    with atomic_write(path) as partial:
+    with atomic_write(path, replace=replace) as partial:
         if isinstance(source, TextSource):
             return _copy_records(source.table, rows, path, partial)
         assert isinstance(source, ArrowSource)

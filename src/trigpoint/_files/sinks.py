@@ -1,6 +1,7 @@
 """The formats that points are written in: each accepts rows and is then closed."""
 
 import csv
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,6 +52,15 @@ class Sink(ABC):
         """Finish the file; rows may be missing if the work was aborted."""
 
 
+def npy_header(shape: tuple[int, int], dtype: np.dtype) -> bytes:
+    """The beginning of a ``.npy`` file."""
+    description = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": description, "fortran_order": False, "shape": shape}
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, header)
+    return file.getvalue()
+
+
 class NpySink(Sink):
     """A ``.npy`` file, appended to as a plain file: a map's pages would count as memory."""
 
@@ -59,9 +69,7 @@ class NpySink(Sink):
     ) -> None:
         del names
         self._file = path.open("xb")
-        description = np.lib.format.dtype_to_descr(dtype)
-        header = {"descr": description, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self._file, header)
+        self._file.write(npy_header(shape, dtype))
 
     def write(self, block: np.ndarray) -> None:
         """Append rows."""

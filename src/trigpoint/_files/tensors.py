@@ -24,7 +24,11 @@ _DIGEST = "sha256"
 
 
 def write_tensors(
-    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], metadata: dict[str, str]
+    path: str | os.PathLike[str],
+    arrays: dict[str, np.ndarray],
+    metadata: dict[str, str],
+    *,
+    replace: bool = True,
 ) -> None:
     """Write `arrays` and `metadata` to `path`, which appears only when complete.
 
@@ -33,6 +37,8 @@ def write_tensors(
     path : path
     arrays : dict of ndarray
     metadata : dict of str
+    replace : bool, default=True
+        Whether to replace an existing file.
     """
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     entries, data = _parts(safetensors.numpy.save(contiguous))
@@ -40,11 +46,9 @@ def write_tensors(
     # By hand, because the library writes metadata in a different order every time.
     header = json.dumps({_METADATA: metadata, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
-    with atomic_write(path) as partial, partial.open("wb") as file:
+    with atomic_write(path, replace=replace) as partial, partial.open("wb") as file:
         file.write(len(header).to_bytes(_LENGTH_BYTES, "little") + header)
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._files.atomic import check_place, hidden_sibling, put_in_place, remove
+from trigpoint._files.atomic import Staging, check_place
 from trigpoint._files.sinks import SINKS, Sink, ZarrSink
 from trigpoint._files.source import PointSource
 
@@ -24,6 +24,8 @@ def open_writer(
     n_columns: int,
     dtype: DTypeLike = np.float64,
     names: Sequence[str] | None = None,
+    *,
+    replace: bool = True,
 ) -> "PointWriter":
     """Prepare to write points; all checks are done here, before any work.
 
@@ -39,6 +41,8 @@ def open_writer(
     names : sequence of str or None
         Names of the columns, kept in all formats except ``.npy``. ``None`` names them x0, x1 and
         so on.
+    replace : bool, default=True
+        Whether to replace what exists when the points are complete.
 
     Returns
     -------
@@ -71,22 +75,20 @@ def open_writer(
             "give one for each column",
             count=n_columns,
         )
-    # Resolved, so that the target of a link is replaced and not the link.
-    target = Path(os.path.realpath(path))
-    sink = _sink_for(target, str(os.fspath(path)))
-    return PointWriter(target, sink, shape, dtype, labels)
+    sink = sink_for(path)
+    return PointWriter(Staging(path, replace=replace), sink, shape, dtype, labels)
 
 
 class PointWriter:
     """Context manager that accepts points in blocks of rows; created by `open_writer`.
 
-    Rows go to a hidden file in the same folder. At the end of the ``with`` statement it replaces
-    the target if all rows were written and nothing was raised; otherwise it is removed.
+    Rows go to a hidden folder beside the target. At the end of the ``with`` statement they are put
+    in place if all were written and nothing was raised; otherwise they are removed.
 
     Parameters
     ----------
-    path : Path
-        File to write the points to.
+    staging : Staging
+        Where the file belongs.
     sink : type of Sink
         How they are stored.
     shape : (int, int)
@@ -95,30 +97,40 @@ class PointWriter:
         Type to store.
     names : sequence of str
         Names of the columns.
+
+    Attributes
+    ----------
+    rows_written : int
+        How many there are so far.
+    tally : int
+        Sum of the numbers passed to `write`.
     """
 
     def __init__(
         self,
-        path: Path,
+        staging: Staging,
         sink: type[Sink],
         shape: tuple[int, int],
         dtype: np.dtype,
         names: Sequence[str],
     ) -> None:
-        self.path, self.shape, self.dtype, self.names = path, shape, dtype, list(names)
-        self.rows_written = 0
+        self._staging = staging
+        self.path, self.shape, self.dtype = staging.target, shape, dtype
+        self.names = list(names)
+        self.rows_written = self.tally = 0
         self._sink_type = sink
         self._sink: Sink | None = None
 
     def __enter__(self) -> Self:
         if self._sink is not None:
             raise RuntimeError(f"{self.path} is already being written: open another writer")
-        self.rows_written = 0
-        self._partial = hidden_sibling(self.path, "partial")
+        self.rows_written = self.tally = 0
+        staging = self._staging.__enter__()
         try:
-            self._sink = self._sink_type(self._partial, self.shape, self.dtype, self.names)
+            with staging.naming_errors():
+                self._sink = self._sink_type(staging.new, self.shape, self.dtype, self.names)
         except BaseException:
-            remove(self._partial)
+            staging.__exit__()
             raise
         return self
 
@@ -127,8 +139,8 @@ class PointWriter:
         """Where rows go, inside the with statement."""
         return self._sink
 
-    def write(self, block: np.ndarray) -> None:
-        """Append the rows of `block`."""
+    def write(self, block: np.ndarray, tally: int = 0) -> None:
+        """Append the rows of `block`; `tally` is a number to add up along with them."""
         if self._sink is None:
             raise RuntimeError("write() only works inside the writer's with statement")
         n_rows, n_columns = self.shape
@@ -142,8 +154,10 @@ class PointWriter:
                 f"{self.rows_written + len(block)} rows were written to {self.path}, which was "
                 f"opened for {n_rows}"
             )
-        self._sink.write(np.ascontiguousarray(block, dtype=self.dtype))
+        with self._staging.naming_errors():
+            self._sink.write(np.ascontiguousarray(block, dtype=self.dtype))
         self.rows_written += len(block)
+        self.tally += tally
 
     def __exit__(
         self,
@@ -159,15 +173,21 @@ class PointWriter:
                 with contextlib.suppress(Exception):
                     sink.close()
                 return
-            sink.close()
-            if self.rows_written != self.shape[0]:
-                raise ValueError(
-                    f"{self.rows_written} rows were written to {self.path}, which was opened for "
-                    f"{self.shape[0]}: nothing is kept"
-                )
-            put_in_place(self._partial, self.path)
+            with self._staging.naming_errors():
+                sink.close()
+                self._refuse_missing_rows()
+                # What appeared meanwhile may be something else.
+                sink_for(self.path)
+                self._staging.commit()
         finally:
-            remove(self._partial)
+            self._staging.__exit__()
+
+    def _refuse_missing_rows(self) -> None:
+        if self.rows_written != self.shape[0]:
+            raise ValueError(
+                f"{self.rows_written} rows were written to {self.path}, which was opened for "
+                f"{self.shape[0]}: nothing is kept"
+            )
 
 
 def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
@@ -185,7 +205,9 @@ def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
         )
 
 
-def _sink_for(path: Path, name: str) -> type[Sink]:
+def sink_for(out: str | os.PathLike[str]) -> type[Sink]:
+    """How points are stored at a path, which is refused if nothing should be written there."""
+    name, path = os.fspath(out), Path(os.path.realpath(out))
     fitting = [sink for ends, sink in SINKS.items() if path.name.lower().endswith(ends)]
     if not fitting:
         known = ", ".join(suffix for suffixes in SINKS for suffix in suffixes)

@@ -111,6 +111,6 @@ def write_report(
         raise FileExistsError(f"{target} already exists: choose another name, or force=True")
     if source is not None:
         refuse_same_file(source, target)
-    with atomic_write(target) as partial:
+    with atomic_write(target, replace=force) as partial:
         partial.write_text(text_of_page(), encoding="utf-8")
     return target
