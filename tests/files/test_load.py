@@ -2,6 +2,7 @@
 
 import logging
 import os
+import resource
 import shutil
 import tempfile
 from types import SimpleNamespace
@@ -114,3 +115,37 @@ def test_read_once_in_blocks_with_progress(limit):
     assert source.asked * 700 * 8 <= 16 * 2**20
     assert [done for done, _ in calls] == [2995, 5990, 8985, 10_000]
     assert {total for _, total in calls} == {10_000}
+
+
+def test_a_full_disk_names_the_folder(points, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    points = np.ones((10_000, 3))
+    source = read_points(points.astype(int))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(OSError, match="too large: set TMPDIR to a folder with room") as caught:
+            load(source, memory_limit=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(tmp_path)
+
+
+@pytest.mark.parametrize("columns", [None, [0, 2]])
+def test_a_map_of_a_file_that_is_cut(tmp_path, columns):
+    """Before every block: reading what is gone would end the process."""
+    np.save(tmp_path / "x.npy", np.ones((100_000, 3)))
+    source = read_points(tmp_path / "x.npy", columns=columns)
+    blocks = source.blocks(10_000)
+    next(blocks)
+    os.truncate(tmp_path / "x.npy", 300_000)
+    with pytest.raises(ValueError, match=r"x\.npy has become shorter since it was opened"):
+        next(blocks)
+
+
+def test_a_file_that_is_replaced_stays_mapped(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((1000, 3)))
+    source = read_points(tmp_path / "x.npy")
+    np.save(tmp_path / "other.npy", np.ones((10, 3)))
+    os.replace(tmp_path / "other.npy", tmp_path / "x.npy")
+    assert sum(len(block) for block in source.blocks(100)) == 1000

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from trigpoint._files import read_points
+from trigpoint._files import open_writer, read_points
 from trigpoint._files.rows import can_copy_rows, copy_rows
 
 ROWS = [4, 0, 3]
@@ -126,3 +126,34 @@ def test_rows_of_points(points, columns):
     rows = np.array([100, 7, 0, 64])
     expected = points[rows] if columns is None else points[rows][:, columns]
     np.testing.assert_array_equal(source.take(rows), expected)
+
+
+@pytest.mark.parametrize("name", ["b.csv", "b.tsv", "b.csv.gz"])
+def test_formulas_are_disarmed(tmp_path, name):
+    """Those of Parquet; numbers that are text, and what is text already, stay as they are."""
+    links = ["=HYPERLINK(1)", "+1+1", "-2", "@sum", "\tx", "a=b", None, "+1.5", "-", ""]
+    frame = pd.DataFrame({"=cmd": links, "x": -np.arange(10.0)})
+    frame.to_parquet(tmp_path / "a.parquet")
+    source = read_points(tmp_path / "a.parquet", columns="x")
+    with pytest.warns(UserWarning, match="^6 cells of text that looked like formulas got an apos"):
+        copy_rows(source, range(10), tmp_path / name)
+    found = pd.read_csv(tmp_path / name, sep="\t" if "tsv" in name else ",", dtype=str)
+    assert list(found) == ["'=cmd", "x"]
+    expected = ["'=HYPERLINK(1)", "'+1+1", "-2", "'@sum", "'\tx", "a=b", None, "+1.5", "'-", None]
+    assert found["'=cmd"].astype(object).where(found["'=cmd"].notna(), None).tolist() == expected
+    assert found["x"].astype(float).tolist() == frame["x"].tolist()
+    # Within a format that has types, and from text to text, nothing is changed.
+    copy_rows(source, range(10), tmp_path / "c.parquet")
+    assert pq.read_table(tmp_path / "c.parquet").column("=cmd").to_pylist() == links
+    (tmp_path / "d.csv").write_text("=cmd,x\n=1+1,3\n")
+    copy_rows(read_points(tmp_path / "d.csv", columns="x"), [0], tmp_path / "e.csv")
+    assert (tmp_path / "e.csv").read_text() == "=cmd,x\n=1+1,3\n"
+
+
+def test_formulas_in_names_of_columns(tmp_path):
+    with (
+        pytest.warns(UserWarning, match="1 cell of text"),
+        open_writer(tmp_path / "y.csv", 1, 2, names=["=a", "b"]) as writer,
+    ):
+        writer.write(np.zeros((1, 2)))
+    assert (tmp_path / "y.csv").read_text() == "'=a,b\n0.0,0.0\n"

@@ -20,6 +20,7 @@ from trigpoint._command.common import (
     UsageError,
     add_diagnostics,
 )
+from trigpoint._command.last_words import last_words
 from trigpoint._command.messages import explain
 from trigpoint._command.parsing import Parser
 from trigpoint._files.atomic import kept_folder
@@ -55,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = _run(options)
         if not isinstance(result, Result):
             return int(result)
-        result.show(as_json=options.json)
-        sys.stdout.flush()
+        _show(result, options)
     except KeyboardInterrupt as stopped:
         state = "nothing was left half-written"
         if isinstance(stopped, Interrupted) and stopped.written:
@@ -65,8 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell_of_kept_work(options)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output closed the pipe; Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of the output closed the pipe.
         return FAILED
     except UsageError as error:
         options.parser.error(str(error))
@@ -77,6 +76,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell_of_kept_work(options)
         return FAILED
     return 0
+
+
+def _show(result: Result, options: argparse.Namespace) -> None:
+    try:
+        result.show(as_json=options.json)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def _tell_of_kept_work(options: argparse.Namespace) -> None:
@@ -93,7 +104,8 @@ def _tell_of_kept_work(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> Result | int:
     """Run the subcommand; in any case, close the progress display."""
     try:
-        return options.run(options)
+        with last_words(getattr(options, "input", None)):
+            return options.run(options)
     finally:
         display = getattr(options, "display", None)
         if display is not None:

@@ -109,6 +109,7 @@ class SlicedSource(PointSource):
             rows = min(rows, block_rows(self._row_bytes, 4 * BLOCK_BYTES))
         with self._open_rows() as stored:
             for band in row_blocks(self.shape[0], self._band_rows(stored, rows)):
+                _refuse_cut(stored, self.name)
                 part = stored[band]
                 if self._chosen is not None:
                     part = part[:, self._chosen]
@@ -166,6 +167,16 @@ class ArraySource(SlicedSource):
         flags = self._X.flags
         as_needed = self._X.dtype == self.dtype and flags.c_contiguous and flags.aligned
         return self._X if as_needed and self._chosen is None else None
+
+
+def _refuse_cut(stored: Any, name: str) -> None:
+    """Refuse a map of a file that has become shorter: reading what is gone ends the process."""
+    mapped = getattr(stored, "_mmap", None) if type(stored) is np.memmap else None
+    if mapped is not None and mapped.size() < stored.offset + stored.nbytes:
+        raise ValueError(
+            f"{name} has become shorter since it was opened: do not change it while it is being "
+            "read"
+        )
 
 
 def _refuse_columnwise(stored: Any, name: str) -> None:

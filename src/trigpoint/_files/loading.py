@@ -97,8 +97,17 @@ def _in_memory(source: PointSource, progress: Progress | None) -> np.ndarray:
 
 def _on_disk(source: PointSource, progress: Progress | None) -> np.ndarray:
     with tempfile.TemporaryFile(prefix="trigpoint-") as file:
-        _walk(source, lambda block, _: file.write(block.data), progress)
-        file.flush()
+
+        def keep(block: np.ndarray, start: int) -> None:
+            del start
+            try:
+                file.write(block.data)
+                file.flush()
+            except OSError as error:
+                problem = f"{error.strerror}: set TMPDIR to a folder with room"
+                raise OSError(error.errno, problem, tempfile.gettempdir()) from error
+
+        _walk(source, keep, progress)
         # The map keeps the contents after the file is closed.
         return np.memmap(file, dtype=source.dtype, mode="r", shape=source.shape)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from trigpoint._files.arrow import PARQUET_SUFFIXES, ArrowSource
 from trigpoint._files.atomic import atomic_write
+from trigpoint._files.formulas import disarm
 from trigpoint._files.optional import require
 from trigpoint._files.source import PointSource
 from trigpoint._files.text import TextSource
@@ -72,10 +73,10 @@ def _copy_columns(source: ArrowSource, rows: Sequence[int], path: Path, partial:
     if path.name.lower().endswith(PARQUET_SUFFIXES):
         require("pyarrow.parquet", f"writing {path}").write_table(table, partial)
     else:
+        columns = [[name, *table.column(name).to_pylist()] for name in table.column_names]
+        disarm(columns)
         with _created(partial, path) as file:
-            writer = _fields_to(file, usual_separator(path))
-            writer.writerow(table.column_names)
-            writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+            _fields_to(file, usual_separator(path)).writerows(zip(*columns, strict=True))
     return int(table.num_columns)
 
 

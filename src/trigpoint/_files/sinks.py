@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint._files.arrow import PARQUET_SUFFIXES
+from trigpoint._files.formulas import disarm
 from trigpoint._files.optional import require
 from trigpoint._files.zarrs import NAMES_ATTRIBUTE
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -87,8 +88,9 @@ class CsvSink(Sink):
         self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
     ) -> None:
         del shape, dtype
+        disarm([header := list(names)])
         self._file = path.open("x", newline="", encoding="utf-8")
-        csv.writer(self._file, lineterminator="\n").writerow(names)
+        csv.writer(self._file, lineterminator="\n").writerow(header)
 
     def write(self, block: np.ndarray) -> None:
         """Append rows."""
