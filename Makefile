@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate docs figures bench lint format clean
+.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate torture docs figures bench lint format clean
 
 setup: $(READY)
 
@@ -62,6 +62,11 @@ $(LOWEST_READY): pyproject.toml $(READY)
 # Do the tests notice small mistakes? Defaults: LINES=200, SEED=0, PROCESSES= all cores, OUT=mutation.
 mutate: $(READY)
 	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT))
+
+# Kill, fail and cut off everything that writes a file, at every call and at 1,000 random moments; needs
+# Linux and a C compiler. KILLS=, and ONLY="zarr save" for some of the operations.
+torture: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.torture --kills $(or $(KILLS),1000) $(if $(ONLY),--only $(ONLY))
 
 # The documentation, in docs/_build; broken links and unknown names are errors.
 docs: $(READY)

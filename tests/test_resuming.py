@@ -288,7 +288,7 @@ def test_command(capsys, monkeypatch):
         assert command("--method", "laplacian", "--resume") == code
         said = capsys.readouterr().err
         assert "what was done so far is in .y.npy.partial-" in said.replace(os.getcwd() + "/", "")
-        assert "the same command goes on from there" in said
+        assert "goes on from there when it is given again" in said
     monkeypatch.setattr(tp._estimators.base, "extended_blocks", extend)
     assert command("--method", "laplacian", "--json") == 0
     out, err = capsys.readouterr()

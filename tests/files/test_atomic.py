@@ -136,6 +136,13 @@ def test_a_folder_is_not_replaced_by_a_file(folder):
     assert os.listdir(folder) == ["y.html"]
 
 
+def test_what_is_not_a_file_is_not_replaced(folder):
+    os.mkfifo(folder / "y.npy")
+    with pytest.raises(FileExistsError, match=r"y\.npy cannot be written: it is not a file"):
+        write(folder / "y.npy")
+    assert (folder / "y.npy").is_fifo()
+
+
 @pytest.mark.parametrize("old", [True, False])
 @pytest.mark.parametrize("name", NAMES)
 def test_leftovers_of_a_killed_run(folder, name, old):

@@ -96,7 +96,8 @@ def _tell_of_kept_work(options: argparse.Namespace) -> None:
     folder = kept_folder(output) if output is not None and output.parent.is_dir() else None
     if folder is not None:
         print(
-            f"trigpoint: what was done so far is in {folder}: the same command goes on from there",
+            f"trigpoint: what was done so far is in {folder}: the command that has done it goes on "
+            "from there when it is given again",
             file=sys.stderr,
         )
 

@@ -106,9 +106,12 @@ class Staging:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if fcntl is None:
+            os.close(self._lock)  # Windows removes no file that is open.
         if not self.keep:
             remove(self.folder)
-        os.close(self._lock)
+        if fcntl is not None:
+            os.close(self._lock)
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
@@ -199,6 +202,9 @@ def check_place(path: Path, name: str) -> None:
         raise FileNotFoundError(f"{name} cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise PermissionError(f"{name} cannot be written: no permission to write in {path.parent}")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        # A rename would put a file in the place of a device, for all programs.
+        raise FileExistsError(f"{name} cannot be written: it is not a file")
 
 
 def remove(path: Path) -> None:
@@ -229,6 +235,8 @@ def kept_folder(path: str | os.PathLike[str], run: str | None = None) -> Path | 
 
 def _partial_folders(target: Path) -> list[Path]:
     named = re.compile(re.escape(f".{target.name}.partial-") + "[0-9a-f]{8}")
+    if not os.access(target.parent, os.R_OK):
+        return []  # A folder that can be written to, but not looked into.
     with os.scandir(target.parent) as entries:
         return sorted(
             Path(entry.path)
