@@ -14,6 +14,7 @@ from trigpoint._command import cli
 from trigpoint._command.common import FAILED, INTERRUPTED
 from trigpoint._estimators import output
 from trigpoint._estimators.output import Output, fit_and_write, write_coordinates
+from trigpoint._files import atomic
 
 N, ROWS = 1000, 100
 # From Python 3.12 on, in a process that has threads; those here are not needed by the children.
@@ -134,6 +135,57 @@ def test_an_interrupted_run_goes_on_without_being_asked(extended):
     assert sum(extended) == 500
     np.testing.assert_array_equal(np.load("y.npy"), eigenmaps().fit_transform(np.load("x.npy")))
     assert sorted(os.listdir()) == ["x.npy", "y.npy"]
+
+
+def test_what_was_kept_survives_further_interrupts(extended):
+    with pytest.raises(KeyboardInterrupt):
+        run("y.npy", stopping("points", 500, interrupt))
+    for _ in range(2):
+        with (
+            pytest.warns(UserWarning, match="ended after 500 of 1,000 points"),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            run("y.npy", stopping("points", 0, interrupt))
+    extended.clear()
+    with pytest.warns(UserWarning, match="ended after 500 of 1,000 points"):
+        run("y.npy")
+    assert sum(extended) == 500
+
+
+def test_a_kill_between_two_steps_goes_on(monkeypatch):
+    """Where a folder is not exchanged in one step."""
+    run("y.zarr", n_components=3)
+    old = content("y.zarr")
+    run("other.zarr")
+    monkeypatch.setattr(atomic, "_RENAME", None)
+    rename = os.rename
+
+    def dying(source, target):
+        rename(source, target)
+        if Path(source).name == "y.zarr":
+            die()
+
+    monkeypatch.setattr(os, "rename", dying)
+    killed(lambda: run("y.zarr"))
+    monkeypatch.setattr(os, "rename", rename)
+    assert not Path("y.zarr").exists()
+    with (
+        pytest.warns(UserWarning, match=r"y\.zarr was put back"),
+        pytest.warns(UserWarning, match="ended after 1,000 of 1,000 points"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        run("y.zarr", stopping("points", 0, interrupt))
+    assert content("y.zarr") == old
+    with pytest.warns(UserWarning, match="ended after 1,000 of 1,000 points"):
+        run("y.zarr")
+    assert content("y.zarr") == content("other.zarr")
+    assert sorted(os.listdir()) == ["other.zarr", "x.npy", "y.zarr"]
+
+
+def test_runs_that_cannot_be_recognized_are_said():
+    given = eigenmaps().set_params(random_state=np.random.default_rng(0))
+    with pytest.warns(UserWarning, match=r"nothing would be kept .*Generator.* cannot be serial"):
+        fit_and_write(given, "x.npy", Output("y.npy", resume=True))
 
 
 def test_long_runs_are_kept_without_being_asked(monkeypatch, place):

@@ -25,7 +25,7 @@ from trigpoint._points.inputs import blocks_as_stored, device_for, is_file, poin
 LONG = 10_000_000
 
 # Rows that a run is recognized by, besides the size and time of its files.
-_FIRST_ROWS = 1000
+_FIRST_ROWS = 100
 
 # Whose versions may change the last digits of a result.
 _LIBRARIES = ("trigpoint", "numpy", "scipy", "numba")
@@ -139,8 +139,15 @@ def _run(estimator: Any, X: Any, output: Output, fits: bool) -> str | None:
         return None
     try:
         model = described_parameters(estimator) if fits else model_digest(estimator)
-    except TypeError:
-        return None  # Not of a kind that can be saved.
+    except TypeError as error:
+        if output.resume:
+            warn_user(
+                UserWarning(
+                    f"nothing would be kept of a run that ends early: {error}, so that it would "
+                    "not be recognized"
+                )
+            )
+        return None
     first = next(source.blocks(_FIRST_ROWS))
     what = {
         "versions": {name: version(name) for name in _LIBRARIES},

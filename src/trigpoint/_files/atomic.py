@@ -93,7 +93,8 @@ class Staging:
 
     def __enter__(self) -> Self:
         kept = self._kept_by_same_run()
-        self.goes_on = kept is not None
+        # What was kept stays so, whatever happens before more is done.
+        self.goes_on = self.keep = kept is not None
         self.folder, self._lock = kept or _locked_folder(self.target)
         self.new = self.folder / f"new{self.target.suffix}"
         if kept is None and self._run is not None:
@@ -188,6 +189,7 @@ class Staging:
             lock = _locked(folder)
             if lock is None:
                 continue
+            _put_back(folder / _OLD, self.target)
             if found is None and self._run is not None and _run_of(folder) == self._run:
                 found = folder, lock
             else:
@@ -288,13 +290,17 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _clean(folder: Path, target: Path) -> None:
-    """Remove a folder that a dead run has left, and say so."""
-    old = folder / _OLD
+def _put_back(old: Path, target: Path) -> None:
+    """Restore a folder whose run was killed between the two steps of replacing it."""
     if old.exists() and not target.exists():
         os.rename(old, target)
         _sync_folder(target.parent)
         warn_user(UserWarning(f"{target} was put back: a run was killed while it replaced it"))
+    remove(old)
+
+
+def _clean(folder: Path, target: Path) -> None:
+    """Remove a folder that a dead run has left, and say so."""
     n_bytes = sum(path.lstat().st_size for path in folder.rglob("*"))
     remove(folder)
     warn_user(
