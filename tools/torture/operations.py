@@ -45,6 +45,11 @@ class Operation:
     run: Callable[[Path, Path], None]
     reads: str = "npy"
 
+    @property
+    def resumes(self) -> bool:
+        """Whether a run goes on where an earlier one was ended."""
+        return "resume" in self.name
+
 
 # How points are written that are read.
 _INPUTS = {

@@ -1,5 +1,6 @@
 """One run that is hit, and the next one: what must be there after each."""
 
+import json
 import os
 import random
 import shutil
@@ -149,7 +150,15 @@ class Laboratory:
             shim.arm(place, mode, at, error, kind)
             operation.run(self.given, out)
 
-        return self.judge(operation, old, *self.run(work))
+        code, said = self.run(work)
+        wrong = []
+        if operation.resumes and code != DONE:
+            # Hit again, as it goes on: what is kept must not become less.
+            kept, at = kept_rows(out), random.Random(at).randint(1, at)
+            code, said = self.run(work)
+            if code == REFUSED and kept_rows(out) < kept:
+                wrong.append(f"only {kept_rows(out)} of {kept} rows were kept: {said[-300:]}")
+        return wrong + self.judge(operation, old, code, said)
 
     def count(self, operation: Operation, old: bool, kind: int) -> int:
         """How many calls an operation makes."""
@@ -177,6 +186,12 @@ class Laboratory:
             code, said = self.wait(pid)
             n_kills += code == -signal.SIGKILL
         return n_kills, self.judge(operation, old, code, said)
+
+
+def kept_rows(out: Path) -> int:
+    """How many rows are kept for the next run."""
+    records = out.glob(".*.partial-*/complete.json")
+    return max((json.loads(record.read_text())[0] for record in records), default=0)
 
 
 def content(path: Path) -> Content:
