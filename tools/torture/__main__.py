@@ -28,7 +28,7 @@ def main() -> int:
     """Run the trials, print counts, and return 1 if something was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tools.torture", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000, help="at random moments (1000)")
-    parser.add_argument("--every", type=int, default=1, help="hit every so many calls (1)")
+    parser.add_argument("--every", type=int, default=1, help="hit every so many calls (1); 0: none")
     parser.add_argument("--states", type=int, default=20, help="random disks after each call (20)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="operations with such a name")
     parser.add_argument("--seed", type=int, default=0)
@@ -52,12 +52,12 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="torture-"))
     try:
         run = Run(Laboratory(folder, everything), random.Random(options.seed))
-        for operation in writers:
+        run.random_kills([*writers, *chosen(operations.COMMANDS)], options.kills)
+        for operation in writers if options.every else ():
             run.every_call(operation, options.every)
             run.power_loss(operation, options.states)
-        for operation in readers:
+        for operation in readers if options.every else ():
             run.every_read(operation, options.every)
-        run.random_kills([*writers, *chosen(operations.COMMANDS)], options.kills)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return run.summary()
@@ -141,7 +141,8 @@ class Run:
             n_kills, wrong = self.laboratory.killed(operation, old, self.rng)
             done += n_kills
             self.count("random kills", n_kills, f"{operation.name}, old={old}, killed", wrong)
-        print(f"{done} random kills, {self._elapsed()}", flush=True)
+            if done % 100 < n_kills:
+                print(f"{done} random kills, {self._elapsed()}", flush=True)
 
     def _elapsed(self) -> str:
         return f"{time.monotonic() - self.start:.0f} s"
