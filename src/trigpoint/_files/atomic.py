@@ -301,7 +301,10 @@ def _put_back(old: Path, target: Path) -> None:
 
 def _clean(folder: Path, target: Path) -> None:
     """Remove a folder that a dead run has left, and say so."""
-    n_bytes = sum(path.lstat().st_size for path in folder.rglob("*"))
+    n_bytes = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # Someone else may be removing it, too.
+            n_bytes += path.lstat().st_size
     remove(folder)
     warn_user(
         UserWarning(
