@@ -115,6 +115,26 @@ def test_a_killed_run_goes_on(name, done, extended, monkeypatch):
     assert sorted(os.listdir()) == sorted([f"first_{name}", name, "x.npy"])
 
 
+METHODS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_estimator_goes_on_in_many_dimensions(method):
+    """Where a saved model must give the same bits as the one that was fitted."""
+    X = np.random.default_rng(0).normal(size=(N, 20)).cumsum(axis=0)
+    np.save("wide.npy", X)
+
+    def embed(callback=None):
+        estimator = method(landmarks=50, random_state=0, n_jobs=1, callback=callback)
+        return content(fit_and_write(estimator, "wide.npy", Output("y.npy", resume=True)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = embed()
+        killed(lambda: embed(stopping("points", 500, die)))
+        assert embed() == expected
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_results_are_those_of_an_ordinary_run(name):
     run(name)
