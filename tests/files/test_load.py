@@ -1,5 +1,6 @@
 """All points as one array: where they are, in memory, or on the disk."""
 
+import errno
 import logging
 import os
 import resource
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from formats import PATHS, TEXTS
 
+import trigpoint as tp
 from trigpoint._files import PointSource, load, read_points
 
 EVERYTHING = {**PATHS, **TEXTS}
@@ -149,3 +151,23 @@ def test_a_file_that_is_replaced_stays_mapped(tmp_path):
     np.save(tmp_path / "other.npy", np.ones((10, 3)))
     os.replace(tmp_path / "other.npy", tmp_path / "x.npy")
     assert sum(len(block) for block in source.blocks(100)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("read", "within"),
+    [(read_points, "trigpoint._files.read.read_npy"), (tp.load, "pathlib.Path.read_bytes")],
+    ids=["points", "model"],
+)
+def test_a_failing_disk_names_the_file(tmp_path, read, within, monkeypatch):
+    """Errors of reads, unlike those of opening a file, name none by themselves."""
+
+    def fail(*arguments, **options):
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = tmp_path / "x.npy"
+    path.touch()
+    monkeypatch.setattr(within, fail)
+    monkeypatch.setattr("trigpoint._files.read._READERS", {(".npy",): fail})
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        read(path)
+    assert caught.value.filename == str(path)

@@ -33,6 +33,7 @@ from trigpoint._common.records import (
     Spectrum,
 )
 from trigpoint._estimators.base import ANCHORS, HOW_IT_RUNS, GraphEmbedding, LandmarkEmbedding
+from trigpoint._files.naming import naming_file
 from trigpoint._files.tensors import read_tensors, write_tensors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
@@ -170,7 +171,8 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     True
     """
     path = Path(path)
-    arrays, metadata = read_tensors(path)
+    with naming_file(path):
+        arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:
         raise DamagedFileError(f"{path} holds arrays, but not a model that trigpoint saved")
     if metadata.get("version") != str(FORMAT_VERSION):

@@ -14,6 +14,7 @@ from trigpoint._files.arrays import ArraySource, from_sparse
 from trigpoint._files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import from_hdf5, read_hdf5
+from trigpoint._files.naming import naming_file
 from trigpoint._files.npy import from_npz_file, read_npy, read_npz
 from trigpoint._files.optional import is_from
 from trigpoint._files.selection import refuse_key, split_place
@@ -106,7 +107,8 @@ def _read_path(text: str, key: str | None, columns: Any) -> PointSource:
     path, key = _split_key(text, key)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
-    source = _reader(path)(path, str(path), key, columns)
+    with naming_file(path):
+        source = _reader(path)(path, str(path), key, columns)
     source.path = path
     return source
 
