@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._files.arrays import ArraySource, SlicedSource, from_sparse
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
@@ -127,6 +127,14 @@ class _SparseRows:
         self.dtype = group["data"].dtype
         self.nnz = len(group["data"])
         self.format = layout
+        pointers = group["indptr"]
+        if layout == "csr" and (
+            len(pointers) != self.shape[0] + 1
+            or not pointers[-1] == self.nnz == len(group["indices"])
+        ):
+            raise DamagedFileError(
+                f"{name} is damaged: its shape, {self.shape}, and its arrays do not belong together"
+            )
 
     def __getitem__(self, part: slice) -> Any:
         pointers = self._group["indptr"][part.start : part.stop + 1].astype(np.int64)
@@ -138,5 +146,5 @@ class _SparseRows:
             # Columns out of range would be written outside the dense block.
             rows.check_format(full_check=True)
         except ValueError as error:
-            raise ValueError(f"{self._name} is damaged: {error}") from error
+            raise DamagedFileError(f"{self._name} is damaged: {error}") from error
         return rows

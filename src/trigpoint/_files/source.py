@@ -44,6 +44,8 @@ class PointSource(ABC):
         The file or folder that is read, if it was given by its path.
     n_stored : int or None
         How many values are stored, where zeros are not; ``None`` for points that are not sparse.
+    stored_dtype : dtype or None
+        Type of the values as they are stored; ``None`` if columns differ, or are text.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class PointSource(ABC):
 
     path: Path | None = None
     n_stored: int | None = None
+    stored_dtype: np.dtype | None = None
 
     def __init__(
         self,

@@ -1,13 +1,13 @@
 """One column of a file: labels, numbers or dates that belong to points."""
 
 import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from trigpoint._common.errors import DamagedFileError
 from trigpoint._files.arrow import PARQUET_SUFFIXES, parquet_column, parquet_files, parquet_schema
 from trigpoint._files.column_types import text_kind
 from trigpoint._files.obs import read_obs
@@ -85,8 +85,9 @@ def _without_pickles(path: Path) -> Iterator[None]:
     """Say what is wrong with a file; NumPy would advise allowing pickles, which can run code."""
     try:
         yield
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(
+    # A damaged file may raise anything, from zlib's errors to those of Python's tokenizer.
+    except Exception as error:
+        raise DamagedFileError(
             f"{path} holds no array of numbers, text or dates: save one with np.save"
         ) from error
 
