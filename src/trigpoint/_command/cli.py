@@ -22,6 +22,7 @@ from trigpoint._command.common import (
 )
 from trigpoint._command.messages import explain
 from trigpoint._command.parsing import Parser
+from trigpoint._common.words import printable
 
 # The last one completes the words of the others.
 COMMANDS = (embed, select, transform, evaluate, info, demo, completion)
@@ -44,9 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = _parser().parse_known_args(arguments)
     if unknown:
         options.parser.refuse(unknown)
-    logging.basicConfig(
-        level=logging.INFO if options.log else logging.WARNING, format="%(name)s: %(message)s"
-    )
+    _set_up_logging(logging.INFO if options.log else logging.WARNING)
     try:
         with warnings.catch_warnings():
             # One line, without the source location, which means nothing to the user.
@@ -60,20 +59,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         state = "nothing was left half-written"
         if isinstance(stopped, Interrupted) and stopped.written:
             state = f"complete: {', '.join(map(str, stopped.written))}"
-        print(f"\ntrigpoint: interrupted; {state}", file=sys.stderr)
+        print(printable(f"\ntrigpoint: interrupted; {state}"), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output closed the pipe; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except UsageError as error:
-        options.parser.error(str(error))
+        options.parser.error(printable(str(error)))
     except _EXPECTED as error:
         if options.debug:
-            traceback.print_exc()
-        print(f"trigpoint: {explain(error)}", file=sys.stderr)
+            print(printable(traceback.format_exc()), file=sys.stderr, end="")
+        print(printable(f"trigpoint: {explain(error)}"), file=sys.stderr)
         return FAILED
     return 0
+
+
+class _PrintableFormatter(logging.Formatter):
+    """Formatter for a terminal, which must not obey what is in the name of a column."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def _set_up_logging(level: int) -> None:
+    logging.basicConfig(level=level)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(_PrintableFormatter("%(name)s: %(message)s"))
 
 
 def _run(options: argparse.Namespace) -> Result | int:
@@ -113,7 +125,7 @@ def _show_warning(
     from tqdm import tqdm
 
     text = explain(message) if isinstance(message, Warning) else message
-    tqdm.write(f"trigpoint: warning: {text}", file=sys.stderr)
+    tqdm.write(printable(f"trigpoint: warning: {text}"), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 
 from trigpoint._common.checks import check_count
 from trigpoint._common.progress import Report, progress_display, reporter
+from trigpoint._common.words import printable
 from trigpoint._files import PointSource, read_points, refuse_same_file
 from trigpoint._files.atomic import check_place
 from trigpoint._files.selection import listed
@@ -55,7 +56,7 @@ class Result:
 
     def show(self, as_json: bool) -> None:
         """Print to standard output."""
-        print(json.dumps(self.values, indent=2) if as_json else self.text)
+        print(json.dumps(self.values, indent=2) if as_json else printable(self.text))
 
 
 def add_command(

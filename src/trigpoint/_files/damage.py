@@ -1,9 +1,27 @@
-"""Errors that libraries raise for damaged files, under the name of the file."""
+"""Files that cannot be read: missing, not a file, or damaged; errors name them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from trigpoint._common.errors import DamagedFileError, Worded
+from trigpoint._common.errors import DamagedFileError, ParameterValueError, Worded
+
+
+def check_is_file(path: Path) -> None:
+    """Reject what does not exist, and what is neither a file nor a folder.
+
+    Opening a pipe would wait for someone to write to it, and files are read more than once.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if not (path.is_file() or path.is_dir()):
+        raise ParameterValueError(
+            "X",
+            str(path),
+            "{path} is a pipe or a device, which can be read only once",
+            "write what it delivers to a file first",
+            path=path,
+        )
 
 
 @contextmanager

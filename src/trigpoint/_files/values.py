@@ -10,6 +10,7 @@ import numpy as np
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._files.arrow import PARQUET_SUFFIXES, parquet_column, parquet_files, parquet_schema
 from trigpoint._files.column_types import text_kind
+from trigpoint._files.damage import check_is_file
 from trigpoint._files.obs import read_obs
 from trigpoint._files.optional import require
 from trigpoint._files.selection import choose_name, split_place
@@ -50,8 +51,7 @@ def read_values(name: str) -> np.ndarray:
     """
     file, carried = split_place(name)
     path, key = Path(file), carried or ""
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+    check_is_file(path)
     ending = path.name.lower()
     if text_suffix(path):
         values = _text_values(path, key)
