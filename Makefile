@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate docs figures bench lint format clean
+.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate fuzz properties docs figures bench lint format clean
 
 setup: $(READY)
 
@@ -63,6 +63,15 @@ $(LOWEST_READY): pyproject.toml $(READY)
 mutate: $(READY)
 	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT))
 
+# Damaged files of every format, and forged models; fails if one is not read or refused by name.
+# Defaults: all targets, EXECUTIONS=1000000 of each, SECONDS without limit, SEED=0.
+fuzz: $(READY)
+	$(BIN)/python -m tools.fuzz $(ONLY) --executions $(or $(EXECUTIONS),1000000) --seed $(or $(SEED),0) $(if $(SECONDS),--seconds $(SECONDS))
+
+# What must not change a result, for many random clouds of points: EXAMPLES=10000 of each property.
+properties: $(READY)
+	PROFILE=many EXAMPLES=$(or $(EXAMPLES),10000) $(PYTEST) tests/properties
+
 # The documentation, in docs/_build; broken links and unknown names are errors.
 docs: $(READY)
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
@@ -97,4 +106,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation fuzz-found .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

@@ -100,7 +100,7 @@ def _rows_of(node: Any, key: str, name: str) -> Any:
     """Return an object whose slices are rows of a matrix."""
     if hasattr(node, "dtype"):
         return node
-    kind = node.attrs.get("encoding-type", "group")
+    kind = _text(node.attrs.get("encoding-type", "group"))
     if kind not in ("csr_matrix", "csc_matrix"):
         raise ParameterValueError(
             "key", key, "{name} is a {kind}, not a matrix", "choose another", name=name, kind=kind
@@ -111,11 +111,15 @@ def _rows_of(node: Any, key: str, name: str) -> Any:
 def _var_names(file: Any) -> list[str] | None:
     """Names of the columns of X, if the file has them as text."""
     var = file.get("var")
-    index: Any = None if var is None else var.get(var.attrs.get("_index", "_index"))
+    index: Any = None if var is None else var.get(_text(var.attrs.get("_index", "_index")))
     if not hasattr(index, "dtype"):
         return None
-    texts = [name.decode() if isinstance(name, bytes) else str(name) for name in index[:]]
-    return texts or None
+    return [_text(name) for name in index[:]] or None
+
+
+def _text(value: Any) -> str:
+    """Text of an attribute or a dataset; that of fixed length comes as bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 class _SparseRows:

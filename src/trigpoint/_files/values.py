@@ -76,7 +76,10 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
     with loaded:
         member = choose_name(key, loaded.files, "array", f"{path}::")
         with _without_pickles(path):
-            values: np.ndarray = loaded[member]
+            values = loaded[member]
+            # What does not begin as an array comes as bytes.
+            if not isinstance(values, np.ndarray):
+                raise ValueError("not an array")
             return values
 
 
