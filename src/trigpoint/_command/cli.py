@@ -20,6 +20,7 @@ from trigpoint._command.common import (
     UsageError,
     add_diagnostics,
 )
+from trigpoint._command.interruption import remembered_interrupts
 from trigpoint._command.messages import explain
 from trigpoint._command.parsing import Parser
 from trigpoint._common.words import printable
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.parser.refuse(unknown)
     _set_up_logging(logging.INFO if options.log else logging.WARNING)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), remembered_interrupts():
             # One line, without the source location, which means nothing to the user.
             warnings.showwarning = _show_warning
             result = _run(options)

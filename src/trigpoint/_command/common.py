@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trigpoint._command.interruption import stopping
 from trigpoint._common.checks import check_count
 from trigpoint._common.progress import Report, progress_display, reporter
 from trigpoint._common.words import printable
@@ -301,9 +302,9 @@ def check_folder(path: Path) -> None:
 def progress(options: argparse.Namespace) -> Report:
     """Bars on a terminal, lines elsewhere, or nothing; closed by `main`."""
     if options.quiet or sys.stderr is None:
-        return reporter(False)
+        return stopping(reporter(False))
     options.display = progress_display(sys.stderr)
-    return options.display
+    return stopping(options.display)
 
 
 def listing(values: Mapping[str, Any]) -> str:
