@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate fuzz properties docs figures bench lint format clean
+.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate fuzz properties load docs figures bench lint format clean
 
 setup: $(READY)
 
@@ -71,6 +71,12 @@ fuzz: $(READY)
 # What must not change a result, for many random clouds of points: EXAMPLES=10000 of each property.
 properties: $(READY)
 	PROFILE=many EXAMPLES=$(or $(EXAMPLES),10000) $(PYTEST) tests/properties
+
+# Long use: a model that serves 64 threads for SECONDS=600, a thousand fits, memory beside its forecast.
+load: $(READY)
+	$(BIN)/python -m tools.load serve --seconds $(or $(SECONDS),600)
+	$(BIN)/python -m tools.load soak
+	$(BIN)/python -m tools.load shapes
 
 # The documentation, in docs/_build; broken links and unknown names are errors.
 docs: $(READY)

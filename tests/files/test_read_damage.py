@@ -155,3 +155,20 @@ def test_compressed_bytes_that_are_damaged(tmp_path):
         rows_of(tmp_path / "a.npz")
     with pytest.raises(DamagedFileError, match=r"a\.npz"):
         read_values(f"{tmp_path}/a.npz::X")
+
+
+@pytest.mark.parametrize("kind", ["a.h5ad", "a.npz"])
+def test_sparse_rows_that_run_backward(tmp_path, points, kind):
+    """SciPy's own check lets these pass, and reading them would crash the process."""
+    path, n_rows = tmp_path / kind, len(points)
+    if kind == "a.npz":
+        pointers = np.zeros(n_rows + 1, dtype=np.int32)
+        pointers[1] = 2**30
+        arrays = {"data": np.zeros(0), "indices": np.zeros(0, dtype=np.int32), "indptr": pointers}
+        np.savez(path, format=b"csr", shape=np.array(points.shape), **arrays)
+    else:
+        save_h5ad_sparse(path, points)
+        with h5py.File(path, "r+") as file:
+            file["X/indptr"][0] = 2**18
+    with pytest.raises(DamagedFileError, match=r"a\.(npz|h5ad).*rows run backward"):
+        rows_of(path)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._files.arrays import ArraySource, SlicedSource, from_sparse
+from trigpoint._files.arrays import ArraySource, SlicedSource, check_inside, from_sparse
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
@@ -147,8 +147,7 @@ class _SparseRows:
         try:
             shape = (part.stop - part.start, self.shape[1])
             rows = sparse.csr_array((values, columns, pointers - pointers[0]), shape=shape)
-            # Columns out of range would be written outside the dense block.
-            rows.check_format(full_check=True)
+            check_inside(rows)
         except ValueError as error:
             raise DamagedFileError(f"{self._name} is damaged: {error}") from error
         return rows

@@ -127,6 +127,19 @@ class SlicedSource(PointSource):
         return chunk if chunk * self._row_bytes <= _BAND_BYTES else rows
 
 
+def check_inside(matrix: Any) -> None:
+    """Reject a compressed sparse array that would be read or written outside its arrays.
+
+    Raises
+    ------
+    ValueError
+    """
+    matrix.check_format(full_check=True)
+    # Which SciPy does not look at if the last of them says that nothing is stored.
+    if (np.diff(matrix.indptr) < 0).any():
+        raise ValueError("its rows run backward")
+
+
 def from_sparse(
     X: Any, name: str, columns: Any, feature_names: Sequence[str] | None = None
 ) -> SlicedSource:

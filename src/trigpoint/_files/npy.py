@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import load_npz
 
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._files.arrays import ArraySource, from_sparse
+from trigpoint._files.arrays import ArraySource, check_inside, from_sparse
 from trigpoint._files.damage import name_damage
 from trigpoint._files.selection import (
     check_shape,
@@ -52,8 +52,7 @@ def read_npz(path: Path, name: str, key: str | None, columns: Any) -> PointSourc
             refuse_key(key, name)
             stored = load_npz(path)
             if hasattr(stored, "check_format"):
-                # Rows and columns out of range would be read and written outside the arrays.
-                stored.check_format(full_check=True)
+                check_inside(stored)
             return from_sparse(stored, name, columns)
     return NpzSource(lambda: _opened(path, name), name, key, columns)
 
