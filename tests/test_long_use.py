@@ -25,5 +25,5 @@ def test_fits_leave_no_memory_behind():
 
 
 def test_memory_stays_under_its_forecast():
-    for *_, taken, expected in load.shapes(1, seed=1):
+    for *_, taken, expected in load.shapes(1, seed=44):
         assert taken <= expected
