@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate torture docs figures bench lint format clean
+.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate torture fuzz properties load docs figures bench lint release lock format clean
 
 setup: $(READY)
 
@@ -68,6 +68,21 @@ mutate: $(READY)
 torture: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.torture --kills $(or $(KILLS),1000) $(if $(ONLY),--only $(ONLY))
 
+# Damaged files of every format, and forged models; fails if one is not read or refused by name.
+# Defaults: all targets, EXECUTIONS=1000000 of each, SECONDS without limit, SEED=0.
+fuzz: $(READY)
+	$(BIN)/python -m tools.fuzz $(ONLY) --executions $(or $(EXECUTIONS),1000000) --seed $(or $(SEED),0) $(if $(SECONDS),--seconds $(SECONDS))
+
+# What must not change a result, for many random clouds of points: EXAMPLES=10000 of each property.
+properties: $(READY)
+	PROFILE=many EXAMPLES=$(or $(EXAMPLES),10000) $(PYTEST) tests/properties
+
+# Long use: a model that serves 64 threads for SECONDS=600, a thousand fits, memory beside its forecast.
+load: $(READY)
+	$(BIN)/python -m tools.load serve --seconds $(or $(SECONDS),600)
+	$(BIN)/python -m tools.load soak
+	$(BIN)/python -m tools.load shapes
+
 # The documentation, in docs/_build; broken links and unknown names are errors.
 docs: $(READY)
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
@@ -102,4 +117,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation fuzz-found .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

@@ -218,9 +218,23 @@ def test_the_remedy_for_dates_works():
     assert tp.Uniform(5).fit(seconds).landmarks_.shape == (5, 2)
 
 
-def test_numbers_written_as_text_are_read(X):
+@pytest.mark.parametrize("kind", [str, "S", object], ids=["str", "bytes", "objects"])
+def test_numbers_written_as_text_are_not_numbers(kind, X):
+    text = X.astype(str).astype(kind)
     emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0)
-    np.testing.assert_array_equal(emb.fit_transform(X.astype(str)), emb.fit_transform(X))
+    for use in (emb.fit, tp.EfficientDPP(5).fit, emb.fit(X).transform):
+        with pytest.raises(tp.ParameterError, match=r"written as text: .* pass X\.astype\(float\)"):
+            use(text)
+        with pytest.raises(tp.ParameterError, match="X has text or dates in column 'a'"):
+            use(pd.DataFrame(text, columns=list("abcdefgh")[: X.shape[1]]))
+    np.testing.assert_array_equal(emb.fit_transform(text.astype(float)), emb.fit_transform(X))
+    emb.fit(X.astype(object))
+
+
+@pytest.mark.parametrize("scale", [1e151, 1e152])
+def test_a_bandwidth_far_too_small_is_refused_without_warnings(scale, X):
+    with pytest.raises(tp.ParameterError, match=r"bandwidth=0\.001 is too small"):
+        tp.KernelPCA(landmarks=20, bandwidth=1e-3, random_state=0).fit(X * scale)
 
 
 @pytest.mark.parametrize("sampler", [tp.ExactDPP, tp.KDPP, tp.AnnealedDPP])

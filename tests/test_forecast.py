@@ -14,7 +14,7 @@ import pytest
 
 import trigpoint as tp
 from trigpoint._forecast.job import Job
-from trigpoint._forecast.memory import COMPILED_BYTES, forecast_bytes
+from trigpoint._forecast.memory import COMPILED_BYTES, COMPILER_BYTES, forecast_bytes
 from trigpoint._forecast.work import landmark_loops, point_loops, stage_work
 from trigpoint._numerics.compiled import cache
 
@@ -30,15 +30,23 @@ def test_memory_is_what_a_run_takes(n, d, dtype, rng):
     emb.fit_transform(X)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    counted = tp.forecast(n, d, 500, dtype=dtype).bytes - COMPILED_BYTES
+    counted = forecast_bytes(n, d, 500, n_components=2, dtype=dtype) - COMPILED_BYTES
     assert peak / 2 < counted < 2 * peak
 
 
 def test_memory_grows_with_what_is_kept():
-    kept, written = (tp.forecast(10**8, 3, 100, n_components=20, keep=k).bytes for k in (1, 0))
+    kept, written = (forecast_bytes(10**8, 3, 100, n_components=20, keep=k) for k in (1, 0))
     assert kept - COMPILED_BYTES == 20 * 4 * 10**8
     # The tree's copy of the points and their rows, and the weights.
     assert written < 24 * 10**8 + 1e9
+
+
+def test_compiling_takes_memory_too(monkeypatch):
+    monkeypatch.setattr(cache, "is_kept", lambda loop, dtype: True)
+    loaded = tp.forecast(10**6, 3, 1000).bytes
+    assert loaded == forecast_bytes(10**6, 3, 1000, n_components=2)
+    monkeypatch.setattr(cache, "is_kept", lambda loop, dtype: False)
+    assert tp.forecast(10**6, 3, 1000).bytes == loaded + COMPILER_BYTES
 
 
 def test_a_graph_of_all_pairs_takes_memory(rng):

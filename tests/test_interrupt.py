@@ -7,7 +7,12 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
+
+from trigpoint import LaplacianEigenmaps
+from trigpoint._command.cli import main
+from trigpoint._command.common import INTERRUPTED
 
 # In different stages of the work.
 SECONDS = 0.3, 0.7, 1.1, 1.5
@@ -55,3 +60,32 @@ def test_interrupt():
     finally:
         watchdog.cancel()
         process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT, as a POSIX terminal does")
+@pytest.mark.parametrize("options", [[], ["--quiet"]])
+def test_an_interrupt_that_gets_lost_ends_the_command(tmp_path, monkeypatch, capsys, options):
+    """As while numba compiles: the exception is dropped where C code calls Python."""
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(300, 3)))
+    choose = LaplacianEigenmaps._choose
+    lost = []
+
+    def interrupted(*arguments):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            lost.append(True)
+        return choose(*arguments)
+
+    monkeypatch.setattr(LaplacianEigenmaps, "_choose", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        arguments = ["embed", str(tmp_path / "a.npy"), "-o", str(tmp_path / "Y.npy")]
+        assert main([*arguments, "--method", "laplacian", *options]) == INTERRUPTED
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert lost == [True]
+    assert "interrupted" in capsys.readouterr().err
+    assert not (tmp_path / "Y.npy").exists()

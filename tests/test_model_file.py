@@ -365,6 +365,38 @@ def test_a_file_that_contradicts_itself(model, tmp_path, change):
     refused(tmp_path / "odd.trig", rewritten(model, tmp_path, change))
 
 
+FORGED = [
+    tp.LaplacianEigenmaps(landmarks=20, n_neighbors=8, random_state=0),
+    tp.LaplacianEigenmaps(landmarks=20, extension="all", random_state=0),
+    tp.LaplacianEigenmaps(landmarks=20, extension="smooth", n_neighbors=8, random_state=0),
+    tp.DiffusionMaps(landmarks=20, n_neighbors=8, random_state=0),
+    tp.Isomap(landmarks=20, n_neighbors=8, random_state=0),
+    tp.KernelPCA(landmarks=20, random_state=0),
+    tp.LandmarkMap(landmarks=20, n_iter=10, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", FORGED, ids=lambda e: f"{name(e)}-{e.extension}")
+@pytest.mark.parametrize("value", [0.0, -1.0, 5e-324, 1e-160, 1e160, 1.7e308])
+@pytest.mark.filterwarnings("ignore::trigpoint.FarPointsWarning")
+def test_numbers_that_no_fit_gives_are_refused_or_harmless(estimator, value, roll, tmp_path):
+    """Forged with a right digest: no coordinate is ever infinite or NaN, and nothing warns."""
+    X, path = roll[0][:200], tmp_path / "model.trig"
+    estimator.fit(X).save(path)
+    arrays, metadata = read_tensors(path)
+    n_refused = 0
+    for key in [key for key in arrays if arrays[key].dtype.kind == "f" and arrays[key].size]:
+        for place in (0, slice(None)):
+            forged = {key: array.copy() for key, array in arrays.items()}
+            forged[key].reshape(-1)[place] = value
+            write_tensors(path, forged, metadata)
+            try:
+                assert np.isfinite(tp.load(path).transform(X)).all()
+            except (DamagedFileError, tp.ParameterError):
+                n_refused += 1
+    assert n_refused or value in (0.0, -1.0)
+
+
 def test_a_model_of_too_many_levels(model, tmp_path):
     path = tmp_path / "model.trig"
     path.write_bytes(model)

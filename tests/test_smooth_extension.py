@@ -1,12 +1,15 @@
 """The smooth extension: planes by definition, no texture, no folds, no shortcuts, bounded."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 import trigpoint as tp
-from trigpoint._common.records import Landmarks
+from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._extension.smooth import SmoothExtension, fitted_planes
 from trigpoint._graph import KNNGraph
 from trigpoint._numerics.compiled.extension import blended_planes
@@ -245,3 +248,20 @@ def test_points_between_the_sheets_of_a_roll_belong_to_one_of_them():
         gaps = np.abs(noisy.intrinsic[near, 0] - noisy.intrinsic[::20, None, 0])
         assert (gaps > 5).mean() < 1e-3
     assert tp.metrics.coordinate_recovery(Y, noisy.intrinsic).min() > 0.99
+
+
+def test_a_hub_does_not_make_memory_grow_as_the_square(rng):
+    """One landmark linked to all others makes paths of two edges between all pairs."""
+    k = 3000
+    landmarks = rng.normal(size=(k, 3))
+    others = np.arange(1, k)
+    ends = np.concatenate([others, np.zeros(k - 1, dtype=int)])
+    starts = np.concatenate([np.zeros(k - 1, dtype=int), others])
+    distances = np.linalg.norm(landmarks[starts] - landmarks[ends], axis=1)
+    lengths = csr_array((distances, (starts, ends)), shape=(k, k))
+    star = LandmarkGraph(lengths, lengths, np.empty((0, 2), dtype=int), np.ones(k))
+    tracemalloc.start()
+    SmoothExtension.prepare(landmarks, star, landmarks[:, :2])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * k**2 / 2

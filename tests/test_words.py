@@ -2,7 +2,7 @@
 
 import pytest
 
-from trigpoint._common.words import counted, duration, size
+from trigpoint._common.words import counted, duration, printable, size
 
 
 def test_counts():
@@ -28,3 +28,9 @@ def test_durations(seconds, words):
 )
 def test_sizes(n_bytes, words):
     assert size(n_bytes) == words
+
+
+def test_text_for_a_terminal():
+    assert printable("a\tb\nc \u00e9 \u6f22") == "a\tb\nc \u00e9 \u6f22"
+    assert printable("\x1b[2J\x07\x9b31m\r\ud800") == r"\x1b[2J\x07\x9b31m\r\ud800"
+    assert printable("\u202egnp.exe") == r"\u202egnp.exe"

@@ -189,3 +189,19 @@ def test_info_says_the_local_dimension_and_what_a_report_adds(folder, capsys):
     out = capsys.readouterr().out
     assert "of 3, around each point" in out
     assert "with --report" in out
+
+
+def test_info_says_how_values_are_stored(folder, capsys):
+    np.save("f16.npy", np.ones((4, 2), dtype=np.float16))
+    main(["info", "f16.npy"])
+    assert "float16 read as float32" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("default")
+def test_info_counts_lines_that_are_not_rows(folder, capsys):
+    (folder / "a.csv").write_text("# one\n# two\nx,y\n1,2\n\n3,4\n5,7\n")
+    assert main(["info", "a.csv"]) == 0
+    said = capsys.readouterr()
+    assert "skipped" in said.out
+    assert "2 comment lines at the top and 1 blank line between rows" in said.out
+    assert said.err.count("a.csv has 1 blank line between its rows") == 1

@@ -8,6 +8,7 @@ from terminal import embed, run, said
 
 from trigpoint._command.cli import main
 from trigpoint._command.common import FAILED, USAGE
+from trigpoint._files.values import read_values
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):
@@ -142,3 +143,27 @@ def test_a_full_disk_leaves_nothing(folder, capsys, monkeypatch):
     assert embed() == FAILED
     assert said(capsys) == "Y.npy: No space left on device"
     assert sorted(os.listdir()) == ["empty.npy", "few.npy", "labelled.npz", "roll.csv", "roll.npy"]
+
+
+def test_names_of_columns_cannot_command_the_terminal(folder, capsys):
+    """Not in results, errors, warnings or logs."""
+    name = "x\x1b]0;owned\x07\x1b[2J"
+    (folder / "a.csv").write_text(f"{name},y\n" + "".join(f"{i},{i * i}\n" for i in range(9)))
+    main(["info", "a.csv", "--log"])
+    main(["info", "a.csv", "--columns", "z", "--debug"])
+    (folder / "b.csv").write_text(f"{name},y\nred,2\n")
+    main(["embed", "b.csv", "-o", "Y.npy"])
+    out, err = capsys.readouterr()
+    assert r"x\x1b]0;owned\x07" in out
+    assert r"x\x1b]0;owned\x07" in err
+    assert not {"\x1b", "\x07"} & set(out + err)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_is_refused_at_once(folder, capsys):
+    for name in ("pipe.csv", "pipe.npy", "pipe.trig"):
+        os.mkfifo(name)
+        assert main(["info", name]) == FAILED
+        assert "is a pipe or a device" in said(capsys)
+    with pytest.raises(ValueError, match="is a pipe or a device"):
+        read_values("pipe.csv::x")

@@ -16,6 +16,7 @@ import zarr
 from formats import OBJECTS, PATHS, TEXTS, annotated, names, save_h5ad_sparse, table
 from scipy import sparse
 
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._files import PointSource, read_points
 from trigpoint._files.column_types import TableColumn, table_columns
 from trigpoint._files.values import read_values
@@ -159,7 +160,8 @@ def test_pandas_index_is_no_coordinate(tmp_path, points):
 def test_text_with_comments_blank_lines_and_quotes(tmp_path):
     content = '\ufeff# made by hand\n\n  # with care\n"a, b",c\r\n1,2\n\n"3",4\n\n'
     (tmp_path / "a.csv").write_text(content, encoding="utf-8")
-    source = read_points(tmp_path / "a.csv")
+    with pytest.warns(ParameterWarning, match="1 blank line between its rows"):
+        source = read_points(tmp_path / "a.csv")
     assert source.feature_names == ["a, b", "c"]
     check_source(source, np.array([[1.0, 2], [3, 4]]))
 

@@ -20,9 +20,11 @@ from trigpoint._command.common import (
     UsageError,
     add_diagnostics,
 )
+from trigpoint._command.interruption import remembered_interrupts
 from trigpoint._command.last_words import last_words
 from trigpoint._command.messages import explain
 from trigpoint._command.parsing import Parser
+from trigpoint._common.words import printable
 from trigpoint._files.atomic import kept_folder
 
 # The last one completes the words of the others.
@@ -46,11 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = _parser().parse_known_args(arguments)
     if unknown:
         options.parser.refuse(unknown)
-    logging.basicConfig(
-        level=logging.INFO if options.log else logging.WARNING, format="%(name)s: %(message)s"
-    )
+    _set_up_logging(logging.INFO if options.log else logging.WARNING)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), remembered_interrupts():
             # One line, without the source location, which means nothing to the user.
             warnings.showwarning = _show_warning
             result = _run(options)
@@ -61,18 +61,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         state = "nothing was left half-written"
         if isinstance(stopped, Interrupted) and stopped.written:
             state = f"complete: {', '.join(map(str, stopped.written))}"
-        print(f"\ntrigpoint: interrupted; {state}", file=sys.stderr)
+        print(printable(f"\ntrigpoint: interrupted; {state}"), file=sys.stderr)
         _tell_of_kept_work(options)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output closed the pipe.
         return FAILED
     except UsageError as error:
-        options.parser.error(str(error))
+        options.parser.error(printable(str(error)))
     except _EXPECTED as error:
         if options.debug:
-            traceback.print_exc()
-        print(f"trigpoint: {explain(error)}", file=sys.stderr)
+            print(printable(traceback.format_exc()), file=sys.stderr, end="")
+        print(printable(f"trigpoint: {explain(error)}"), file=sys.stderr)
         _tell_of_kept_work(options)
         return FAILED
     return 0
@@ -96,10 +96,23 @@ def _tell_of_kept_work(options: argparse.Namespace) -> None:
     folder = kept_folder(output) if output is not None and output.parent.is_dir() else None
     if folder is not None:
         print(
-            f"trigpoint: what was done so far is in {folder}: the command that has done it goes on "
-            "from there when it is given again",
+            f"trigpoint: what was done so far is in {printable(str(folder))}: the command that has "
+            "done it goes on from there when it is given again",
             file=sys.stderr,
         )
+
+
+class _PrintableFormatter(logging.Formatter):
+    """Formatter for a terminal, which must not obey what is in the name of a column."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def _set_up_logging(level: int) -> None:
+    logging.basicConfig(level=level)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(_PrintableFormatter("%(name)s: %(message)s"))
 
 
 def _run(options: argparse.Namespace) -> Result | int:
@@ -140,7 +153,7 @@ def _show_warning(
     from tqdm import tqdm
 
     text = explain(message) if isinstance(message, Warning) else message
-    tqdm.write(f"trigpoint: warning: {text}", file=sys.stderr)
+    tqdm.write(printable(f"trigpoint: warning: {text}"), file=sys.stderr)
 
 
 if __name__ == "__main__":

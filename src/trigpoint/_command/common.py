@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trigpoint._command.interruption import stopping
 from trigpoint._common.checks import check_count
 from trigpoint._common.progress import Report, progress_display, reporter
+from trigpoint._common.words import printable
 from trigpoint._estimators.output import LONG, Output
 from trigpoint._files import PointSource, read_points, refuse_same_file
 from trigpoint._files.atomic import check_place
@@ -56,7 +58,7 @@ class Result:
 
     def show(self, as_json: bool) -> None:
         """Print to standard output."""
-        print(json.dumps(self.values, indent=2) if as_json else self.text)
+        print(json.dumps(self.values, indent=2) if as_json else printable(self.text))
 
 
 def add_command(
@@ -316,9 +318,9 @@ def check_folder(path: Path) -> None:
 def progress(options: argparse.Namespace) -> Report:
     """Bars on a terminal, lines elsewhere, or nothing; closed by `main`."""
     if options.quiet or sys.stderr is None:
-        return reporter(False)
+        return stopping(reporter(False))
     options.display = progress_display(sys.stderr)
-    return options.display
+    return stopping(options.display)
 
 
 def listing(values: Mapping[str, Any]) -> str:

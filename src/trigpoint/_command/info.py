@@ -16,6 +16,8 @@ from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint._files.tensors import is_tensor_file
+from trigpoint._files.text import TextSource
+from trigpoint._files.text_table import TextTable
 from trigpoint._forecast import Forecast, forecast
 from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.outliers import FACTOR, SHARE
@@ -129,19 +131,24 @@ def _points(points: PointSource, check: bool) -> _Found:
         "rows": n,
         "columns": d,
         "dtype": points.dtype.name,
+        "stored_dtype": None if points.stored_dtype is None else points.stored_dtype.name,
         "bytes": n * d * points.dtype.itemsize,
         "stored_values": points.n_stored,
         "feature_names": points.feature_names,
     }
+    kind = points.dtype.name
+    if points.stored_dtype not in (None, points.dtype):
+        kind = f"{values['stored_dtype']} read as {kind}"
     shown = {
-        "points": f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name} "
-        f"({size(values['bytes'])} in memory)"
+        "points": f"{n:,} rows x {counted(d, 'column')}, {kind} ({size(values['bytes'])} in memory)"
     }
     if points.n_stored is not None:
         shown["points"] = (
-            f"{n:,} rows x {counted(d, 'column')}, {points.dtype.name}, sparse: "
+            f"{n:,} rows x {counted(d, 'column')}, {kind}, sparse: "
             f"{points.n_stored:,} values, {points.n_stored / (n * d):.2%} of all"
         )
+    if isinstance(points, TextSource):
+        _skipped(points.table, values, shown)
     if points.feature_names is not None:
         shown["columns"] = _some(range(d), points.feature_names)
     k = default_n_landmarks(n)
@@ -171,6 +178,16 @@ def _points(points: PointSource, check: bool) -> _Found:
     else:
         _forecast(points, k, seen, values, shown)
     return values, shown
+
+
+def _skipped(table: TextTable, values: dict[str, Any], shown: dict[str, str]) -> None:
+    """Add the lines of a text file that are not rows."""
+    comments, blank = table.layout.n_comments, table.n_blank
+    values["skipped"] = {"comments": comments, "blank_lines": blank}
+    parts = [f"{counted(comments, 'comment line')} at the top"] * bool(comments)
+    parts += [f"{counted(blank, 'blank line')} between rows"] * bool(blank)
+    if parts:
+        shown["skipped"] = " and ".join(parts)
 
 
 def _judged(

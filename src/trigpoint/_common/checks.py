@@ -153,8 +153,8 @@ def refuse_masked(X: Any) -> None:
 def refuse_non_numbers(X: Any, name: str = "X") -> None:
     """Reject an array or nested list of dates, text or other objects, and say where they are.
 
-    NumPy would convert dates to numbers in an unknown unit. Text and objects that hold numbers are
-    accepted, as by scikit-learn.
+    NumPy would convert dates to numbers in an unknown unit, and text where it happens to look like
+    numbers. Objects that are numbers are accepted.
     """
     if not isinstance(X, (np.ndarray, list, tuple)):
         return
@@ -180,6 +180,20 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
         values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise _no_number(name, values, error) from None
+    if holds_text(values):
+        raise ParameterValueError(
+            name,
+            values.dtype,
+            "{parameter} holds numbers written as text",
+            "if they are numbers, pass {parameter}.astype(float)",
+        )
+
+
+def holds_text(values: np.ndarray) -> bool:
+    """Whether some values are text, which may look like numbers."""
+    if values.dtype.kind in "SU":
+        return True
+    return values.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in values.flat)
 
 
 def _no_number(name: str, values: np.ndarray, error: Exception) -> ParameterError:

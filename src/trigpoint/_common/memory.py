@@ -1,12 +1,23 @@
 """Reject work that cannot fit in memory before it starts."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from trigpoint._common.errors import ParameterValueError
 
+try:
+    import resource
+except ImportError:  # Windows has none.
+    resource = None  # type: ignore[assignment]
+
 # The matrix, its factor, a working copy, and the solver's workspace.
 _COPIES = 4
+
+# Where Linux tells about the machine, this process, and the limits of control groups.
+_MACHINE = Path("/proc/meminfo")
+_PROCESS = Path("/proc/self")
+_GROUPS = Path("/sys/fs/cgroup")
 
 
 def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
@@ -41,18 +52,63 @@ def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
 
 
 def physical_memory() -> float:
-    """Bytes of memory of this machine; infinite if the system does not say."""
+    """Bytes of memory that this process may use at most; infinite if the system does not say.
+
+    What a container, a batch system or ``ulimit -v`` allows, if that is less than the machine has.
+    """
     try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
-        return float("inf")
+        machine = float("inf")
+    return min(machine, *(limit for limit, _ in _limits()))
 
 
 def available_memory() -> float:
     """Bytes of memory available now; all of it if the system does not say."""
+    found = (line.split()[1] for line in _lines(_MACHINE) if line.startswith("MemAvailable:"))
+    free = next((1024.0 * int(kilobytes) for kilobytes in found), physical_memory())
+    return max(0.0, min(free, *(limit - used for limit, used in _limits())))
+
+
+def _limits() -> Iterator[tuple[float, float]]:
+    """Limits of this process and of the groups it belongs to, in bytes, and what is in use."""
+    yield float("inf"), 0.0
+    if resource is not None:
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if soft != resource.RLIM_INFINITY:
+            pages = "".join(_lines(_PROCESS / "statm")).split() or ["0"]
+            yield float(soft), float(int(pages[0]) * resource.getpagesize())
+    for line in _lines(_PROCESS / "cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            yield from _group_limits(_GROUPS, path, "memory.max", "memory.current")
+        elif "memory" in controllers.split(","):
+            names = "memory.limit_in_bytes", "memory.usage_in_bytes"
+            yield from _group_limits(_GROUPS / "memory", path, *names)
+
+
+def _group_limits(root: Path, path: str, limit: str, usage: str) -> Iterator[tuple[float, float]]:
+    """Limits of a control group and those around it; inside a container, its own is the root."""
+    group = root / path.lstrip("/")
+    while True:
+        most, used = ("".join(_lines(group / name)) for name in (limit, usage))
+        # Without a limit, the newer version says "max", and the older a number without meaning.
+        if most.isdecimal():
+            # Copies of files on disk count as used, but give way.
+            stored = (line.split() for line in _lines(group / "memory.stat"))
+            cached = {name: int(value) for name, value in stored}
+            in_use = int(used or 0) - cached.get(
+                "total_inactive_file", cached.get("inactive_file", 0)
+            )
+            yield float(most), float(max(0, in_use))
+        if group == root or root not in group.parents:
+            return
+        group = group.parent
+
+
+def _lines(path: Path) -> list[str]:
+    """Lines of a file of the system; none if it is not there."""
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        return path.read_text().splitlines()
     except OSError:
-        return physical_memory()
-    found = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
-    return next((1024.0 * int(kilobytes) for kilobytes in found), physical_memory())
+        return []

@@ -1,4 +1,9 @@
-"""Words for counts, durations and sizes."""
+"""Words for counts, durations and sizes, and text that is safe to print."""
+
+import unicodedata
+
+# Characters that turn the direction of the text after them.
+_DIRECTIONS = frozenset(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def plural(noun: str, count: int) -> str:
@@ -25,3 +30,20 @@ def size(n_bytes: float) -> str:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.3g} GB"
+
+
+def printable(text: str) -> str:
+    r"""Text with control characters written out, as ``\x1b``; tabs and line breaks are kept.
+
+    Names from files may contain sequences that a terminal would obey: they can move its cursor,
+    hide text, or set its title. So may characters that turn the direction of writing.
+    """
+    return "".join(
+        character if character in "\n\t" or not _is_control(character) else ascii(character)[1:-1]
+        for character in text
+    )
+
+
+def _is_control(character: str) -> bool:
+    # Controls, and halves of characters, which cannot be encoded.
+    return unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTIONS

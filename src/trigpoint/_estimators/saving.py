@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
-from trigpoint._common.checks import check_count
+from trigpoint._common.checks import check_count, check_magnitude
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import (
@@ -44,6 +44,10 @@ FORMAT, FORMAT_VERSION = "trigpoint", 1
 _COVARIANCES = 16
 _LOW_RANK = "landmarks.covariances."
 
+# Largest number whose square is finite, and arrays of lengths.
+_LARGEST = np.sqrt(np.finfo(np.float64).max)
+_LENGTHS = "graph.lengths.data", "graph.bandwidths"
+
 # Classes that parameters may be instances of; no other class is created from a file.
 _PARTS: dict[str, Any] = {
     name: getattr(samplers, name)
@@ -58,7 +62,7 @@ _PARTS: dict[str, Any] = {
 # Exceptions that an inconsistent or malicious file may raise while it is loaded.
 _NONSENSE = (
     *(KeyError, TypeError, ValueError, IndexError, AttributeError, AssertionError),
-    *(RecursionError, OverflowError),
+    *(RecursionError, OverflowError, FloatingPointError),
 )
 
 
@@ -197,7 +201,8 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
         extended_by = _extended_by(model, estimator, embedded)
-        estimator._set_fitted(replace(embedded, extended_by=extended_by), dtype)
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            estimator._set_fitted(replace(embedded, extended_by=extended_by), dtype)
     except _NONSENSE as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
     return estimator
@@ -280,6 +285,15 @@ def _embedded(
     projection = _projection(arrays, n_features)
     for name, array in arrays.items():
         _require(bool(np.isfinite(array).all()), name)
+    # Points were checked at the fit; other lengths have their scale. Squares must not overflow.
+    check_magnitude(points)
+    for name in ("spectrum.coordinates", "anchor_values", "graph.weights.data", *_LENGTHS):
+        if name in arrays:
+            _require(bool((np.abs(arrays[name]) <= _LARGEST).all()), name)
+    if method in ("KernelPCA", "Isomap"):
+        # Their extensions divide by the eigenvalues.
+        limits = _LARGEST * np.minimum(eigenvalues, 1.0)
+        _require(bool((np.abs(coordinates) <= limits).all()), "eigenvalues")
     if bandwidth is not None:
         bandwidth = float(bandwidth)
         _require(0 < bandwidth < float("inf"), "bandwidth")

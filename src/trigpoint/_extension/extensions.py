@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.errors import ParameterWarning
+from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.search import ProductSearch, TreeSearch
@@ -327,8 +327,28 @@ def extended_blocks(
     extension: Extension, blocks: Iterable[Points], n_threads: int
 ) -> Iterator[tuple[np.ndarray, int]]:
     """Yield the coordinates of blocks of points as they come, and how many are far."""
+    first_row = 0
     for block in blocks:
-        yield extend(extension, block, n_threads)
+        coordinates, n_far = extend(extension, block, n_threads)
+        _refuse_impossible(coordinates, first_row)
+        first_row += block.shape[0]
+        yield coordinates, n_far
+
+
+def _refuse_impossible(coordinates: np.ndarray, first_row: int) -> None:
+    """Reject coordinates that no fitted model gives, only one made up by hand."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(coordinates.sum()):
+            return
+    bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
+    if len(bad):
+        raise ParameterValueError(
+            "X",
+            int(first_row + bad[0]),
+            "the coordinates of row {row} would not be finite",
+            "the numbers of this model do not belong together, so fit it again",
+            row=first_row + bad[0],
+        )
 
 
 def warn_of_far(n_far: int, n_points: int) -> None:

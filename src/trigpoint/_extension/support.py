@@ -367,7 +367,8 @@ def _entries(matrix: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.nda
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the graph, (b, width), padded with the entries that follow; and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
-    width = int(np.diff(rows.starts).max())
+    # Of these rows, not of all: one landmark that is linked to all others would make all as wide.
+    width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from trigpoint._common.errors import ParameterValueError
-from trigpoint._files.arrays import ArraySource, SlicedSource, from_sparse
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
+from trigpoint._files.arrays import ArraySource, SlicedSource, check_inside, from_sparse
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
@@ -100,7 +100,7 @@ def _rows_of(node: Any, key: str, name: str) -> Any:
     """Return an object whose slices are rows of a matrix."""
     if hasattr(node, "dtype"):
         return node
-    kind = node.attrs.get("encoding-type", "group")
+    kind = _text(node.attrs.get("encoding-type", "group"))
     if kind not in ("csr_matrix", "csc_matrix"):
         raise ParameterValueError(
             "key", key, "{name} is a {kind}, not a matrix", "choose another", name=name, kind=kind
@@ -111,11 +111,15 @@ def _rows_of(node: Any, key: str, name: str) -> Any:
 def _var_names(file: Any) -> list[str] | None:
     """Names of the columns of X, if the file has them as text."""
     var = file.get("var")
-    index: Any = None if var is None else var.get(var.attrs.get("_index", "_index"))
+    index: Any = None if var is None else var.get(_text(var.attrs.get("_index", "_index")))
     if not hasattr(index, "dtype"):
         return None
-    texts = [name.decode() if isinstance(name, bytes) else str(name) for name in index[:]]
-    return texts or None
+    return [_text(name) for name in index[:]] or None
+
+
+def _text(value: Any) -> str:
+    """Text of an attribute or a dataset; that of fixed length comes as bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 class _SparseRows:
@@ -127,6 +131,14 @@ class _SparseRows:
         self.dtype = group["data"].dtype
         self.nnz = len(group["data"])
         self.format = layout
+        pointers = group["indptr"]
+        if layout == "csr" and (
+            len(pointers) != self.shape[0] + 1
+            or not pointers[-1] == self.nnz == len(group["indices"])
+        ):
+            raise DamagedFileError(
+                f"{name} is damaged: its shape, {self.shape}, and its arrays do not belong together"
+            )
 
     def __getitem__(self, part: slice) -> Any:
         pointers = self._group["indptr"][part.start : part.stop + 1].astype(np.int64)
@@ -135,8 +147,7 @@ class _SparseRows:
         try:
             shape = (part.stop - part.start, self.shape[1])
             rows = sparse.csr_array((values, columns, pointers - pointers[0]), shape=shape)
-            # Columns out of range would be written outside the dense block.
-            rows.check_format(full_check=True)
+            check_inside(rows)
         except ValueError as error:
-            raise ValueError(f"{self._name} is damaged: {error}") from error
+            raise DamagedFileError(f"{self._name} is damaged: {error}") from error
         return rows

@@ -46,12 +46,13 @@ class SlicedSource(PointSource):
             n_rows, n_columns = check_shape(stored.shape, name)
             dtype = point_dtype(stored.dtype, name, "convert it to float32 or float64 first")
             self._row_bytes = n_columns * stored.dtype.itemsize
-            n_stored = getattr(stored, "nnz", None)
+            n_stored, stored_dtype = getattr(stored, "nnz", None), np.dtype(stored.dtype)
             # Rows that are stored, and decoded, together.
             self.chunk_rows = int((getattr(stored, "chunks", None) or (1,))[0])
         self._chosen = choose_columns(columns, n_columns, feature_names, name)
         width = n_columns if self._chosen is None else len(self._chosen)
         super().__init__(name, (n_rows, width), dtype, picked_names(feature_names, self._chosen))
+        self.stored_dtype = stored_dtype
         # An estimate, with some of the columns.
         self.n_stored = None if n_stored is None else int(n_stored) * width // n_columns
 
@@ -125,6 +126,19 @@ class SlicedSource(PointSource):
         if chunk <= rows:
             return rows - rows % chunk
         return chunk if chunk * self._row_bytes <= _BAND_BYTES else rows
+
+
+def check_inside(matrix: Any) -> None:
+    """Reject a compressed sparse array that would be read or written outside its arrays.
+
+    Raises
+    ------
+    ValueError
+    """
+    matrix.check_format(full_check=True)
+    # Which SciPy does not look at if the last of them says that nothing is stored.
+    if (np.diff(matrix.indptr) < 0).any():
+        raise ValueError("its rows run backward")
 
 
 def from_sparse(

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
+from trigpoint._files.damage import name_damage
 from trigpoint._files.optional import require
 from trigpoint._files.selection import (
     check_shape,
@@ -43,7 +44,7 @@ def read_parquet(path: Path, name: str, key: str | None, columns: Any) -> PointS
         with _opened(pq, file, label) as opened:
             schemas.append((label, opened.schema_arrow))
             n_rows += opened.metadata.num_rows
-    batches = partial(_file_batches, pq, [file for file, _ in files])
+    batches = partial(_file_batches, pq, files)
     return ArrowSource(batches, name, schemas, n_rows, columns)
 
 
@@ -96,12 +97,8 @@ def _files(path: Path, name: str) -> list[tuple[Path, str]]:
 
 
 @contextmanager
-def _opened(pq: Any, file: Path, label: str) -> Iterator[Any]:
-    try:
-        opened = pq.ParquetFile(file)
-    except ValueError as error:
-        raise ValueError(f"{label} cannot be opened as Parquet: {error}") from error
-    with opened:
+def _opened(pq: Any, file: Path, label: str, memory_map: bool = False) -> Iterator[Any]:
+    with name_damage(label, "Parquet"), pq.ParquetFile(file, memory_map=memory_map) as opened:
         yield opened
 
 
@@ -115,10 +112,12 @@ def from_arrow(table: Any, key: str | None, columns: Any) -> PointSource:
     return ArrowSource(partial(batches, table), name, [(name, table.schema)], n_rows, columns)
 
 
-def _file_batches(pq: Any, files: Iterable[Path], names: list[str], rows: int) -> Iterator[Any]:
-    for file in files:
+def _file_batches(
+    pq: Any, files: Iterable[tuple[Path, str]], names: list[str], rows: int
+) -> Iterator[Any]:
+    for file, label in files:
         # Memory-mapped: otherwise whole columns of a row group are read before the first batch.
-        with pq.ParquetFile(file, memory_map=True) as opened:
+        with _opened(pq, file, label, memory_map=True) as opened:
             yield from opened.iter_batches(batch_size=rows, columns=names)
 
 
@@ -230,10 +229,10 @@ def index_columns(schema: Any) -> set[str]:
 def _check_columns(first: list[str], names: list[str], label: str, first_label: str) -> None:
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
-        raise ValueError(f"{label} has several columns {listed(doubled)}: rename them")
+        raise DamagedFileError(f"{label} has several columns {listed(doubled)}: rename them")
     different = sorted(set(first) ^ set(names))
     if different:
-        raise ValueError(
+        raise DamagedFileError(
             f"{label} and {first_label} differ in columns {listed(different)}: files in a folder "
             "must have the same columns"
         )

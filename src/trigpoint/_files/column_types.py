@@ -16,6 +16,7 @@ from trigpoint._files.arrow import (
     parquet_files,
     parquet_schema,
 )
+from trigpoint._files.damage import check_is_file
 from trigpoint._files.optional import require
 from trigpoint._files.text_layout import (
     has_decimal_comma,
@@ -60,6 +61,7 @@ def is_table(path: Path) -> bool:
 
 def table_columns(path: Path) -> list[TableColumn]:
     """All columns of a table, in order."""
+    check_is_file(path)
     name = str(path)
     if text_suffix(path):
         with refuse_unreadable(name):

@@ -7,6 +7,7 @@ from typing import Any
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import SlicedSource
+from trigpoint._files.damage import name_damage
 from trigpoint._files.optional import require
 from trigpoint._files.selection import choose_member
 from trigpoint._files.source import PointSource
@@ -47,13 +48,9 @@ def from_hdf5(node: Any, key: str | None, columns: Any) -> PointSource:
 
 @contextmanager
 def open_hdf5(path: Path, name: str) -> Iterator[Any]:
-    """Open a file for reading."""
+    """Open a file for reading; errors until it is closed name it."""
     h5py = require("h5py", f"reading {name}")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise OSError(f"{name} cannot be opened as HDF5: {error}") from error
-    with file:
+    with name_damage(name, "HDF5"), h5py.File(path, "r") as file:
         yield file
 
 

@@ -1,15 +1,18 @@
 """NumPy files: ``.npy``, memory-mapped, and ``.npz``, read as a stream."""
 
+import math
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 from scipy.sparse import load_npz
 
-from trigpoint._files.arrays import ArraySource, from_sparse
+from trigpoint._common.errors import DamagedFileError
+from trigpoint._files.arrays import ArraySource, check_inside, from_sparse
+from trigpoint._files.damage import name_damage
 from trigpoint._files.selection import (
     check_shape,
     choose_columns,
@@ -30,32 +33,34 @@ _SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy"}
 def read_npy(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
     """Points in a ``.npy`` file, as a read-only memory map."""
     refuse_key(key, name)
-    try:
-        with path.open("rb") as file:
-            shape, dtype, _ = _read_header(file)
-    except ValueError as error:
-        raise ValueError(f"{name} is not a .npy file: {error}") from error
+    with path.open("rb") as file:
+        shape, dtype, fortran = _read_header(file, name)
+        start = file.tell()
     # Before mapping, which NumPy rejects for empty arrays and objects with its own messages.
     check_shape(shape, name)
     point_dtype(dtype, name, _REMEDY)
-    try:
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{name} is truncated: {error}") from error
+    _check_length(path.stat().st_size - start, shape, dtype, name)
+    order: Literal["C", "F"] = "F" if fortran else "C"
+    mapped = np.memmap(path, dtype=dtype, mode="r", offset=start, shape=shape, order=order)
     return ArraySource(mapped, name, columns)
 
 
 def read_npz(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
     """Points in one array of a ``.npz`` file, or in one that ``scipy.sparse.save_npz`` wrote."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            is_sparse = set(archive.namelist()) >= _SPARSE_MEMBERS
-        if is_sparse:
+    with _opened(path, name) as archive:
+        if set(archive.namelist()) >= _SPARSE_MEMBERS:
             refuse_key(key, name)
-            return from_sparse(load_npz(path), name, columns)
-        return NpzSource(lambda: zipfile.ZipFile(path), name, key, columns)
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{name} is not a complete .npz file: {error}") from error
+            stored = load_npz(path)
+            if hasattr(stored, "check_format"):
+                check_inside(stored)
+            return from_sparse(stored, name, columns)
+    return NpzSource(lambda: _opened(path, name), name, key, columns)
+
+
+@contextmanager
+def _opened(path: Path, name: str) -> Iterator[zipfile.ZipFile]:
+    with name_damage(name, "a .npz file"), zipfile.ZipFile(path) as archive:
+        yield archive
 
 
 def from_npz_file(npz: Any, key: str | None, columns: Any) -> PointSource:
@@ -90,17 +95,19 @@ class NpzSource(PointSource):
     ) -> None:
         self._open_archive = open_archive
         with open_archive() as archive:
-            headers = _read_headers(archive, name)
+            headers, lengths = _read_headers(archive, name)
         members = {member: header[:2] for member, header in headers.items()}
         member = choose_member(key, members, name)
         self._member = member + _SUFFIX
-        shape, self._stored_dtype, self._fortran = headers[member]
+        (shape, self._stored_dtype, self._fortran), length = headers[member], lengths[member]
         name = f"{name}::{member}"
         self._stored_shape = check_shape(shape, name)
         dtype = point_dtype(self._stored_dtype, name, _REMEDY)
+        _check_length(length, shape, self._stored_dtype, name)
         self._chosen = choose_columns(columns, shape[1], None, name)
         width = shape[1] if self._chosen is None else len(self._chosen)
         super().__init__(name, (shape[0], width), dtype)
+        self.stored_dtype = self._stored_dtype
 
     def _pieces(self, rows: int) -> Iterator[np.ndarray]:
         n_rows, n_columns = self._stored_shape
@@ -108,7 +115,7 @@ class NpzSource(PointSource):
         if self._chosen is not None:
             rows = min(rows, block_rows(row_bytes, 4 * BLOCK_BYTES))
         with self._open_archive() as archive, archive.open(self._member) as file:
-            _read_header(file)
+            _read_header(file, self.name)
             if self._fortran:
                 whole = self._values(file.read(n_rows * row_bytes)).reshape(n_columns, n_rows).T
                 yield from (self._picked(whole[part]) for part in row_blocks(n_rows, rows))
@@ -130,26 +137,39 @@ class NpzSource(PointSource):
 _Header = tuple[tuple[int, ...], np.dtype, bool]
 
 
-def _read_headers(archive: zipfile.ZipFile, name: str) -> dict[str, _Header]:
-    headers = {}
+def _read_headers(archive: zipfile.ZipFile, name: str) -> tuple[dict[str, _Header], dict[str, int]]:
+    """Read the header of every array, and how many bytes follow it."""
+    headers, lengths = {}, {}
     for member in archive.namelist():
         if member.endswith(_SUFFIX):
+            key = member.removesuffix(_SUFFIX)
             with archive.open(member) as file:
-                try:
-                    headers[member.removesuffix(_SUFFIX)] = _read_header(file)
-                except ValueError as error:
-                    raise ValueError(f"{name}: array {member} is damaged: {error}") from error
-    return headers
+                headers[key] = _read_header(file, f"{name}::{key}")
+                lengths[key] = archive.getinfo(member).file_size - file.tell()
+    return headers, lengths
 
 
-def _read_header(file: IO[bytes]) -> _Header:
+def _read_header(file: IO[bytes], name: str) -> _Header:
     """Read the shape, the dtype and whether the order is Fortran's; stop where the values begin."""
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
-    else:
-        # Later versions exist for records with names outside Latin-1, which are not points.
-        raise ValueError(f"version {version} of the format is for records, not arrays of numbers")
-    return shape, dtype, fortran
+    with name_damage(name, "a .npy file"):
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        elif version == (2, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+        else:
+            # Later versions exist for records with names outside Latin-1, which are not points.
+            raise ValueError(
+                f"version {version} of the format is for records, not arrays of numbers"
+            )
+    return tuple(map(int, shape)), dtype, fortran
+
+
+def _check_length(length: int, shape: tuple[int, ...], dtype: np.dtype, name: str) -> None:
+    """Reject a header that claims more values than follow it."""
+    needed = math.prod(shape) * dtype.itemsize
+    if length < needed:
+        raise DamagedFileError(
+            f"{name} is truncated: its header announces {needed:,} bytes of values, but {length:,} "
+            "follow"
+        )

@@ -12,6 +12,7 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._files.anndata import from_anndata, read_h5ad
 from trigpoint._files.arrays import ArraySource, from_sparse
 from trigpoint._files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
+from trigpoint._files.damage import check_is_file
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import from_hdf5, read_hdf5
 from trigpoint._files.naming import naming_file
@@ -105,8 +106,7 @@ def _read_path(text: str, key: str | None, columns: Any) -> PointSource:
     if not text:
         raise ParameterValueError("X", text, "the path of the points is empty", "name a file")
     path, key = _split_key(text, key)
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+    check_is_file(path)
     with naming_file(path):
         source = _reader(path)(path, str(path), key, columns)
     source.path = path

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_count, refuse_non_finite
+from trigpoint._common.errors import DamagedFileError
 from trigpoint._numerics.blocks import block_rows
 
 Block = TypeVar("Block", np.ndarray, csr_array)
@@ -44,6 +45,8 @@ class PointSource(ABC):
         The file or folder that is read, if it was given by its path.
     n_stored : int or None
         How many values are stored, where zeros are not; ``None`` for points that are not sparse.
+    stored_dtype : dtype or None
+        Type of the values as they are stored; ``None`` if columns differ, or are text.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class PointSource(ABC):
 
     path: Path | None = None
     n_stored: int | None = None
+    stored_dtype: np.dtype | None = None
 
     def __init__(
         self,
@@ -151,9 +155,9 @@ class PointSource(ABC):
         except _DAMAGE as error:
             raise OSError(f"reading {self.name} failed after row {done}: {error}") from error
         if done != self.shape[0]:
-            raise ValueError(
-                f"{self.name} gave {done} rows but had {self.shape[0]} when it was opened: "
-                "do not change it while it is being read"
+            raise DamagedFileError(
+                f"{self.name} gave {done} rows but had {self.shape[0]} when it was opened: it is "
+                "damaged, or was changed while it was being read"
             )
 
 

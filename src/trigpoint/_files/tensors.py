@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._files.atomic import atomic_write
+from trigpoint._files.damage import check_is_file
 
 # A file begins with the length of its header, which is JSON that describes the arrays after it.
 _LENGTH_BYTES = 8
@@ -59,6 +60,7 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], d
     DamagedFileError
         If the file is truncated, altered, or not of this kind.
     """
+    check_is_file(Path(path))
     content = Path(path).read_bytes()
     try:
         # Checks the header against the size of the file before anything is allocated.

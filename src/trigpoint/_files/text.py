@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._files.selection import (
     check_shape,
     choose_columns,
@@ -65,6 +65,10 @@ class TextSource(PointSource):
         self._refuse_text(first, "in its first row", remedy, **values)
 
     def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        with refuse_unreadable(self.name):
+            yield from self._read_pieces(rows)
+
+    def _read_pieces(self, rows: int) -> Iterator[np.ndarray]:
         done = 0
         try:
             for piece in self.table.numbers(self._chosen, rows):
@@ -76,7 +80,7 @@ class TextSource(PointSource):
             for row, fields in enumerate(islice(self.table.records(), done, None), done):
                 remedy = ("fill it in", "remove the row", "choose other {columns}")
                 self._refuse_text(fields, f"in row {row}", remedy)
-            raise ValueError(f"{self.name}, from row {done} on: {error}") from error
+            raise DamagedFileError(f"{self.name}, from row {done} on: {error}") from error
 
     def _refuse_text(
         self, fields: Sequence[str], where: str, remedy: str | Sequence[str], **values: Any

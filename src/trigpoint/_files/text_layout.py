@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from trigpoint._common.errors import ParameterWarning
+from trigpoint._common.errors import DamagedFileError, ParameterWarning
 from trigpoint._common.warn import warn_user
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -22,7 +22,14 @@ _COMMENT = "#"
 # Fields that stand for a missing value, in a row but not in a header.
 _MISSING = ("", "na", "n/a", "null", "none", "missing", "-", "?", ".")
 
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+# Such as 1,5 and 1.234,5.
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d*|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
+_QUOTED = re.compile(r'"[^"]*"')
+_WHOLE = re.compile(r"[+-]?\d+")
+
+# Python's limit for one field is 128 KB, in columns that are not read too. A longer field than this
+# is a quote that was not closed.
+_LONGEST_FIELD = 2**28
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,8 @@ class TextLayout:
     n_columns : int
     first_line : int
         Number of lines before the first row: comments, blank lines and the header.
+    n_comments : int
+        How many of them are comments.
     """
 
     path: Path
@@ -49,6 +58,7 @@ class TextLayout:
     names: list[str] | None
     n_columns: int
     first_line: int
+    n_comments: int
 
     def label(self, number: int) -> str:
         """What messages call a column."""
@@ -67,26 +77,29 @@ def read_layout(path: Path, name: str) -> TextLayout:
     numbers, above numbers.
     """
     with open_text(path) as lines:
-        first, skipped = "", 0
+        first, skipped, n_comments = "", 0, 0
         for first in lines:
             if first.strip() and first.lstrip()[0] != _COMMENT:
                 break
-            skipped += 1
+            skipped, n_comments = skipped + 1, n_comments + bool(first.strip())
         else:
-            raise ValueError(f"{name} has no lines of numbers: there are no rows to read")
+            raise DamagedFileError(f"{name} has no lines of numbers: there are no rows to read")
         separator = _separator(path, first)
         records = _records(chain([first], lines), separator)
         top, n_lines = next(records)
         below = next((fields for fields, _ in records if fields), [])
     names = _header(top, below, name)
     if names is None:
-        return TextLayout(path, name, separator, None, len(top), skipped)
+        return TextLayout(path, name, separator, None, len(top), skipped, n_comments)
     if below and len(names) != len(below):
-        raise ValueError(
+        remedy = "give every column one name"
+        if len(below) == 2 * len(names) and separator == "," and all(map(_WHOLE.fullmatch, below)):
+            remedy = "if these are decimal commas, write numbers with a point"
+        raise DamagedFileError(
             f"{name} has {len(names)} names in its header and {len(below)} values in its "
-            "first row: give every column one name"
+            f"first row: {remedy}"
         )
-    return TextLayout(path, name, separator, names, len(names), skipped + n_lines)
+    return TextLayout(path, name, separator, names, len(names), skipped + n_lines, n_comments)
 
 
 @contextmanager
@@ -95,7 +108,7 @@ def refuse_unreadable(name: str) -> Iterator[None]:
     try:
         yield
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
-        raise ValueError(f"{name} cannot be read as text: {error}") from error
+        raise DamagedFileError(f"{name} cannot be read as text: {error}") from error
 
 
 def open_text(path: Path) -> TextIO:
@@ -129,8 +142,8 @@ def is_number(field: str) -> bool:
         float(field)
     except ValueError:
         return False
-    # Python allows 1_000, which in a file is a name, not a number.
-    return "_" not in field
+    # Python allows 1_000, which in a file is a name, and digits of all scripts, which NumPy lacks.
+    return "_" not in field and field.strip().isascii()
 
 
 def is_missing(field: str) -> bool:
@@ -146,14 +159,27 @@ def has_decimal_comma(field: str) -> bool:
 def _separator(path: Path, line: str) -> str | None:
     """Separator of columns; ``None`` for blanks."""
     suffix = text_suffix(path)
-    parts = [part.strip() for part in line.split(";")]
-    if len(parts) > 1 and all(is_number(part) or has_decimal_comma(part) for part in parts):
-        # Commas inside numbers separate nothing.
+    # Commas inside numbers separate nothing.
+    if _are_numbers([part.strip() for part in line.split(";")]):
         return ";"
+    if suffix == ".txt" and "\t" not in line and _are_numbers(line.split()):
+        return None
+    unquoted = _QUOTED.sub("", line)
     for separator in _SEPARATORS[suffix]:
-        if separator in line:
+        if separator in unquoted:
             return separator
     return None if suffix == ".txt" else _SEPARATORS[suffix][0]
+
+
+def _are_numbers(parts: list[str]) -> bool:
+    return len(parts) > 1 and all(is_number(part) or has_decimal_comma(part) for part in parts)
+
+
+def split_fields(lines: Iterator[str], separator: str, *, strict: bool = False) -> Any:
+    """Fields of each row; quoted ones may contain separators and line breaks."""
+    # The limit belongs to the whole process, so it is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
+    return csv.reader(lines, delimiter=separator, strict=strict)
 
 
 def _records(lines: Iterator[str], separator: str | None) -> Iterator[tuple[list[str], int]]:
@@ -161,14 +187,14 @@ def _records(lines: Iterator[str], separator: str | None) -> Iterator[tuple[list
     if separator is None:
         yield from ((line.split(), number) for number, line in enumerate(lines, 1))
         return
-    reader = csv.reader(lines, delimiter=separator)
+    reader = split_fields(lines, separator)
     for fields in reader:
         yield [field.strip() for field in fields], reader.line_num
 
 
 def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
     """Names of the columns, if the first line has them; a mixture is an error, not a guess."""
-    numbers = [field for field in fields if is_number(field)]
+    numbers = [field for field in fields if is_number(field) or has_decimal_comma(field)]
     if len(numbers) == len(fields):
         if len(fields) > 1 and fields == [str(number) for number in range(len(fields))]:
             warn_user(
@@ -183,8 +209,8 @@ def _header(fields: list[str], below: list[str], name: str) -> list[str] | None:
         return None
     if not numbers or _names_numbers(fields, below):
         return fields
-    text = next(field for field in fields if not is_number(field))
-    raise ValueError(
+    text = next(field for field in fields if field not in numbers)
+    raise DamagedFileError(
         f"the first line of {name} has both text ({text!r}) and numbers ({numbers[0]!r}), so it is "
         "neither a header nor a row: give the file a header line of names"
     )

@@ -1,7 +1,7 @@
 """Rows of text files, in blocks; quoted fields may contain separators and line breaks.
 
-No row is skipped because of its content. Only blank lines are skipped, except in a file of one
-column, where they may be missing values.
+No row is skipped because of its content. Only blank lines are skipped, and counted, except in a
+file of one column, where they may be missing values.
 """
 
 import csv
@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trigpoint._common.errors import DamagedFileError
-from trigpoint._files.text_layout import TextLayout, open_text, read_layout
+from trigpoint._common.errors import DamagedFileError, ParameterWarning
+from trigpoint._common.warn import warn_user
+from trigpoint._common.words import counted
+from trigpoint._files.text_layout import TextLayout, open_text, read_layout, split_fields
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,17 @@ class TextTable:
     ----------
     layout : TextLayout
     n_rows : int
+    n_blank : int
+        Number of blank lines between rows, which are not rows.
     """
 
     layout: TextLayout
     n_rows: int
+    n_blank: int
 
     def records(self) -> Iterator[list[str]]:
         """Fields of each row, as in the file; rows of a different length are errors."""
-        return _records(self.layout)
+        return (fields for fields in _records(self.layout) if fields is not None)
 
     def column(self, number: int) -> list[str]:
         """All fields of a column, stripped of surrounding blanks."""
@@ -67,33 +72,66 @@ class TextTable:
 
 
 def open_table(path: Path, name: str) -> TextTable:
-    """Open a text file and count its rows in one pass; messages call it `name`."""
+    """Open a text file and count its rows in one pass; messages call it `name`.
+
+    Blank lines between rows lead to a warning; elsewhere they change no row's number.
+    """
     layout = read_layout(path, name)
-    n_rows = 0
-    with open_text(path) as file:
+    n_rows, n_blank = _counts(_row_lines(layout))
+    if n_blank:
+        warn_user(
+            ParameterWarning(
+                "{name} has {blank} between its rows, not counted as {rows}",
+                "if they stand for missing rows, fill them in",
+                name=name,
+                blank=counted(n_blank, "blank line"),
+                rows="a row" if n_blank == 1 else "rows",
+            )
+        )
+    return TextTable(layout, n_rows, n_blank)
+
+
+def _counts(is_row: Iterator[bool]) -> tuple[int, int]:
+    """Number of rows, and of blank lines between two of them."""
+    n_rows = n_blank = waiting = 0
+    for row in is_row:
+        if row:
+            n_rows, n_blank, waiting = n_rows + 1, n_blank + waiting, 0
+        elif n_rows:
+            waiting += 1
+    return n_rows, n_blank
+
+
+def _row_lines(layout: TextLayout) -> Iterator[bool]:
+    """Whether each line below the header is a row; those of a row over several lines count once."""
+    done = 0
+    with open_text(layout.path) as file:
         for line in _below_header(file, layout):
             if '"' in line:
-                # A row may span several lines.
-                n_rows = sum(1 for _ in _records(layout))
                 break
-            n_rows += layout.n_columns == 1 or not _is_blank(line, layout)
-    return TextTable(layout, n_rows)
+            yield layout.n_columns == 1 or not _is_blank(line, layout)
+            done += 1
+        else:
+            return
+    yield from (fields is not None for fields in islice(_records(layout), done, None))
 
 
-def _records(layout: TextLayout) -> Iterator[list[str]]:
+def _records(layout: TextLayout) -> Iterator[list[str] | None]:
+    """Fields of each row, and None for each blank line."""
     with open_text(layout.path) as file:
         lines = _below_header(file, layout)
         if layout.separator is None:
             records: Iterator[list[str]] = map(str.split, lines)
         else:
             # Strict; otherwise an unclosed quote would swallow all following rows into one field.
-            records = csv.reader(lines, delimiter=layout.separator, strict=True)
+            records = split_fields(lines, layout.separator, strict=True)
         row = 0
         try:
             for fields in records:
                 if layout.n_columns == 1:
                     fields = fields or [""]
                 elif not fields or (len(fields) == 1 and not fields[0].strip()):
+                    yield None
                     continue
                 if len(fields) != layout.n_columns:
                     raise DamagedFileError(

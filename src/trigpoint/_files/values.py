@@ -1,15 +1,16 @@
 """One column of a file: labels, numbers or dates that belong to points."""
 
 import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from trigpoint._common.errors import DamagedFileError
 from trigpoint._files.arrow import PARQUET_SUFFIXES, parquet_column, parquet_files, parquet_schema
 from trigpoint._files.column_types import text_kind
+from trigpoint._files.damage import check_is_file
 from trigpoint._files.obs import read_obs
 from trigpoint._files.optional import require
 from trigpoint._files.selection import choose_name, split_place
@@ -50,8 +51,7 @@ def read_values(name: str) -> np.ndarray:
     """
     file, carried = split_place(name)
     path, key = Path(file), carried or ""
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+    check_is_file(path)
     ending = path.name.lower()
     if text_suffix(path):
         values = _text_values(path, key)
@@ -76,7 +76,10 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
     with loaded:
         member = choose_name(key, loaded.files, "array", f"{path}::")
         with _without_pickles(path):
-            values: np.ndarray = loaded[member]
+            values = loaded[member]
+            # What does not begin as an array comes as bytes.
+            if not isinstance(values, np.ndarray):
+                raise ValueError("not an array")
             return values
 
 
@@ -85,8 +88,9 @@ def _without_pickles(path: Path) -> Iterator[None]:
     """Say what is wrong with a file; NumPy would advise allowing pickles, which can run code."""
     try:
         yield
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(
+    # A damaged file may raise anything, from zlib's errors to those of Python's tokenizer.
+    except Exception as error:
+        raise DamagedFileError(
             f"{path} holds no array of numbers, text or dates: save one with np.save"
         ) from error
 

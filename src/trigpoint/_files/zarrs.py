@@ -1,12 +1,13 @@
 """Zarr folders and archives, and zarr arrays and groups."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import SlicedSource
+from trigpoint._files.damage import name_damage
 from trigpoint._files.optional import require
 from trigpoint._files.selection import choose_member
 from trigpoint._files.source import PointSource
@@ -50,18 +51,13 @@ def from_zarr(node: Any, key: str | None, columns: Any) -> PointSource:
 @contextmanager
 def _opened(path: Path, name: str) -> Iterator[Any]:
     zarr = require("zarr", f"reading {name}")
-    try:
+    with name_damage(name, "Zarr"):
         if path.is_dir():
             store = zarr.storage.LocalStore(path, read_only=True)
         else:
             store = zarr.storage.ZipStore(path, mode="r")
-        node = zarr.open(store=store, mode="r")
-    except Exception as error:  # Each kind of damage raises its own type, which varies by version.
-        raise ValueError(f"{name} cannot be opened as Zarr: {error}") from error
-    try:
-        yield node
-    finally:
-        store.close()
+        with closing(store):
+            yield zarr.open(store=store, mode="r")
 
 
 def _array_of(node: Any, name: str, key: str | None) -> str | None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._forecast.job import Job
-from trigpoint._forecast.memory import job_bytes
+from trigpoint._forecast.memory import COMPILER_BYTES, job_bytes
 from trigpoint._forecast.speed import Speed, compilation
 from trigpoint._forecast.work import stage_work
 
@@ -90,8 +90,10 @@ def forecast(
     job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
     work = stage_work(job, compare, report)
     compiling = compilation(job)
+    needed = job_bytes(job, keep)
     if compiling.alone:
         work = {"compilation": compiling} | work
+        needed += COMPILER_BYTES
     speed = Speed.measured(job.n_threads)
     stages = {stage: speed.seconds(one) for stage, one in work.items()}
-    return Forecast(sum(stages.values()), job_bytes(job, keep), stages)
+    return Forecast(sum(stages.values()), needed, stages)

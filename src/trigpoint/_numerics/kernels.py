@@ -57,7 +57,9 @@ def distances_between(points: np.ndarray) -> np.ndarray:
 
 def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
     """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
-    return np.exp(squares / (-2.0 * bandwidth**2))
+    # Points so far apart that the quotient overflows have a kernel of 0.
+    with np.errstate(over="ignore"):
+        return np.exp(squares / (-2.0 * bandwidth**2))
 
 
 def gaussian_of(X: Any, bandwidth: float) -> Kernel:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from trigpoint._common.checks import (
     check_choice,
     check_magnitude,
+    holds_text,
     refuse_masked,
     refuse_non_finite,
     refuse_non_numbers,
@@ -210,8 +211,8 @@ def _holds_numbers(column: Any) -> bool:
         values.astype(np.float64)
     except (TypeError, ValueError):
         return False
-    # Dates would become numbers in an unknown unit.
-    return values.dtype.kind not in "mM"
+    # Dates would become numbers in an unknown unit; text may look like numbers.
+    return values.dtype.kind not in "mM" and not holds_text(values)
 
 
 def _names(estimator: Any) -> list[str] | None:
