@@ -191,6 +191,16 @@ def test_more_neighbors_are_not_taken_where_they_join_no_pieces(rng):
     np.testing.assert_array_equal(emb.graph_.indices, by_name.graph_.indices)
 
 
+def test_more_neighbors_are_taken_where_they_join_pieces(rng):
+    X = rng.normal(size=(300, 6))
+    X[150:, 0] += 6.5
+    emb = tp.LaplacianEigenmaps(landmarks=300, random_state=0)
+    with pytest.warns(tp.DisconnectedGraphWarning):
+        clone(emb).set_params(n_neighbors=5).fit(X)
+    by_name = clone(emb).set_params(n_neighbors=10).fit(X)
+    np.testing.assert_array_equal(emb.fit(X).graph_.indices, by_name.graph_.indices)
+
+
 def test_fewer_neighbors_where_points_spread_in_many_directions(rng):
     X = rng.normal(size=(2000, 12))
     emb = tp.LaplacianEigenmaps(landmarks=150, random_state=0).fit(X)

@@ -1,8 +1,13 @@
 """Handwritten digits, colored by what was written."""
 
+import warnings
+
 from sklearn.datasets import load_digits
 
 import trigpoint as tp
+
+# Some digits have no neighbors among the others, and are joined to them.
+warnings.simplefilter("ignore", tp.DisconnectedGraphWarning)
 
 X, y = load_digits(return_X_y=True)
 embeddings = {

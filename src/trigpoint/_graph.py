@@ -147,6 +147,23 @@ class KNNGraph(_Graph):
         return _agreed(neighbors)
 
 
+def graph_in_one_piece(
+    sparse: KNNGraph, landmarks: Landmarks, n_threads: int, most: int
+) -> LandmarkGraph:
+    """Build a graph, with `most` neighbors if it would fall into pieces that these join."""
+    edges = sparse._edges(landmarks, n_threads)
+    k = len(landmarks.points)
+    if sparse.n_neighbors < most < k and not _is_one_piece(k, *edges):
+        more = KNNGraph(most, metric=sparse.metric, ridge=sparse.ridge)._edges(landmarks, n_threads)
+        edges = more if _is_one_piece(k, *more) else edges
+    return weighted_graph(landmarks.points, *edges, sparse.bandwidth)
+
+
+def _is_one_piece(k: int, left: np.ndarray, right: np.ndarray) -> bool:
+    links = csr_array((np.ones(len(left)), (left, right)), shape=(k, k))
+    return bool(connected_components(links, directed=False)[0] == 1)
+
+
 class RadiusGraph(_Graph):
     """Link all landmarks within a radius of each other.
 

@@ -43,6 +43,7 @@ from trigpoint._common.records import (
 )
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import (
+    ROOMY_NEIGHBORS,
     default_extension,
     default_neighbors,
     links_all_pairs,
@@ -63,6 +64,7 @@ from trigpoint._graph import (
     AnchorGraph,
     CompleteGraph,
     KNNGraph,
+    graph_in_one_piece,
     precomputed_graph,
 )
 from trigpoint._landmarks import choose_landmarks
@@ -672,6 +674,8 @@ class GraphEmbedding(LandmarkEmbedding):
             assert isinstance(X, Points), "others are refused"
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, support.over(X, run.n_threads))
+        elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
+            built = graph_in_one_piece(builder, chosen, run.n_threads, ROOMY_NEIGHBORS)
         else:
             built = builder.build(chosen, run.n_threads)
         return built

@@ -13,9 +13,10 @@ _PICTURE = 5
 SHOWN = 3
 
 # Neighbors in a sparse graph: where a picture has room for all directions in which points spread,
-# and where it has not. A surface always counts as having room.
+# and where it has not; the former also if the graph falls into pieces with the latter, and does not
+# with these. A surface always counts as having room.
 _SURFACE_DIMENSION = 2
-_ROOMY_NEIGHBORS = 10
+ROOMY_NEIGHBORS = 10
 _SPARSE_NEIGHBORS = 5
 # Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
 _DENSE_NEIGHBORS = 200
@@ -48,7 +49,7 @@ def default_neighbors(many: bool, n_components: int, dimension: float) -> int:
     if many:
         return _DENSE_NEIGHBORS
     has_room = _has_room(max(n_components, _SURFACE_DIMENSION), dimension)
-    return _ROOMY_NEIGHBORS if has_room else _SPARSE_NEIGHBORS
+    return ROOMY_NEIGHBORS if has_room else _SPARSE_NEIGHBORS
 
 
 def default_extension(

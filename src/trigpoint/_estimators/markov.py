@@ -165,8 +165,8 @@ default="auto"
         coordinates for each column, nearest neighbors by Euclidean distance.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 5, or 10 where the
-        points spread in no more directions than there are coordinates, or in two; 200 where there
-        are more than five coordinates.
+        points spread in no more directions than there are coordinates, or in two, and where that
+        joins pieces that the graph would fall into; 200 for more than five coordinates.
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         What a Bhattacharyya graph compares of the local covariances: all of them, only their
         diagonals, or a few directions and one variance for the rest (`LowRankCovariances`), as
