@@ -184,7 +184,7 @@ def test_what_was_not_asked_for_has_no_section(fitted, roll, tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "n", "reason"),
     [
-        (tp.KernelPCA(landmarks=20), 200, "KernelPCA compares all landmarks and has no neigh"),
+        (tp.KernelPCA(landmarks=20), 200, "KernelPCA has no graph whose neighbors could be"),
         (tp.LaplacianEigenmaps(1, landmarks=3, graph="euclidean"), 3, "3 landmarks: too few to"),
         (tp.LaplacianEigenmaps(landmarks=8, graph="euclidean"), 9, "8 landmarks: too few to"),
     ],

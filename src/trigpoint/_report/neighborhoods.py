@@ -96,7 +96,7 @@ def compare_neighborhoods(
 
 def _reason_against(subject: Subject, k: int, fewest: int) -> str:
     if subject.embed_graph is None:
-        return f"{subject.fitted.method} compares all landmarks and has no neighborhoods."
+        return f"{subject.fitted.method} has no graph whose neighbors could be compared."
     by_paths = subject.fitted.geodesics is not None
     most = _MOST_FOR_PATHS if by_paths else _MOST_FOR_EIGENVECTORS
     if k > most:
