@@ -119,7 +119,7 @@ def test_every_estimator_has_content(kind, roll):
     assert content.eigenvalues.used.tolist()[:3] == [True, True, False]
     if kind is tp.KernelPCA:
         assert content.edges is None
-        assert "has no neighborhoods" in content.neighborhoods.notes[0]
+        assert "has no graph whose neighbors" in content.neighborhoods.notes[0]
     else:
         assert len(content.neighborhoods.embeddings) == 4
 
