@@ -151,6 +151,7 @@ def graph_in_one_piece(
     sparse: KNNGraph, landmarks: Landmarks, n_threads: int, most: int
 ) -> LandmarkGraph:
     """Build a graph, with `most` neighbors if it would fall into pieces that these join."""
+    assert sparse.n_neighbors is not None, "an estimator has chosen a number"
     edges = sparse._edges(landmarks, n_threads)
     k = len(landmarks.points)
     if sparse.n_neighbors < most < k and not _is_one_piece(k, *edges):
