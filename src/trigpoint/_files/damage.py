@@ -48,6 +48,7 @@ def name_damage(name: str, kind: str) -> Iterator[None]:
         if error.filename is not None:
             raise
         raise OSError(f"{name} cannot be opened as {kind}: {error}") from error
+    # A damaged file may raise anything, and its reader knows neither the name nor the format.
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise DamagedFileError(f"{name} cannot be read as {kind}: {reason}") from error

@@ -42,8 +42,7 @@ class ResumableWriter(PointWriter):
     def __init__(
         self, staging: Staging, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str]
     ) -> None:
-        sink = sink_for(staging.name)
-        super().__init__(staging, sink, shape, dtype, names)
+        super().__init__(staging, sink_for(staging.name), shape, dtype, names)
 
     def __enter__(self) -> Self:
         staging = self._staging
@@ -80,8 +79,7 @@ class ResumableWriter(PointWriter):
             self._refuse_missing_rows()
             if self._sink_type is not NpySink:
                 self._convert(self._sink_type)
-            sink_for(self.path)
-            self._staging.commit()
+            self._put_in_place()
 
     def _convert(self, kind: type[Sink]) -> None:
         """Write the rows in the format that was asked for."""
@@ -97,9 +95,7 @@ class ResumableWriter(PointWriter):
 class _KeptRows(Sink):
     """A ``.npy`` file, and beside it how much of it is complete."""
 
-    def __init__(
-        self, path: Path, shape: tuple[int, int], dtype: np.dtype, names: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype) -> None:
         self._record = path.with_name("complete.json")
         header = npy_header(shape, dtype)
         row_bytes = shape[1] * dtype.itemsize

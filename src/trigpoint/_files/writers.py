@@ -176,11 +176,14 @@ class PointWriter:
             with self._staging.naming_errors():
                 sink.close()
                 self._refuse_missing_rows()
-                # What appeared meanwhile may be something else.
-                sink_for(self.path)
-                self._staging.commit()
+                self._put_in_place()
         finally:
             self._staging.__exit__()
+
+    def _put_in_place(self) -> None:
+        # What appeared meanwhile may be something else.
+        sink_for(self.path)
+        self._staging.commit()
 
     def _refuse_missing_rows(self) -> None:
         if self.rows_written != self.shape[0]:
