@@ -232,3 +232,39 @@ def test_a_cluster_without_workers_is_not_waited_for(points, monkeypatch):
 
         with pytest.raises(ClusterError, match="no workers for 1 seconds: start some"):
             estimator(callback=leave).fit(parted(points))
+
+
+@pytest.fixture
+def lonely():
+    """A client whose only worker is a thread of this process."""
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_results_that_are_lost_when_done_are_not_waited_for(lonely, monkeypatch):
+    monkeypatch.setattr(cluster_module, "_LOOK_AFTER", 0.1)
+    monkeypatch.setattr(cluster_module, "_NO_WORKERS_FOR", 0.3)
+    futures, gather = lonely.map(abs, [-1, -2]), lonely.gather
+    assert cluster_module.gathered(lonely, futures) == [1, 2]
+
+    def leave(*arguments, **options):
+        lonely.cluster.scale(0)
+        while lonely.nthreads():
+            time.sleep(0.01)
+        return gather(*arguments, **options)
+
+    monkeypatch.setattr(lonely, "gather", leave)
+    with pytest.raises(ClusterError, match="no workers for 0 seconds: start some"):
+        cluster_module.gathered(lonely, futures)
+
+
+def test_work_that_is_dropped_is_not_waited_for(lonely):
+    futures = lonely.map(abs, [-1, -2], workers=["127.0.0.1:1"])
+    lonely.cancel(futures)
+    with pytest.raises(ClusterError, match="dropped the work"):
+        cluster_module.gathered(lonely, futures)

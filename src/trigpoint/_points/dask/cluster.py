@@ -9,6 +9,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,41 +109,64 @@ def waited_for(client: Any, futures: list[Any]) -> Iterator[int]:
     """Wait for futures, yielding now and then how many are done; an error if nobody works."""
     from distributed import wait
 
-    alone_since: float | None = None
+    looked = _LookAtWorkers(client)
     while True:
         try:
             wait(futures, timeout=_LOOK_AFTER)
             return
         except TimeoutError:
             yield sum(future.done() for future in futures)
-            has_workers = bool(client.nthreads())
-            alone_since = None if has_workers else alone_since or time.monotonic()
-            if alone_since is not None and time.monotonic() - alone_since > _NO_WORKERS_FOR:
-                raise ClusterError(
-                    f"the cluster has had no workers for {_NO_WORKERS_FOR:.0f} seconds: start some "
-                    "and fit again; nothing of this run is kept"
-                ) from None
+            looked.again()
 
 
 def gathered(client: Any, futures: list[Any]) -> list[Any]:
     """Results of futures, in their order; or an error that says what to do, if Dask gives up."""
     from distributed.scheduler import KilledWorker
 
-    for _ in waited_for(client, futures):
-        pass
+    # Results can be lost after they are done, with the last worker: then gathering them never ends.
+    results = asyncio.run_coroutine_threadsafe(
+        client.gather(futures, asynchronous=True), client.loop.asyncio_loop
+    )
+    looked = _LookAtWorkers(client)
     try:
-        return list(client.gather(futures))
+        while True:
+            try:
+                return list(results.result(_LOOK_AFTER))
+            except TimeoutError:
+                if results.done():
+                    raise
+                looked.again()
     except KilledWorker as error:
         raise ClusterError(
             "several workers were lost while they computed the same part, which is what happens "
             "when a worker has too little memory for its partitions: use more workers, more memory "
             f"for each, or smaller chunks ({error})"
         ) from error
-    except asyncio.CancelledError as error:
+    except (asyncio.CancelledError, CancelledError) as error:
         raise ClusterError(
             "the cluster has dropped the work, as it does when it is restarted or closed: connect "
-            f"to one that is running and fit again ({error})"
+            "to one that is running and fit again"
         ) from error
+    finally:
+        results.cancel()
+
+
+class _LookAtWorkers:
+    """Looks at a cluster's workers, that end the waiting when there have been none for long."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._alone_since: float | None = None
+
+    def again(self) -> None:
+        """Look, and raise an error if nobody has worked for long."""
+        now = time.monotonic()
+        self._alone_since = None if self._client.nthreads() else self._alone_since or now
+        if self._alone_since is not None and now - self._alone_since > _NO_WORKERS_FOR:
+            raise ClusterError(
+                f"the cluster has had no workers for {_NO_WORKERS_FOR:.0f} seconds: start some "
+                "and fit again; nothing of this run is kept"
+            ) from None
 
 
 def current_client(task: str) -> Any:
