@@ -90,6 +90,71 @@ def test_memory_changes_nothing(d):
         np.testing.assert_array_equal(found.last_rows, expected.last_rows)
 
 
+def clouds_for_cells():
+    rng = np.random.default_rng(0)
+    roll = tp.datasets.make_swiss_roll(9000, random_state=0)[0]
+    yield "roll", roll.astype(np.float32)
+    yield "line", rng.uniform(size=(6000, 1))
+    yield "plane", rng.normal(size=(6000, 2))
+    yield "twelve columns", cloud(6000, 12)
+    yield "grid", rng.integers(0, 12, size=(8000, 3)).astype(np.float32)
+    yield "outliers", np.concatenate([rng.normal(size=(6000, 3)), 1e6 * rng.normal(size=(3, 3))])
+    yield "flat", np.column_stack([rng.normal(size=(6000, 2)), np.zeros(6000)])
+    yield "copies", np.repeat(rng.normal(size=(1500, 3)), 4, axis=0)
+
+
+@pytest.mark.parametrize(("name", "points"), list(clouds_for_cells()))
+def test_cells_hold_the_neighbors_of_the_host(name, points):
+    queries, m = points[::40], 25
+    expected = MemoryStore.of(points, m, len(queries)).search(queries, m)
+    made = store(points)
+    found = made.search(queries, m)
+    assert made._cells is not None
+    np.testing.assert_array_equal(found.squared_radii, expected.squared_radii)
+    np.testing.assert_array_equal(found.last_rows, expected.last_rows)
+    for q, rows in enumerate(found.members):
+        squares = ((points[rows.numpy()].astype(float) - queries[q]) ** 2).sum(axis=1)
+        assert len(set(rows.tolist())) == m
+        assert squares.max() <= expected.squared_radii[q] * (1 + 1e-9)
+
+
+def test_cells_leave_most_points_out():
+    points = tp.datasets.make_swiss_roll(20_000, random_state=0)[0]
+    made = store(points)
+    made.search(points[:2], 20)
+    queries = torch.tensor(points[::100])
+    squares = torch.full((len(queries),), 1.0, dtype=torch.float64)
+    owners, places = made._cells.near(queries, squares)
+    assert len(owners) < 0.1 * len(queries) * len(points)
+    # None is left out that is near.
+    true = torch.cdist(queries, made._cells.points).square() <= 1
+    listed = torch.zeros_like(true)
+    listed[owners, places] = True
+    assert (listed | ~true).all()
+    np.testing.assert_array_equal(points[made._cells.rows.numpy()], made._cells.points.numpy())
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_landmarks_of_cells_are_the_nearest(d):
+    from trigpoint._extension.device_search import DeviceBlock, DeviceLandmarks
+    from trigpoint._extension.search import landmark_search
+
+    rng = np.random.default_rng(0)
+    landmarks = rng.normal(size=(300, d))
+    search = landmark_search(landmarks, np.ones(300), 6)
+    there = DeviceLandmarks(search, HERE, 2**22)
+    # Most points are where landmarks are, some on them, some at a distance from all.
+    points = np.concatenate([rng.normal(size=(4000, d)), landmarks, 5 * rng.normal(size=(50, d))])
+    for count in (1, 4, 6, 12):
+        block = DeviceBlock(there, torch.tensor(points), in_cells=True)
+        found, squares = block.nearest(count, is_continuous=False)
+        distances = np.linalg.norm(points[:, None] - landmarks, axis=2)
+        np.testing.assert_array_equal(found, distances.argsort(axis=1, kind="stable")[:, :count])
+        np.testing.assert_allclose(squares, np.sort(distances, axis=1)[:, :count] ** 2, 1e-9, 1e-12)
+        _, are_enough = there.cells(count).listed(torch.tensor(points) - there.center)
+        assert are_enough.double().mean() > 0.5
+
+
 @pytest.mark.parametrize("d", [3, 40])
 def test_a_sample_that_misjudges_changes_nothing(d, monkeypatch):
     from trigpoint._points.torch import store as module

@@ -1,8 +1,6 @@
 """Prepared extensions, evaluated by PyTorch on a device.
 
-The records are those of the host, and so are the formulas. All distances that weights depend on are
-float64; only the search for the nearest landmarks in low dimension may be float32, where rounding
-makes no difference.
+The records are those of the host, and so are the formulas.
 """
 
 from collections.abc import Callable
@@ -12,12 +10,12 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension
+from trigpoint._extension.device_search import DeviceBlock, DeviceLandmarks, smallest
 from trigpoint._extension.extensions import (
     GeodesicExtension,
     KernelExtension,
     MarkovExtension,
 )
-from trigpoint._extension.search import ProductSearch, TreeSearch
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
     FAR_LOG_WEIGHT,
@@ -33,25 +31,15 @@ from trigpoint._points.torch.device import to_device, working_memory
 # Share of the working memory that a block of points takes.
 _BLOCK_SHARE = 4
 
-# So many of the nearest are found faster by taking the minimum again and again than by sorting.
-_FEW = 8
-
-# Landmarks whose minimum is kept, so that the next one is found without reading all of them again.
-_GROUP = 64
-
-# More landmarks than asked for that a search in float32 keeps, and the share of a squared distance
-# that its rounding may be.
-_SPARE = 2
-_ROUNDING_SHARE = 1e-3
-
-# Squared distances from the center beyond which float32 may overflow.
-_LARGE = 1e60
-
 _BLENDED = 3
 _FAR_SQUARE = 100.0
 
-# Sums by weight (b, l), and logarithms that weights were shifted by (b,).
+# Sums by weight (b, l), and logarithms that weights were shifted by (b,), of a block.
 _Sums = tuple[Any, Any]
+_SumsOf = Callable[[DeviceBlock], _Sums]
+
+# Coordinates (b, l), and how many points are far, of a block.
+_Extended = Callable[[DeviceBlock], tuple[Any, Any]]
 
 
 class OnDevice:
@@ -80,12 +68,9 @@ class OnDevice:
             )
         self.device, self._extension = device, extension
         self.n_components = extension.n_components
-        self._landmarks = _Landmarks(search, device)
-        self._evaluate, width = self._prepared()
-        # In low dimension, one matrix of products in float32, and the rest is small.
-        many = 1 if self._landmarks.n_features <= TREE_MAX_DIMENSION else 4
-        row_bytes = 8 * (many * len(self._landmarks) + width + 4 * self._landmarks.n_features)
-        self.rows = max(1, working_memory(device) // _BLOCK_SHARE // row_bytes)
+        self._n_bytes = working_memory(device) // _BLOCK_SHARE
+        self._landmarks = DeviceLandmarks(search, device, self._n_bytes)
+        self._evaluate, self._width = self._prepared()
 
     def __call__(self, X: Any) -> tuple[Any, int]:
         """Coordinates (b, l) of points on the device, in their precision, and how many are far."""
@@ -93,13 +78,17 @@ class OnDevice:
 
         result = torch.empty((len(X), self.n_components), dtype=X.dtype, device=self.device)
         n_far = torch.zeros((), dtype=torch.int64, device=self.device)
-        for part in row_blocks(len(X), self.rows):
-            coordinates, far = self._evaluate(_Block(self._landmarks, X[part]))
+        in_cells = self._landmarks.is_divided_for(len(X))
+        compared = self._landmarks.compared_bytes(in_cells)
+        row_bytes = compared + 8 * (self._width + 4 * self._landmarks.n_features)
+        for part in row_blocks(len(X), max(1, self._n_bytes // row_bytes)):
+            block = DeviceBlock(self._landmarks, X[part], in_cells=in_cells)
+            coordinates, far = self._evaluate(block)
             result[part] = coordinates
             n_far += far
         return result, int(n_far)
 
-    def _prepared(self) -> tuple[Callable[["_Block"], tuple[Any, Any]], int]:
+    def _prepared(self) -> tuple[_Extended, int]:
         """The function of a block, and how many numbers it holds for each point."""
         extension, device = self._extension, self.device
         if isinstance(extension, SmoothExtension):
@@ -110,7 +99,7 @@ class OnDevice:
         if isinstance(extension, MarkovExtension):
             sums, width = _support(extension.support, extension.values, device)
 
-            def divided(block: "_Block") -> tuple[Any, Any]:
+            def divided(block: "DeviceBlock") -> tuple[Any, Any]:
                 found, shifts = sums(block)
                 return found[:, :-1] / found[:, -1:], shifts.count_nonzero()
 
@@ -119,152 +108,11 @@ class OnDevice:
         sums, width = _support(extension.support, extension.components, device)
         offset = to_device(extension.offset, device)
 
-        def projected(block: "_Block") -> tuple[Any, Any]:
+        def projected(block: "DeviceBlock") -> tuple[Any, Any]:
             found, shifts = sums(block)
             return found * shifts.exp()[:, None] - offset, shifts.count_nonzero()
 
         return projected, width
-
-
-class _Landmarks:
-    """Landmarks around their center, on a device, for distances by products."""
-
-    def __init__(self, search: TreeSearch | ProductSearch, device: Any) -> None:
-        import torch
-
-        if isinstance(search, TreeSearch):
-            landmarks = search.coordinates.T
-        else:
-            landmarks = search.double.landmarks + search.double.center
-        # Of a few digits, so that differences from it are nearly always exact.
-        center = torch.from_numpy(landmarks.mean(axis=0)).to(torch.bfloat16).double()
-        self.center = center.to(device)
-        self.places = to_device(landmarks, device) - self.center
-        self.norms = (self.places * self.places).sum(dim=1)
-        self.n_features = landmarks.shape[1]
-        self.factors = torch.cat([-2 * self.places, self.norms[:, None]], dim=1).T.contiguous()
-        # Filled up to whole groups, with landmarks that are infinitely far.
-        missing = -len(landmarks) % _GROUP
-        nowhere = torch.zeros((self.n_features + 1, missing), device=device)
-        nowhere[-1] = np.inf
-        self.single_factors = torch.cat([self.factors.float(), nowhere], dim=1)
-        self.rounding = 16 * (self.n_features + 8) * float(np.finfo(np.float32).eps)
-        self.largest_norm = float(self.norms.max())
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
-class _Block:
-    """A block of points, and what is found out about them."""
-
-    def __init__(self, landmarks: _Landmarks, X: Any) -> None:
-        import torch
-
-        self.landmarks = landmarks
-        self.around = X.double() - landmarks.center
-        self.norms = (self.around * self.around).sum(dim=1)
-        ones = torch.ones_like(self.norms)
-        self._multipliers = torch.cat([self.around, ones[:, None]], dim=1)
-
-    def squares(self) -> Any:
-        """Squared distances (b, k) to all landmarks."""
-        products = self._multipliers @ self.landmarks.factors
-        return (products + self.norms[:, None]).clamp_(min=0)
-
-    def squares_to(self, columns: Any) -> Any:
-        """Squared distances (b, ...) to some landmarks of each point, from differences."""
-        squares = 0.0
-        shape = (-1,) + (1,) * (columns.ndim - 1)
-        for axis in range(self.landmarks.n_features):
-            difference = self.around[:, axis].view(shape) - self.landmarks.places[:, axis][columns]
-            squares = squares + difference * difference
-        return squares
-
-    def nearest(self, count: int, *, is_continuous: bool = True) -> tuple[Any, Any]:
-        """Landmarks and their squared distances, each of shape (b, count), nearest first.
-
-        If what they are for is continuous, in that the last one counts for nothing, the search may
-        take another one for it that is equally far but for rounding.
-        """
-        import torch
-
-        count = min(count, len(self.landmarks))
-        if self.landmarks.n_features > TREE_MAX_DIMENSION:
-            found, squares = _smallest(self.squares(), count)
-            return found, squares
-        exact = torch.get_float32_matmul_precision() == "highest"
-        if not is_continuous or not exact:
-            return self._nearest_by_double(count)
-        products = self._multipliers.float() @ self.landmarks.single_factors
-        found = _smallest_in_groups(products, min(count + _SPARE, len(self.landmarks)))
-        # Where float32 overflows, anything may have been found.
-        found.clamp_(max=len(self.landmarks) - 1)
-        found, squares = self._in_order(found, count)
-        error = self.landmarks.rounding * (self.norms + self.landmarks.largest_norm)
-        doubtful = ~(error <= _ROUNDING_SHARE * squares[:, -1]) | (self.norms > _LARGE)
-        rows = doubtful.nonzero()[:, 0]
-        if len(rows):
-            found[rows], squares[rows] = self._take(rows)._nearest_by_double(count)
-        return found, squares
-
-    def _nearest_by_double(self, count: int) -> tuple[Any, Any]:
-        products = self._multipliers @ self.landmarks.factors
-        found, _ = _smallest(products, min(count + _SPARE, len(self.landmarks)))
-        return self._in_order(found, count)
-
-    def _in_order(self, found: Any, count: int) -> tuple[Any, Any]:
-        """The nearest of some landmarks of each point, by differences."""
-        squares, order = self.squares_to(found).sort(dim=1, stable=True)
-        return found.gather(1, order)[:, :count], squares[:, :count]
-
-    def _take(self, rows: Any) -> "_Block":
-        """Some of the points."""
-        some = object.__new__(_Block)
-        some.landmarks = self.landmarks
-        some.around, some.norms = self.around[rows], self.norms[rows]
-        some._multipliers = self._multipliers[rows]
-        return some
-
-
-def _smallest(values: Any, count: int) -> tuple[Any, Any]:
-    """Columns and values of the smallest of each row, in order; some of the others are lost."""
-    import torch
-
-    if count > _FEW:
-        found = values.topk(count, dim=1, largest=False, sorted=True)
-        return found.indices, found.values
-    columns, smallest = [], []
-    for _ in range(count):
-        value, column = values.min(dim=1, keepdim=True)
-        values.scatter_(1, column, np.inf)
-        smallest.append(value)
-        columns.append(column)
-    return torch.cat(columns, dim=1), torch.cat(smallest, dim=1)
-
-
-def _smallest_in_groups(values: Any, count: int) -> Any:
-    """Columns of the smallest of each row, in order; some of the others are lost.
-
-    The number of columns is a multiple of the group.
-    """
-    import torch
-
-    if count > _FEW:
-        return values.topk(count, dim=1, largest=False, sorted=True).indices
-    groups = values.view(len(values), -1, _GROUP)
-    minima = groups.amin(dim=2)
-    columns = []
-    for _ in range(count):
-        group = minima.argmin(dim=1, keepdim=True)
-        inside = groups.gather(1, group[:, :, None].expand(-1, 1, _GROUP))[:, 0]
-        place = inside.argmin(dim=1, keepdim=True)
-        column = group * _GROUP + place
-        values.scatter_(1, column, np.inf)
-        inside.scatter_(1, place, np.inf)
-        minima.scatter_(1, group, inside.amin(dim=1, keepdim=True))
-        columns.append(column)
-    return torch.cat(columns, dim=1)
 
 
 def _shepard(squares: Any) -> Any:
@@ -289,9 +137,7 @@ def _scaled(shares: Any) -> Any:
     return torch.where(total > 0, shares / total, 1.0 / shares.shape[1])
 
 
-def _support(
-    support: Any, values: np.ndarray, device: Any
-) -> tuple[Callable[[_Block], _Sums], int]:
+def _support(support: Any, values: np.ndarray, device: Any) -> tuple[_SumsOf, int]:
     """Sums of landmarks' values (l, k) by weight, and how many numbers they hold for a point."""
     if isinstance(support, AllLandmarks):
         return _all(support, values, device), 2 * len(values)
@@ -325,17 +171,17 @@ def _shifted(exponents: Any) -> tuple[Any, Any]:
     return weights, shifts
 
 
-def _all(support: AllLandmarks, values: np.ndarray, device: Any) -> Callable[[_Block], _Sums]:
+def _all(support: AllLandmarks, values: np.ndarray, device: Any) -> _SumsOf:
     import torch
 
     bandwidths, columns = to_device(support.bandwidths, device), to_device(values.T, device)
     is_common = bool(np.ptp(support.bandwidths) == 0)
 
-    def sums(block: _Block) -> _Sums:
+    def sums(block: DeviceBlock) -> _Sums:
         squares = block.squares()
         precisions = -0.5 / (bandwidths * bandwidths)
         if not is_common:
-            nearest, near = _smallest(squares.clone(), min(_BLENDED + 1, len(bandwidths)))
+            nearest, near = smallest(squares.clone(), min(_BLENDED + 1, len(bandwidths)))
             shares = _shepard(near)
             own = (shares * bandwidths[nearest[:, : shares.shape[1]]]).sum(dim=1, keepdim=True)
             precisions = -0.5 / torch.maximum(own, bandwidths).square()
@@ -345,15 +191,13 @@ def _all(support: AllLandmarks, values: np.ndarray, device: Any) -> Callable[[_B
     return sums
 
 
-def _nearest(
-    support: NearestLandmarks, values: np.ndarray, device: Any
-) -> Callable[[_Block], _Sums]:
+def _nearest(support: NearestLandmarks, values: np.ndarray, device: Any) -> _SumsOf:
     import torch
 
     bandwidths, values = to_device(support.bandwidths, device), to_device(values, device)
     count = support.n_neighbors
 
-    def sums(block: _Block) -> _Sums:
+    def sums(block: DeviceBlock) -> _Sums:
         nearest, squares = block.nearest(max(count, _BLENDED + 1), is_continuous=False)
         shares = _shepard(squares)
         own = (shares * bandwidths[nearest[:, : shares.shape[1]]]).sum(dim=1, keepdim=True)
@@ -384,29 +228,29 @@ class _PaddedRows:
         self.used = to_device(used, device)
         self.degrees = to_device(degrees, device)
 
-    def squares(self, block: _Block, to_all: Any, columns: Any) -> Any:
+    def squares(self, block: DeviceBlock, to_all: Any, columns: Any) -> Any:
         """Squared distances (b, width) to the landmarks in columns."""
         return block.squares_to(columns) if to_all is None else to_all.gather(1, columns)
 
 
-def _near(block: _Block) -> tuple[Any, Any, Any]:
+def _near(block: DeviceBlock) -> tuple[Any, Any, Any]:
     """The nearest landmarks (b, parts), their shares, and squared distances to all if products."""
     to_all = block.squares() if block.landmarks.n_features > TREE_MAX_DIMENSION else None
     if to_all is None:
         nearest, squares = block.nearest(_BLENDED + 1)
     else:
         count = min(_BLENDED + 1, len(block.landmarks))
-        nearest, squares = _smallest(to_all.clone(), count)
+        nearest, squares = smallest(to_all.clone(), count)
     shares = _shepard(squares)
     return nearest[:, : shares.shape[1]], shares, to_all
 
 
-def _graph(support: GraphNeighbors, values: np.ndarray, device: Any) -> Callable[[_Block], _Sums]:
+def _graph(support: GraphNeighbors, values: np.ndarray, device: Any) -> _SumsOf:
     import torch
 
     rows, values = _PaddedRows(support, device), to_device(values, device)
 
-    def sums(block: _Block) -> _Sums:
+    def sums(block: DeviceBlock) -> _Sums:
         nearest, shares, to_all = _near(block)
         squares = rows.squares(block, to_all, rows.measured[nearest].flatten(1))
         exponents = -squares * rows.half_precisions[nearest].flatten(1)
@@ -425,12 +269,12 @@ def _graph(support: GraphNeighbors, values: np.ndarray, device: Any) -> Callable
     return sums
 
 
-def _anchors(support: AnchorShares, values: np.ndarray, device: Any) -> Callable[[_Block], _Sums]:
+def _anchors(support: AnchorShares, values: np.ndarray, device: Any) -> _SumsOf:
     import torch
 
     values, wanted = to_device(values, device), support.n_anchors
 
-    def sums(block: _Block) -> _Sums:
+    def sums(block: DeviceBlock) -> _Sums:
         nearest, squares = block.nearest(wanted + 1)
         reach = squares[:, -1:]
         if squares.shape[1] == wanted:
@@ -443,7 +287,7 @@ def _anchors(support: AnchorShares, values: np.ndarray, device: Any) -> Callable
     return sums
 
 
-def _smooth(extension: SmoothExtension, device: Any) -> Callable[[_Block], tuple[Any, Any]]:
+def _smooth(extension: SmoothExtension, device: Any) -> _Extended:
     """See `blended_planes`."""
     import torch
 
@@ -454,7 +298,7 @@ def _smooth(extension: SmoothExtension, device: Any) -> Callable[[_Block], tuple
         for array in (extension.planes, extension.reach, extension.bandwidths)
     )
 
-    def blended(block: _Block) -> tuple[Any, Any]:
+    def blended(block: DeviceBlock) -> tuple[Any, Any]:
         nearest, squares = block.nearest(SHARING + 1)
         parts = max(nearest.shape[1] - 1, 1)
         shares = _scaled((1 - squares[:, :parts] / squares[:, -1:]).nan_to_num(nan=0.0).square())
@@ -473,7 +317,7 @@ def _smooth(extension: SmoothExtension, device: Any) -> Callable[[_Block], tuple
     return blended
 
 
-def _geodesic(extension: GeodesicExtension, device: Any) -> Callable[[_Block], tuple[Any, Any]]:
+def _geodesic(extension: GeodesicExtension, device: Any) -> _Extended:
     """Shortest paths to all landmarks through those near the point."""
     import torch
 
@@ -484,7 +328,7 @@ def _geodesic(extension: GeodesicExtension, device: Any) -> Callable[[_Block], t
     )
     rows = _PaddedRows(support, device) if isinstance(support, GraphNeighbors) else None
 
-    def starts(block: _Block) -> Any:
+    def starts(block: DeviceBlock) -> Any:
         """Yield shares (b,), lengths (b, width) and landmarks (b, width)."""
         if rows is None:
             assert isinstance(support, NearestLandmarks)
@@ -498,7 +342,7 @@ def _geodesic(extension: GeodesicExtension, device: Any) -> Callable[[_Block], t
             begins = rows.used[nearest[:, part]] & (share > 0)[:, None]
             yield share, torch.where(begins, lengths, np.inf), columns
 
-    def extended(block: _Block) -> tuple[Any, Any]:
+    def extended(block: DeviceBlock) -> tuple[Any, Any]:
         result = 0.0
         for share, lengths, columns in starts(block):
             paths = geodesics[columns[:, 0]] + lengths[:, :1]

@@ -1,10 +1,10 @@
 """Points on a device of PyTorch, as the loop of Algorithm 2 sees them.
 
-The device finds candidates, and never decides. Matrix products in float64 give squared distances
-with a bound on their rounding error. Where that leaves doubt about which points are nearest, or how
-far they reach (mostly about a single point of each query), the few points in question come to the
-host, and the loop that decides everywhere else decides here. So neighborhoods are those of an array
-in memory, to the bit, on any device.
+The device finds candidates, and never decides. Squared distances in float64, to points in cells
+near a query or by products to all points, come with a bound on their rounding error. Where that
+leaves doubt about which points are nearest, or how far they reach (mostly about a single point of
+each query), the few points in question come to the host, and the loop that decides everywhere else
+decides here. So neighborhoods are those of an array in memory, to the bit, on any device.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,8 @@ from trigpoint._numerics.principal import of_matrices, principal_directions, sam
 from trigpoint._points.memory import SUM_ROUNDING, MemoryWeights
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
-from trigpoint._points.torch.device import to_device, working_memory
+from trigpoint._points.torch.cells import FEWEST_POINTS, Cells
+from trigpoint._points.torch.device import fits, to_device, working_memory
 
 # Points of a sample that lie in a neighborhood, on average, and the fewest and most of the sample.
 _SAMPLED_NEIGHBORS = 128
@@ -32,6 +33,10 @@ _DOUBT = 4.5
 _BLOCK_SHARE = 8
 _CANDIDATE_BYTES = 96
 
+# Where neighborhoods hold a larger share of the points than this, products with all of them are
+# faster than lists of those in cells.
+_LISTED_SHARE = 1 / 32
+
 # Entries of a matrix that PyTorch can index with 32 bits.
 _MOST_ENTRIES = 2**30
 
@@ -40,7 +45,7 @@ _FEW_DIMENSIONS = 32
 
 
 class TorchStore:
-    """Points on a device, searched by matrix products.
+    """Points on a device, searched in cells of a grid or by matrix products.
 
     Parameters
     ----------
@@ -70,6 +75,15 @@ class TorchStore:
         # Worst case of rounded products of d terms, of norms, and of differences from the center.
         self._rounding = 4 * (self.n_features + 8) * float(np.finfo(np.float64).eps)
         self._sample: Any = None
+        self._cells: Cells | None = None
+        # A sorted copy, and what sorting takes.
+        n_bytes = self.n_points * (self.n_features * self.dtype.itemsize + 24)
+        self._may_sort = (
+            FEWEST_POINTS <= self.n_points < 2**31
+            and self.n_features <= TREE_MAX_DIMENSION
+            and not isinstance(points, np.ndarray)
+            and fits(n_bytes, device)
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -133,9 +147,20 @@ class TorchStore:
 
     def _queries_at_once(self, m: int, rank: int) -> int:
         """Queries whose candidates can be sorted together."""
-        share = min(1.0, rank / len(self._sample))
-        candidates = max(m, int(share * self.n_points))
-        return max(1, min(self.together, self._memory // (_CANDIDATE_BYTES * candidates)))
+        candidates = max(m, int(self._share(rank) * self.n_points))
+        width = _CANDIDATE_BYTES
+        if self._is_listed(rank):
+            # Cells reach beyond the neighborhood, and each of their points is compared.
+            width += 16 * (3 * self.n_features + 4)
+        return max(1, min(self.together, self._memory // (width * candidates)))
+
+    def _share(self, rank: int) -> float:
+        """Share of all points that are candidates, up to a rank in the sample."""
+        return min(1.0, rank / len(self._sample))
+
+    def _is_listed(self, rank: int) -> bool:
+        """Whether candidates come from cells."""
+        return self._may_sort and self._share(rank) <= _LISTED_SHARE
 
     def _factors(self, points: Any) -> Any:
         """Points around the center, and their squared norms, as (b, d + 1) float64."""
@@ -164,7 +189,10 @@ class TorchStore:
         torch = self._torch
         multipliers, norms = self._multipliers(queries)
         cuts = self._cuts(multipliers, norms, rank)
-        owners, values, rows = self._candidates(multipliers, cuts)
+        if self._is_listed(rank):
+            owners, values, rows = self._listed(to_device(queries, self.device), norms, cuts)
+        else:
+            owners, values, rows = self._compared(multipliers, cuts)
         counts = torch.bincount(owners, minlength=len(queries))
         starts = counts.cumsum(0) - counts
         enough = counts >= m
@@ -219,8 +247,19 @@ class TorchStore:
         squares = (values + norms).clamp(min=0)
         return self._rounding * (4 * norms + 4 * squares) + float(np.finfo(np.float64).tiny)
 
-    def _candidates(self, multipliers: Any, cuts: Any) -> tuple[Any, Any, Any]:
+    def _listed(self, queries: Any, norms: Any, cuts: Any) -> tuple[Any, Any, Any]:
         """Queries, distances and rows of points up to the cuts, by query and distance."""
+        if self._cells is None:
+            self._cells = Cells(self._points)
+        queries = queries.double()
+        owners, places = self._cells.near(queries, cuts + norms + 8 * self._error(norms, cuts))
+        offsets = self._cells.points[places] - queries[owners]
+        values = (offsets * offsets).sum(dim=1) - norms[owners]
+        inside = values <= cuts[owners]
+        return _by_distance(owners[inside], values[inside], self._cells.rows[places[inside]])
+
+    def _compared(self, multipliers: Any, cuts: Any) -> tuple[Any, Any, Any]:
+        """The same, by products with all points."""
         torch = self._torch
         found = []
         width = 8 * (3 * (self.n_features + 1) + 2 * len(multipliers))
@@ -229,10 +268,7 @@ class TorchStore:
             products = multipliers @ self._factors(self._block(part)).T
             owners, places = (products <= cuts[:, None]).nonzero(as_tuple=True)
             found.append((owners, products[owners, places], places + part.start))
-        owners, values, rows = (torch.cat(parts) for parts in zip(*found, strict=True))
-        values, order = values.sort()
-        owners, by_owner = owners[order].sort(stable=True)
-        return owners, values[by_owner], rows[order[by_owner]]
+        return _by_distance(*(torch.cat(parts) for parts in zip(*found, strict=True)))
 
     def _decided(
         self, queries: np.ndarray, ranks: np.ndarray, owners: np.ndarray, rows: np.ndarray
@@ -344,6 +380,13 @@ class TorchStore:
         if not isinstance(log_repulsion, Repulsion) or not log_repulsion.is_compiled:
             return None
         return TorchScreen(self.n_points, self.device, log_repulsion)
+
+
+def _by_distance(owners: Any, values: Any, rows: Any) -> tuple[Any, Any, Any]:
+    """Candidates by query and distance."""
+    values, order = values.sort()
+    owners, by_owner = owners[order].sort(stable=True)
+    return owners, values[by_owner], rows[order[by_owner]].long()
 
 
 class TorchScreen:
