@@ -415,14 +415,19 @@ def local_bandwidths(
 
 def _common_factor(relative: np.ndarray, mean_weight: float) -> float:
     """Bandwidth that gives edges of these relative lengths a mean weight."""
+    from scipy.optimize import brentq
+
+    squares = relative**2
+
+    def excess(log_bandwidth: float) -> float:
+        return float(gaussian(squares, np.exp(log_bandwidth)).mean()) - mean_weight
+
     low, high = -8.0, 8.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        if gaussian(relative**2, np.exp(middle)).mean() < mean_weight:
-            low = middle
-        else:
-            high = middle
-    return float(np.exp(high))
+    if excess(low) >= 0:
+        return float(np.exp(low))
+    if excess(high) <= 0:
+        return float(np.exp(high))
+    return float(np.exp(brentq(excess, low, high, xtol=1e-9)))
 
 
 def _median_length(k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -189,13 +189,17 @@ def _ordinary_edges(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray, np.nd
 
 def _nearest(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> _Ends:
     """The nearest columns of each row, its own and up to 20 others, at their shortest lengths."""
-    order = np.lexsort((lengths, columns, rows))
-    rows, columns, lengths = rows[order], columns[order], lengths[order]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    rows, columns, lengths = rows[new], columns[new], lengths[new]
-    order = np.lexsort((columns, lengths, rows))
-    rows, columns, lengths = rows[order], columns[order], lengths[order]
+    # Rows, columns and places of lengths in their order are packed into one number, which sorts
+    # several times as fast as three keys. Equal lengths have one place.
+    k, (distinct, places) = int(columns.max()) + 1, np.unique(lengths, return_inverse=True)
+    pairs, places = np.divmod(np.sort((rows * k + columns) * len(distinct) + places), len(distinct))
+    shortest = np.ones(len(pairs), dtype=bool)
+    shortest[1:] = pairs[1:] != pairs[:-1]
+    rows, columns = np.divmod(pairs[shortest], k)
+    by_row = np.sort((rows * len(distinct) + places[shortest]) * k + columns)
+    by_row, columns = np.divmod(by_row, k)
+    rows, places = np.divmod(by_row, len(distinct))
+    lengths = distinct[places]
     ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
     near = ranks <= _FITTED
     return _Ends(rows[near], ranks[near], columns[near], lengths[near])

@@ -329,7 +329,14 @@ class _Window:
         self._rows, self._thresholds = rows[passed], thresholds[passed]
         self._points = store.take(self._rows)
         self._log_weights = chosen.log_weights(self._points, self._rows, self._thresholds)
+        self._among_first = np.arange(len(passed))
         self._keep_waiting()
+        # In high dimension most distances between proposals are spared by lower bounds, which are
+        # those of the first that wait. Where among these is each that still does?
+        self._bounds: np.ndarray | None = None
+        if store.n_features > TREE_MAX_DIMENSION:
+            self._bounds = _lower_bounds(self._points, self._points)
+        self._among_first = np.arange(self.n_waiting)
         self._guesses: dict[int, float] = {}
         self._known: dict[int, tuple[Neighborhoods, int]] = {}
 
@@ -343,6 +350,7 @@ class _Window:
         self._places, self._rows = self._places[waiting], self._rows[waiting]
         self._thresholds, self._points = self._thresholds[waiting], self._points[waiting]
         self._log_weights = self._log_weights[waiting]
+        self._among_first = self._among_first[waiting]
 
     def run(
         self, wanted: int, rejections: int, queries_at_once: int, foreseen: int
@@ -385,10 +393,14 @@ class _Window:
         """Let an accepted proposal repel those still waiting."""
         from trigpoint._numerics.compiled.distance import squares_to
 
-        squares = squares_to(self._points, np.arange(len(self._points)), self._points[i])
-        inside = found.holds(q, squares, self._rows)
-        self._log_weights[inside] += self._log_repulsion(squares[inside])
-        self._log_weights[squares == 0] = -np.inf
+        near = np.arange(self.n_waiting)
+        if self._bounds is not None:
+            bounds = self._bounds[self._among_first[i], self._among_first]
+            near = np.flatnonzero(bounds <= found.squared_radii[q])
+        squares = squares_to(self._points, near, self._points[i])
+        inside = found.holds(q, squares, self._rows[near])
+        self._log_weights[near[inside]] += self._log_repulsion(squares[inside])
+        self._log_weights[near[squares == 0]] = -np.inf
 
     def _look_around(self, wanted: int, end: int, foreseen: int) -> None:
         """Search the neighborhoods of up to `wanted` proposals that come before the `end`."""

@@ -12,7 +12,7 @@ from trigpoint._numerics.kernels import nth_distances
 # held at once.
 _POINTS = 20_000
 _QUERIES = 128
-_BYTES = 2**23
+_BYTES = 2**25
 
 # Neighbors in the smaller ball, at least, and how many times as many are in the larger one.
 _FEWEST = 10

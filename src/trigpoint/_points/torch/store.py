@@ -403,8 +403,13 @@ class TorchScreen:
         """Lower the bounds of landmarks' neighbors."""
         assert landmarks.members is not None
         assert landmarks.bounds is not None
-        for rows, bounds in zip(landmarks.members, landmarks.bounds, strict=True):
-            self._log_bounds[rows] += self._log_factors(bounds)
+        if not len(landmarks):
+            return
+        rows, bounds = (
+            self._torch.cat(list(each)) for each in (landmarks.members, landmarks.bounds)
+        )
+        # In any order: what the sums are compared with leaves room for their rounding.
+        self._log_bounds.index_add_(0, rows, self._log_factors(bounds))
 
     def _log_factors(self, squares: Any) -> Any:
         """What `Repulsion` gives, but for the last digits."""
