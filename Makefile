@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-.PHONY: setup demo reproduce test test-fast test-lowest coverage mutate torture fuzz properties load docs figures bench lint release lock format clean
+.PHONY: setup demo reproduce test test-fast test-experiments test-lowest coverage mutate torture fuzz properties load docs figures bench lint release lock format clean
 
 setup: $(READY)
 
@@ -39,11 +39,16 @@ reproduce: $(READY)
 bench: $(BENCH_READY)
 	$(BENCH)/bin/python -m experiments bench $(EXPERIMENT_OPTIONS)
 
+# The tests of the library; `make docs` runs the documentation's examples.
 test: $(READY)
-	$(PYTEST)
+	$(PYTEST) --ignore tests/experiments --ignore tests/test_docs.py
 
 test-fast: $(READY)
 	$(PYTEST) -m 'not slow'
+
+# The paper's experiments and the benchmarks, on small data.
+test-experiments: $(READY)
+	$(PYTEST) tests/experiments
 
 # Coverage of lines and branches; fails below 95 %.
 coverage: $(READY)
@@ -83,8 +88,9 @@ load: $(READY)
 	$(BIN)/python -m tools.load soak
 	$(BIN)/python -m tools.load shapes
 
-# The documentation, in docs/_build; broken links and unknown names are errors.
+# The documentation, in docs/_build; broken links, unknown names and examples that fail are errors.
 docs: $(READY)
+	$(PYTEST) tests/test_docs.py
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 
 figures: $(READY)
