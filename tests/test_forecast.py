@@ -105,9 +105,7 @@ FIT = """
 def loops_of_a_fit(**job):
     """Loops that a fit takes, in a process of its own."""
     code = dedent(FIT.format(**job))
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     found = set(done.stdout.split())
     return found.union(*map(called_by, found))
 

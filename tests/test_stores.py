@@ -430,3 +430,14 @@ def test_rp_cholesky_says_that_it_needs_all_points():
 def test_what_needs_more_than_a_store_refuses_by_name(sampler, name):
     with pytest.raises(TypeError, match=f"{name} needs all points in one array.*PartedStore"):
         sampler.select(PartedStore(CLOUDS["plain"]))
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_a_window_in_which_nothing_can_be_accepted(d, rng):
+    store = PartedStore(rng.normal(size=(50, d)))
+    chosen = drawing._Chosen(store, 5, Repulsion("welsch", 1.0), 1)
+    rows, thresholds = np.arange(8), np.ones(8)
+    for passed in (rows, rows[:0]):
+        window = drawing._Window(store, chosen, 10, rows, thresholds, passed)
+        used, accepted, found = window.run(3, 100, 4, 8)
+        assert (used, len(accepted), len(found)) == (8, 0, 0)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import trigpoint as tp
 from experiments.framework.cells import TARGET_COLUMNS, Cell, number, percent, size, target
@@ -62,11 +63,17 @@ def run(case: Row, settings: Settings) -> Row:
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[Any]:
+    """Workers of one thread each, and a client of one thread, so that its time can be told."""
     from distributed import Client, LocalCluster
 
+    # Zarr would start threads of its own in every worker.
+    alone = {"ZARR_THREADING__MAX_WORKERS": "1", "ZARR_ASYNC__CONCURRENCY": "1"}
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", env=alone
+        ) as cluster,
         Client(cluster) as client,
+        threadpool_limits(1),
     ):
         yield client
 
@@ -99,7 +106,7 @@ def _write(path: Path, n: int) -> None:
     da.store(made_points(n, rows), stored, lock=False)
 
 
-def estimator(k: int = K, n_jobs: int | None = None) -> tp.LaplacianEigenmaps:
+def estimator(k: int = K, n_jobs: int = 1) -> tp.LaplacianEigenmaps:
     """The pipeline that is measured."""
     return tp.LaplacianEigenmaps(landmarks=k, random_state=0, n_jobs=n_jobs)
 

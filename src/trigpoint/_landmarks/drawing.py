@@ -334,7 +334,7 @@ class _Window:
         # In high dimension most distances between proposals are spared by lower bounds, which are
         # those of the first that wait. Where among these is each that still does?
         self._bounds: np.ndarray | None = None
-        if store.n_features > TREE_MAX_DIMENSION:
+        if store.n_features > TREE_MAX_DIMENSION and self.n_waiting:
             self._bounds = _lower_bounds(self._points, self._points)
         self._among_first = np.arange(self.n_waiting)
         self._guesses: dict[int, float] = {}

@@ -46,14 +46,19 @@ def _in_tree(
     """Yield places in the tree, instead of rows, and squared distances."""
     from trigpoint._numerics.compiled.shell import shell
 
+    most = _ROOM
+
     def find(q: int) -> Shell:
-        query, room = queries[q].astype(np.float64), _ROOM
+        nonlocal most
+        query = queries[q].astype(np.float64)
         while True:
+            # Later queries start with the room that earlier ones needed.
+            room = most
             squares, places = np.empty(room), np.empty(room, dtype=np.int64)
             count = shell(index.tree, query, lower[q], upper[q], squares, places)
             if count <= room:
                 return places[:count], squares[:count]
-            room = count
+            most = max(most, count + count // 4)
 
     return thread_map(find, range(len(queries)), n_threads)
 
