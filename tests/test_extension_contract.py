@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-import trigpoint as tp
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import (
     GeodesicExtension,
@@ -270,19 +269,18 @@ def test_evaluated_by_torch(case, dtype):
 
     extension, *_, X, _, _ = case
     X = X.astype(dtype)
-    if isinstance(extension, MapExtension):
-        with pytest.raises(tp.ParameterError, match="MapExtension cannot be computed with device"):
-            OnDevice(extension, torch.device("cpu"))
-        return
     expected, n_far = extension(X)
     there = OnDevice(extension, torch.device("cpu"))
     # Blocks that do not divide the points evenly.
-    there.rows = 64
+    there._n_bytes //= 2**8
     found, count = there(torch.tensor(X))
     assert count == n_far
     assert found.dtype == (torch.float32 if dtype == np.float32 else torch.float64)
     again, _ = there(torch.tensor(X))
     np.testing.assert_array_equal(again.numpy(), found.numpy())
+    if isinstance(extension, MapExtension):
+        # On the host, roots by PyTorch may be off by the last bit.
+        np.testing.assert_allclose(found.double(), expected.astype(dtype), rtol=1e-13, atol=1e-15)
     scale = np.abs(np.delete(expected, FAR, axis=0)).max()
     tolerance = 1e-4 if dtype == np.float32 else 1e-6
     np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance * scale)

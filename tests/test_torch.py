@@ -225,6 +225,50 @@ def test_estimators_agree_with_the_host(estimator, d, gpu):
     np.testing.assert_array_equal(fitted_to_tensor.transform(torch.tensor(points)).numpy(), found)
 
 
+MAPS = {
+    "all points in the pool": {"landmarks": 150},
+    "a pool of the points": {"landmarks": 30},
+    "all distinct points": {},
+    "rows": {"landmarks": np.arange(0, 800, 8)},
+    "a number to be found": {"landmarks": "auto"},
+    "refined": {"landmarks": 100, "refine": 5},
+    "directions": {"landmarks": 100, "metric": "cosine"},
+}
+
+
+@pytest.mark.parametrize("d", [3, 60])
+@pytest.mark.parametrize("options", MAPS.values(), ids=MAPS.keys())
+def test_maps_are_those_of_the_host(options, d, gpu):
+    """The layout is the host's to the bit, and so are places but for the last bit of a root."""
+    points = cloud(800, d, np.float32) + np.float32(6)
+    here = tp.LandmarkMap(**options, n_iter=20, random_state=0)
+    expected = here.fit_transform(points)
+    there = clone(here).set_params(device="cuda")
+    found = there.fit_transform(torch.tensor(points))
+    assert isinstance(found, torch.Tensor)
+    assert found.dtype == torch.float32
+    np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+    np.testing.assert_array_equal(there.masses_, here.masses_)
+    np.testing.assert_array_equal(there.landmark_embedding_, here.landmark_embedding_)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(there.transform(points[:7]), found[:7].numpy())
+
+
+def test_landmarks_at_the_same_distance_are_found_in_order():
+    """More of them than are looked at first, as on a grid: the host's, to the bit."""
+    from trigpoint._extension.map_on_device import nearest_on_device
+    from trigpoint._extension.placing import nearest_landmarks
+
+    grid = np.stack(np.meshgrid(*[np.arange(4.0)] * 4), axis=-1).reshape(-1, 4)
+    wide = np.concatenate([np.eye(40), -np.eye(40)])
+    for landmarks, points in ((grid, grid[::2] + 0.5), (wide, np.zeros((3, 40)))):
+        for count in (1, 9, 20):
+            expected = next(nearest_landmarks(points, landmarks, count, 1))
+            found = next(nearest_on_device(points, landmarks, count, HERE))
+            for mine, theirs in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+
+
 def test_a_tensor_on_the_host_gives_a_tensor():
     points = cloud(800, 3)
     emb = tp.LaplacianEigenmaps(landmarks=80, random_state=0)

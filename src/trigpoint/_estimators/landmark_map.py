@@ -16,6 +16,7 @@ from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, S
 from trigpoint._estimators.base import LandmarkEmbedding, Run
 from trigpoint._estimators.isomap import Isomap
 from trigpoint._extension.extensions import extend
+from trigpoint._extension.map_on_device import nearest_on_device
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
 from trigpoint._landmarks import choose_landmarks
 from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
@@ -78,9 +79,11 @@ class LandmarkMap(LandmarkEmbedding):
         Steps of the layout. The first quarter is always exaggerated, by 12.
     refine : int, default=0
         Further steps over all points, with their exact neighbors. Every point is then a landmark:
-        neighbors are kept better, and time, memory and the model file grow with the points.
-    metric, random_state, n_jobs, verbose, callback
-        As for `LaplacianEigenmaps`.
+        neighbors are kept better, and time, memory and the model file grow with the points. It is
+        done on the host, to which points on a GPU are copied for it.
+    metric, random_state, n_jobs, device, verbose, callback
+        As for `LaplacianEigenmaps`. On a GPU, landmarks are drawn and points placed; the layout is
+        the host's, so that a map is the same on both but for rounding.
 
     Attributes
     ----------
@@ -122,6 +125,7 @@ class LandmarkMap(LandmarkEmbedding):
         metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: Any = None,
         verbose: bool = False,
         callback: Any = None,
     ) -> None:
@@ -134,6 +138,7 @@ class LandmarkMap(LandmarkEmbedding):
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
         self.callback = callback
 
@@ -183,7 +188,6 @@ class LandmarkMap(LandmarkEmbedding):
     def _choose(self, X: Points | Store, run: Run) -> Landmarks:
         assert not isinstance(X, csr_array), "sparse points are refused"
         if X.shape[1] > _MOST_COLUMNS:
-            assert isinstance(X, np.ndarray), "others are refused"
             run.begin("projection")
             run.projection = principal_projection(X, _MOST_COLUMNS, run.rng)
         rows = self._pool(X.shape[0], run)
@@ -199,9 +203,14 @@ class LandmarkMap(LandmarkEmbedding):
         drawn = (
             landmarks == "auto" if isinstance(landmarks, str) else isinstance(landmarks, Integral)
         )
+        pool, device = run.points, _device_of(X)
+        if drawn and device is not None and isinstance(pool, np.ndarray):
+            from trigpoint._points.torch.tensors import store_on
+
+            pool = store_on(device, pool)
         chosen = choose_landmarks(
             landmarks,
-            run.points if drawn else X,
+            pool if drawn else X,
             metric=self.metric,
             covariance=None,
             rng=run.rng,
@@ -227,7 +236,7 @@ class LandmarkMap(LandmarkEmbedding):
     ) -> EmbeddedLandmarks:
         run.begin("affinities")
         inside = all_projected(run.projection, chosen.points, run.n_threads)
-        masses, joint = self._affinities(inside, run)
+        masses, joint = self._affinities(inside, run, _device_of(X))
         run.done("affinities")
         is_surface = n_components - 0.5 < run.dimension <= _SURFACE_DIMENSION
         if is_surface and n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE:
@@ -253,8 +262,8 @@ class LandmarkMap(LandmarkEmbedding):
         )
         if not self.refine:
             return embedded
-        assert isinstance(X, np.ndarray), "others are refused"
-        return self._refined(X, embedded, run)
+        everything = X if isinstance(X, np.ndarray) else take_rows(X, np.arange(X.shape[0]))
+        return self._refined(everything, embedded, run)
 
     def _geodesic_start(self, inside: np.ndarray, n_components: int, run: Run) -> np.ndarray:
         """Places of the landmarks (k, l) by Isomap, which keeps the large shape of a surface."""
@@ -272,21 +281,28 @@ class LandmarkMap(LandmarkEmbedding):
         size = np.sqrt(np.mean(np.sum(places**2, axis=1)))
         return np.asarray(places * (_GEODESIC_SIZE * np.sqrt(k) / size))
 
-    def _affinities(self, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
+    def _affinities(
+        self, inside: np.ndarray, run: Run, device: Any
+    ) -> tuple[np.ndarray, csr_array]:
         """Masses (k,) of the landmarks, and their affinities (k, k)."""
         k = len(inside)
         count = min(self.n_neighbors, k - 1)
         sample = sample_of(run.points, k, run.rng)
         masses = np.zeros(k)
 
+        def nearest(points: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            if device is None:
+                return nearest_landmarks(points, inside, count + 1, run.n_threads)
+            return nearest_on_device(points, inside, count + 1, device)
+
         def counted_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            for nearest, squares in nearest_landmarks(sample, inside, count + 1, run.n_threads):
-                masses[:] += np.bincount(nearest[:, 0], minlength=k)
-                yield nearest, squares
+            for found, squares in nearest(sample):
+                masses[:] += np.bincount(found[:, 0], minlength=k)
+                yield found, squares
 
         def own_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
             # Landmarks that no point of the sample is near to are not left alone.
-            yield from nearest_landmarks(inside, inside, count + 1, run.n_threads)
+            yield from nearest(inside)
 
         # A point near one landmark alone draws none together.
         if count > 1 and len(sample) >= _SHARED * k:
@@ -301,7 +317,7 @@ class LandmarkMap(LandmarkEmbedding):
         """All distinct points as landmarks, laid out from where they are placed."""
         run.done("layout")
         everything = run.points
-        if len(everything) < len(X):
+        if not isinstance(everything, np.ndarray) or len(everything) < len(X):
             everything = all_projected(run.projection, X, run.n_threads)
         first, counts = np.unique(everything, axis=0, return_index=True, return_counts=True)[1:]
         order = np.argsort(first)
@@ -341,3 +357,8 @@ class LandmarkMap(LandmarkEmbedding):
         del self.eigenvalues_, self.covariances_
         self.masses_ = embedded.masses
         self.projection_ = embedded.projection
+
+
+def _device_of(X: Points | Store) -> Any:
+    """The device of PyTorch that points are stored on, if any; arrays have a device of NumPy."""
+    return None if isinstance(X, np.ndarray) else getattr(X, "device", None)

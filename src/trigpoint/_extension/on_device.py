@@ -16,6 +16,8 @@ from trigpoint._extension.extensions import (
     KernelExtension,
     MarkovExtension,
 )
+from trigpoint._extension.map_on_device import MapOnDevice
+from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
     FAR_LOG_WEIGHT,
@@ -53,6 +55,13 @@ class OnDevice:
     """
 
     def __init__(self, extension: Extension, device: Any) -> None:
+        self.device, self._extension = device, extension
+        self.n_components = extension.n_components
+        self._n_bytes = working_memory(device) // _BLOCK_SHARE
+        self._map = None
+        if isinstance(extension, MapExtension):
+            self._map = MapOnDevice(extension, device)
+            return
         if isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
             # Every support has a search; shares in anchors, which have none, are refused before.
             search = extension.support.search  # type: ignore[attr-defined]
@@ -66,9 +75,6 @@ class OnDevice:
                 "choose device='cpu'",
                 kind=type(extension).__name__,
             )
-        self.device, self._extension = device, extension
-        self.n_components = extension.n_components
-        self._n_bytes = working_memory(device) // _BLOCK_SHARE
         self._landmarks = DeviceLandmarks(search, device, self._n_bytes)
         self._evaluate, self._width = self._prepared()
 
@@ -78,15 +84,24 @@ class OnDevice:
 
         result = torch.empty((len(X), self.n_components), dtype=X.dtype, device=self.device)
         n_far = torch.zeros((), dtype=torch.int64, device=self.device)
-        in_cells = self._landmarks.is_divided_for(len(X))
-        compared = self._landmarks.compared_bytes(in_cells)
-        row_bytes = compared + 8 * (self._width + 4 * self._landmarks.n_features)
+        evaluate, row_bytes = self._for_points(len(X))
         for part in row_blocks(len(X), max(1, self._n_bytes // row_bytes)):
-            block = DeviceBlock(self._landmarks, X[part], in_cells=in_cells)
-            coordinates, far = self._evaluate(block)
+            coordinates, far = evaluate(X[part])
             result[part] = coordinates
             n_far += far
         return result, int(n_far)
+
+    def _for_points(self, n: int) -> tuple[Callable[[Any], tuple[Any, Any]], int]:
+        """What evaluates a part of so many points, and the bytes that it holds for each."""
+        if self._map is not None:
+            return self._map, self._map.row_bytes
+        in_cells = self._landmarks.is_divided_for(n)
+        compared = self._landmarks.compared_bytes(in_cells)
+        row_bytes = compared + 8 * (self._width + 4 * self._landmarks.n_features)
+        return (
+            lambda X: self._evaluate(DeviceBlock(self._landmarks, X, in_cells=in_cells)),
+            row_bytes,
+        )
 
     def _prepared(self) -> tuple[_Extended, int]:
         """The function of a block, and how many numbers it holds for each point."""

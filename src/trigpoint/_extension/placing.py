@@ -15,7 +15,7 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Landmarks that a point is placed among.
-_AROUND = 8
+AROUND = 8
 
 # Landmarks around one that its slope is fitted to, and how strongly slopes are held back, in units
 # of the mean squared distance of those landmarks.
@@ -25,15 +25,15 @@ _RIDGE = 2.0
 # The spacing of the map at a landmark is the distance to this neighbor there, and landmarks within
 # so many spacings belong together.
 _SPACING_NEIGHBOR = 6
-_REACH = 3.0
+REACH = 3.0
 
 # A point farther away than this many bandwidths is far from all data.
-_FAR = 10.0
+FAR = 10.0
 
 # Points per landmark that are enough to know what it stands for.
 _PER_LANDMARK = 10
 # Points at once: the same for any number of threads, and few enough for memory.
-_TOGETHER = 8192
+TOGETHER = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class MapExtension:
         """Prepare the placing of points among landmarks (k, d) with positions (k, l)."""
         inside, residuals = projected(projection, landmarks)
         k = len(inside)
-        search = exact_search(inside, _AROUND + 1)
+        search = exact_search(inside, AROUND + 1)
         positions = np.ascontiguousarray(positions, dtype=np.float64)
         around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), 1)[0][:, -1]
         # Landmarks in one place still have to be told from those elsewhere.
@@ -98,7 +98,7 @@ class MapExtension:
         bandwidths = np.sqrt(squares[:, -1])
         slopes = _slopes(inside, positions, spacings, found)
         found, squares = (
-            np.ascontiguousarray(values[:, : _AROUND + 1]) for values in (found, squares)
+            np.ascontiguousarray(values[:, : AROUND + 1]) for values in (found, squares)
         )
         means = np.empty_like(positions)
         zeros = np.zeros_like(positions)
@@ -126,14 +126,14 @@ class MapExtension:
     def row_bytes(self) -> int:
         """Most bytes held per point of a block."""
         n_columns = 0 if self.projection is None else len(self.projection.center)
-        return 32 * (_AROUND + 1) + self.search.row_bytes + 8 * n_columns
+        return 32 * (AROUND + 1) + self.search.row_bytes + 8 * n_columns
 
     def __call__(self, X: Points) -> tuple[np.ndarray, int]:
         """Places (b, l) of a block of points, and how many are far from every landmark."""
         if isinstance(X, csr_array):
             X = X.toarray()
         inside, residuals = projected(self.projection, X)
-        found, squares = self.search.nearest(inside, min(_AROUND + 1, len(self.positions)))
+        found, squares = self.search.nearest(inside, min(AROUND + 1, len(self.positions)))
         placed = np.empty((len(X), self.n_components))
         _place(
             inside,
@@ -147,7 +147,7 @@ class MapExtension:
             placed,
         )
         outside = np.maximum(residuals - self.residual, 0.0)
-        far = np.sqrt(squares[:, 0]) + outside > _FAR * self.bandwidths[found[:, 0]]
+        far = np.sqrt(squares[:, 0]) + outside > FAR * self.bandwidths[found[:, 0]]
         return placed, int(np.count_nonzero(far))
 
 
@@ -169,7 +169,7 @@ def nearest_landmarks(
         return _nearest(search, np.ascontiguousarray(X[part], dtype=np.float64), count)
 
     with one_blas_thread():
-        yield from thread_map(find, row_blocks(len(X), _TOGETHER), n_threads)
+        yield from thread_map(find, row_blocks(len(X), TOGETHER), n_threads)
 
 
 def _nearest(
@@ -199,7 +199,7 @@ def _slopes(
         ):
             steps = positions[others[part]] - positions[part, None]
             crowds = np.square(steps).sum(axis=2) / np.square(spacings[part, None])
-            roots = np.maximum(0.0, 1 - crowds / _REACH**2)
+            roots = np.maximum(0.0, 1 - crowds / REACH**2)
             sides = roots[:, :, None] * (landmarks[others[part]] - landmarks[part, None])
             products = sides @ sides.transpose(0, 2, 1)
             traces = np.trace(products, axis1=1, axis2=2)
@@ -225,5 +225,5 @@ def _place(
 ) -> None:
     from trigpoint._numerics.compiled.placing import place
 
-    count = min(_AROUND, found.shape[1])
-    place(X, landmarks, found, squares, count, positions, spacings, _REACH, slopes, offsets, placed)
+    count = min(AROUND, found.shape[1])
+    place(X, landmarks, found, squares, count, positions, spacings, REACH, slopes, offsets, placed)

@@ -1,5 +1,7 @@
 """Fewer columns: principal components, for distances that cost less and have less noise."""
 
+from typing import Any
+
 import numpy as np
 
 from trigpoint._common.records import Projection
@@ -12,7 +14,7 @@ _MORE = 10
 _ROUNDS = 4
 
 
-def principal_projection(X: np.ndarray, n_components: int, rng: np.random.Generator) -> Projection:
+def principal_projection(X: Any, n_components: int, rng: np.random.Generator) -> Projection:
     """Leading principal directions of the points, by subspace iteration over a sample.
 
     References
@@ -59,15 +61,18 @@ def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray,
     return coordinates, residuals
 
 
-def all_projected(projection: Projection | None, X: np.ndarray, n_threads: int) -> np.ndarray:
-    """Coordinates of all points, in their precision."""
+def all_projected(projection: Projection | None, X: Any, n_threads: int) -> Any:
+    """Coordinates of all points, in their precision; those of a store come here in blocks."""
     if projection is None:
         return X
-    result = np.empty((len(X), projection.components.shape[1]), dtype=X.dtype)
+    n, d = X.shape
+    result = np.empty((n, projection.components.shape[1]), dtype=X.dtype)
 
     def fill(part: slice) -> None:
-        result[part] = projected(projection, X[part])[0]
+        is_here = isinstance(X, np.ndarray)
+        points = X[part] if is_here else X.take(np.arange(part.start, part.stop))
+        result[part] = projected(projection, points)[0]
 
-    for _ in thread_map(fill, row_blocks(len(X), block_rows(8 * X.shape[1])), n_threads):
+    for _ in thread_map(fill, row_blocks(n, block_rows(8 * d)), n_threads):
         pass
     return result

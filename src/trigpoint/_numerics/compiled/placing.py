@@ -10,10 +10,10 @@ _RUN = 128
 
 # How far landmarks that are torn away pull a point, in units of the spacing of the map: enough for
 # points with one landmark left not to fall onto it.
-_PULL = 0.25
+PULL = 0.25
 
 # A point closer to a landmark than this share of the distance to the next one is drawn to it.
-_DRAWN = 0.5
+DRAWN = 0.5
 
 
 @compiled_strictly
@@ -209,9 +209,9 @@ def place(
                 for c in range(n_components):
                     step[c] += weight * (positions[nearest[i, j], c] - placed[i, c])
         for c in range(n_components):
-            placed[i, c] += _PULL * spacings[nearest[i, middle]] * step[c] / total
+            placed[i, c] += PULL * spacings[nearest[i, middle]] * step[c] / total
         if squares.shape[1] > 1 and squares[i, 1] > 0:
-            drawn = max(0.0, 1 - squares[i, 0] / (_DRAWN * _DRAWN * squares[i, 1]))
+            drawn = max(0.0, 1 - squares[i, 0] / (DRAWN * DRAWN * squares[i, 1]))
             drawn *= drawn
             for c in range(n_components):
                 placed[i, c] += drawn * offsets[first, c]
