@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import importlib
 import os
 from multiprocessing import forkserver, get_context
 from pathlib import Path
@@ -51,3 +52,19 @@ def forked_workers():
     forkserver.ensure_running()
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         yield
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """PyTorch, whose "cpu" takes the place of a GPU: whatever asks for one computes there."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from trigpoint._points.torch import device
+
+    real = device.resolve_device
+
+    def resolve(asked, X=None):
+        return torch.device("cpu") if asked == "cuda" else real(asked, X)
+
+    for name in ("trigpoint._points.inputs", "trigpoint._forecast.forecast"):
+        monkeypatch.setattr(importlib.import_module(name), "resolve_device", resolve)
+    return torch

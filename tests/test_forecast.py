@@ -197,3 +197,43 @@ def test_bad_arguments():
         tp.forecast(100, 3, 5, n_components=5)
     with pytest.raises(ValueError, match="dtype='int64' is not a type of points: choose float32"):
         tp.forecast(100, 3, 5, dtype=int)
+
+
+def allocated(torch, work):
+    """Most bytes that PyTorch holds at once while working."""
+    cpu = torch.profiler.ProfilerActivity.CPU
+    with torch.profiler.profile(activities=[cpu], profile_memory=True) as profiler:
+        work()
+    events = [e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]"]
+    events.sort(key=lambda event: event.start_ns())
+    return np.cumsum([event.nbytes() for event in events]).max()
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(20_000, 3, 1000), (10_000, 20, 300), (3000, 200, 100)])
+def test_memory_of_a_device_is_no_more_than_forecast(n, d, k, gpu, rng):
+    X = gpu.tensor(rng.normal(size=(n, d)).astype(np.float32))
+    emb = tp.LaplacianEigenmaps(landmarks=k, device="cuda", random_state=0)
+    peak = allocated(gpu, lambda: emb.fit(X).transform(X))
+    expected = tp.forecast(n, d, k, device="cuda")
+    assert peak + X.nbytes < expected.device_bytes < 8 * peak
+
+
+def test_forecasts_of_a_device_say_what_they_leave_out(gpu):
+    here, there = tp.forecast(10**7, 3, 1000), tp.forecast(10**7, 3, 1000, device="cuda")
+    assert set(there.stages) == {"graph", "spectrum"}
+    assert str(there).startswith("at least ")
+    assert str(there).endswith(" GB of the GPU's memory")
+    assert here.device_bytes == 0
+    # No tree with a copy of the points.
+    assert there.bytes < here.bytes
+    # Temporaries do not grow with the points.
+    many = tp.forecast(10**9, 3, 1000, device="cuda").device_bytes - 20 * 10**9
+    assert many < 2 * tp.forecast(10**8, 3, 1000, device="cuda").device_bytes
+
+
+def test_forecasts_without_a_gpu(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(tp.ParameterError, match=r"device='cuda' needs a GPU.*device='cpu'"):
+        tp.forecast(10**6, 3, 1000, device="cuda")
+    assert set(tp.forecast(10**6, 3, 1000, device="auto").stages) >= {"landmarks", "points"}

@@ -13,7 +13,6 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._points import inputs
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.torch import device as device_module
 
@@ -28,16 +27,6 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture
-def gpu(monkeypatch):
-    """PyTorch's "cpu" in place of a GPU: whatever asks for one computes there."""
-
-    def resolve(device, X=None):
-        return HERE if device == "cuda" else device_module.resolve_device(device, X)
-
-    monkeypatch.setattr(inputs, "resolve_device", resolve)
 
 
 def cloud(n, d, dtype=np.float64, seed=0):

@@ -1,14 +1,20 @@
 """Forecast of the time and memory that a run will take."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from trigpoint._forecast.device import device_bytes
 from trigpoint._forecast.job import Job
 from trigpoint._forecast.memory import COMPILER_BYTES, job_bytes
 from trigpoint._forecast.speed import Speed, compilation
 from trigpoint._forecast.work import stage_work
+from trigpoint._points.torch.device import resolve_device
+
+# What a GPU does, and loops that are compiled for it on the host alone.
+_ON_DEVICE = ("landmarks", "points", "compilation")
 
 
 @dataclass(frozen=True)
@@ -24,16 +30,25 @@ class Forecast:
     stages : dict of str to float
         Seconds of each stage: landmarks, graph, spectrum and the coordinates of all points; if
         asked for, the comparison of methods and the report; and compilation, where loops have to be
-        compiled first.
+        compiled first. Of a run on a GPU, the host's: graph and spectrum. How long a GPU takes is
+        not forecast.
+    device_bytes : float
+        Most memory of a GPU, its points included; 0 on the host. Temporaries take a share of what
+        is free at the moment.
     """
 
     seconds: float
     bytes: float
     stages: dict[str, float]
+    device_bytes: float = 0.0
 
     def __str__(self) -> str:
         stages = ", ".join(f"{name} {seconds:,.1f} s" for name, seconds in self.stages.items())
-        return f"about {self.seconds:,.1f} s ({stages}) and {self.bytes / 1e9:,.2f} GB"
+        how = "at least" if self.device_bytes else "about"
+        text = f"{how} {self.seconds:,.1f} s ({stages}) and {self.bytes / 1e9:,.2f} GB"
+        if self.device_bytes:
+            text += f", and at most {self.device_bytes / 1e9:,.2f} GB of the GPU's memory"
+        return text
 
 
 def forecast(
@@ -48,6 +63,7 @@ def forecast(
     compare: bool = False,
     report: bool = False,
     n_jobs: int | None = None,
+    device: Any = None,
 ) -> Forecast:
     """Forecast the time and memory that `LaplacianEigenmaps` takes on this machine.
 
@@ -75,6 +91,9 @@ def forecast(
         Whether a report of the points is written as well.
     n_jobs : int or None, default=None
         Number of threads; -1 for all cores.
+    device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
+        Where the points are searched and extended, as for the estimators; ``None`` is the host. The
+        memory is beyond what PyTorch and the driver take.
 
     Returns
     -------
@@ -88,12 +107,16 @@ def forecast(
     True
     """
     job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
+    there = resolve_device(device)
     work = stage_work(job, compare, report)
     compiling = compilation(job)
-    needed = job_bytes(job, keep)
+    needed = job_bytes(job, keep, searched_here=there is None)
     if compiling.alone:
         work = {"compilation": compiling} | work
         needed += COMPILER_BYTES
+    if there is not None:
+        work = {stage: one for stage, one in work.items() if stage not in _ON_DEVICE}
     speed = Speed.measured(job.n_threads)
     stages = {stage: speed.seconds(one) for stage, one in work.items()}
-    return Forecast(sum(stages.values()), needed, stages)
+    on_device = 0.0 if there is None else device_bytes(job, there)
+    return Forecast(sum(stages.values()), needed, stages, on_device)

@@ -40,10 +40,15 @@ def forecast_bytes(
     return job_bytes(Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs), keep)
 
 
-def job_bytes(job: Job, keep: bool) -> float:
-    """Peak memory of a job beyond the points; `keep` counts its coordinates."""
+def job_bytes(job: Job, keep: bool, *, searched_here: bool = True) -> float:
+    """Peak memory of a job beyond the points; `keep` counts its coordinates.
+
+    If neighborhoods are not searched on the host, it still keeps weights of all points.
+    """
     n, d, k, m, itemsize = job.n, job.d, job.k, job.m, job.dtype.itemsize
-    if job.by_tree:
+    if not searched_here:
+        selection = 8 * n
+    elif job.by_tree:
         # A tree with its copy of the points and their rows, and candidates for each thread.
         selection = (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
         selection += job.n_threads * 64 * m
@@ -53,7 +58,7 @@ def job_bytes(job: Job, keep: bool) -> float:
         selection = 16 * n + job.n_threads * SCAN_BYTES
         selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
         selection += 8 * min(NEIGHBORS_KEPT, k * m)
-    if job.races:
+    if job.races and searched_here:
         selection += 8 * n
     if job.is_complete:
         graph = _COMPLETE_MATRICES * 8 * k**2
