@@ -234,6 +234,6 @@ def test_forecasts_of_a_device_say_what_they_leave_out(gpu):
 def test_forecasts_without_a_gpu(monkeypatch):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(tp.ParameterError, match=r"device='cuda' needs a GPU.*device='cpu'"):
+    with pytest.raises(tp.ParameterError, match=r"device='cuda' needs a GPU.*'cpu'"):
         tp.forecast(10**6, 3, 1000, device="cuda")
     assert set(tp.forecast(10**6, 3, 1000, device="auto").stages) >= {"landmarks", "points"}

@@ -152,6 +152,17 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add the GPU to compute on."""
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        metavar="cuda|cpu|auto",
+        help="cuda, or cuda:1 and so on, computes on that GPU, with PyTorch: the same landmarks; "
+        "auto on one if there is one (default: cpu)",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = True) -> None:
     """Add the file to write."""
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)

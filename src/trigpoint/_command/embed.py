@@ -31,6 +31,7 @@ from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks
+from trigpoint._points.torch.device import resolve_device
 from trigpoint.metrics._comparison import Comparison
 
 METHODS: dict[str, Any] = {
@@ -76,6 +77,7 @@ def add(commands: common.Commands) -> None:
             trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28
             trigpoint embed sentences.npy -o Y.npy --metric cosine
             trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
+            trigpoint embed big.npy -o Y.npy --device cuda
             trigpoint embed huge.zarr -o Y.zarr --dask local:4
         """,
         notes="Output is written block by block and appears only when complete.",
@@ -84,6 +86,7 @@ def add(commands: common.Commands) -> None:
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
     common.add_resume(parser)
     common.add_selection(parser, fewest=2)
+    common.add_device(parser)
     add_dask(parser)
     parser.add_argument(
         "-l",
@@ -219,6 +222,7 @@ def run(options: argparse.Namespace) -> Result:
         "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
         "bridges": len(getattr(estimator, "bridges_", ())),
         "dimension": round(estimator.dimension_, 2),
+        "device": estimator.device_,
         "seed": options.seed,
         "seconds": round(seconds, 3),
         "seconds_in_all": round(in_all, 3),
@@ -288,7 +292,8 @@ def _reason(tried: Comparison | None, options: argparse.Namespace, n_points: int
 
 
 def check_choices(options: argparse.Namespace) -> None:
-    """Reject options that have no effect with others."""
+    """Reject options that have no effect with others, and a GPU that is not there."""
+    resolve_device(options.device)
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
             raise UsageError(f"--{option} does not apply to --method {options.method}")
@@ -315,6 +320,7 @@ def make_estimator(options: argparse.Namespace, method: str, n_points: int) -> A
         metric=options.metric,
         random_state=options.seed,
         n_jobs=options.jobs,
+        device=options.device,
         callback=common.progress(options),
         **{name: value for name, value in chosen.items() if value is not None},
     )
@@ -348,6 +354,7 @@ def check_memory(points: PointSource, options: argparse.Namespace) -> None:
         dtype=points.dtype,
         keep=False,
         n_jobs=options.jobs,
+        searched_here=resolve_device(options.device) is None,
     )
     available = available_memory()
     if needed > available:

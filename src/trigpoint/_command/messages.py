@@ -7,6 +7,7 @@ from trigpoint._common.errors import Vocabulary, Worded
 
 _OPTIONS = {
     "columns": "--columns",
+    "device": "--device",
     "eigenvectors": "--eigenvectors",
     "extension": "--extension",
     "graph": "--graph",

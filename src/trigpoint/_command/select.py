@@ -63,6 +63,7 @@ def add(commands: common.Commands) -> None:
         required=False,
     )
     common.add_selection(parser, fewest=1)
+    common.add_device(parser)
     parser.add_argument(
         "--method",
         choices=list(METHODS),
@@ -106,6 +107,8 @@ def check_choices(options: argparse.Namespace) -> None:
     """Reject options that have no effect with the method."""
     if options.method == _DEFAULT:
         return
+    if options.device not in ("cpu", "auto"):
+        raise UsageError(f"--device {options.device} does not apply to --method {options.method}")
     if options.refine:
         raise UsageError(f"--refine does not apply to --method {options.method}")
     if options.landmarks == "auto":
@@ -116,7 +119,9 @@ def check_choices(options: argparse.Namespace) -> None:
 
 def make_sampler(options: argparse.Namespace, points: PointSource) -> Sampler:
     """Return the sampler that the options describe."""
-    own = {"refine": options.refine} if options.method == _DEFAULT else {}
+    own = {}
+    if options.method == _DEFAULT:
+        own = {"refine": options.refine, "device": options.device}
     sampler: Sampler = METHODS[options.method](
         _n_rows(options, points),
         metric=options.metric,

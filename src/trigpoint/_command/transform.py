@@ -29,12 +29,13 @@ def add(commands: common.Commands) -> None:
     common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
     common.add_resume(parser)
     common.add_jobs(parser)
+    common.add_device(parser)
 
 
 def run(options: argparse.Namespace) -> Result:
     """Load, transform, write."""
     model = load(options.model)
-    model.set_params(callback=common.progress(options), n_jobs=options.jobs)
+    model.set_params(callback=common.progress(options), n_jobs=options.jobs, device=options.device)
     points = common.open_points(options, model)
     common.check_outputs(options, [points, options.model], options.output)
     open_writer(options.output, 1, 1)

@@ -657,7 +657,8 @@ class GraphEmbedding(LandmarkEmbedding):
                 "graph",
                 self.graph,
                 "{parameter=} adds up shares of all points, which is done on the host alone",
-                ("choose graph='bhattacharyya'", "choose device='cpu'"),
+                ("choose graph='bhattacharyya'", "choose {device=}"),
+                device="cpu",
             )
         if anchored and is_dask(X):
             raise ParameterValueError(

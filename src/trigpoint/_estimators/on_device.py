@@ -42,7 +42,7 @@ def blocks_by_device(
                     "device",
                     str(device),
                     "sparse points cannot be used with {parameter=}",
-                    ("pass X.toarray()", "choose device='cpu'"),
+                    ("pass {X}.toarray()", "choose 'cpu'"),
                 )
             coordinates, n_far = there(to_device(block, device))
             yield coordinates.cpu().numpy(), n_far

@@ -72,7 +72,7 @@ class OnDevice:
                 "device",
                 str(device),
                 "{kind} cannot be computed with {parameter=}",
-                "choose device='cpu'",
+                "choose 'cpu'",
                 kind=type(extension).__name__,
             )
         self._landmarks = DeviceLandmarks(search, device, self._n_bytes)

@@ -35,9 +35,11 @@ def forecast_bytes(
     dtype: DTypeLike = np.float32,
     keep: bool = True,
     n_jobs: int | None = None,
+    searched_here: bool = True,
 ) -> float:
-    """Peak memory beyond the points; parameters as in `forecast`."""
-    return job_bytes(Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs), keep)
+    """Peak memory beyond the points; parameters as in `forecast` and `job_bytes`."""
+    job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
+    return job_bytes(job, keep, searched_here=searched_here)
 
 
 def job_bytes(job: Job, keep: bool, *, searched_here: bool = True) -> float:

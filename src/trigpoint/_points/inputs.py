@@ -70,7 +70,7 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
         return tensor_to_fit(estimator, X, device)
     points = _points_here(estimator, X, scaled, report)
     if issparse(points):
-        raise _not_on_a_device(device, "sparse points", "pass X.toarray()")
+        raise _not_on_a_device(device, "sparse points", "pass {X}.toarray()")
     return store_on(device, points)
 
 
@@ -99,7 +99,7 @@ def _not_on_a_device(device: Any, what: str, remedy: str) -> ParameterValueError
         "device",
         str(device),
         "{what} cannot be used with {parameter=}",
-        (remedy, "choose device='cpu'"),
+        (remedy, "choose 'cpu'"),
         what=what,
     )
 

@@ -67,7 +67,7 @@ def resolve_device(device: Any, X: Any = None) -> Any:
             "device",
             name,
             "{parameter=} needs PyTorch, which is not installed",
-            ("pip install 'trigpoint[torch]'", "leave {parameter} None to compute on the host"),
+            ("pip install 'trigpoint[torch]'", "choose 'cpu'"),
         )
     return _checked(torch.device(name))
 
@@ -91,7 +91,7 @@ def _checked(device: Any) -> Any:
             "device",
             str(device),
             "{parameter=} is not supported: distances that decide need float64 and CUDA",
-            ("choose device='cuda'", "choose device='cpu'"),
+            "choose 'cuda' or 'cpu'",
         )
     if not torch.cuda.is_available():
         raise ParameterValueError(
@@ -100,7 +100,7 @@ def _checked(device: Any) -> Any:
             "{parameter=} needs a GPU, and PyTorch {version} finds none that it can use",
             (
                 "check the driver and that PyTorch was built for CUDA",
-                "choose device='cpu'",
+                "choose 'cpu'",
             ),
             version=torch.__version__,
         )
@@ -122,7 +122,7 @@ def _not_understood(device: Any, kind: type) -> Exception:
         "device",
         device,
         "{parameter=} is not understood",
-        "choose None, 'cpu', 'cuda', 'cuda:1' and so on, or 'auto'",
+        "choose 'cpu', 'cuda', 'cuda:1' and so on, or 'auto'",
     )
     return error
 
@@ -168,7 +168,7 @@ def _too_little(device: Any, free: int) -> ParameterValueError:
         "{parameter=} has {free} of free memory, which is not enough",
         (
             "free some: other processes may hold it, or tensors that are no longer needed",
-            "choose device='cpu'",
+            "choose 'cpu'",
         ),
         free=size(float(free)),
     )
