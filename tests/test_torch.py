@@ -5,6 +5,7 @@ The device here is PyTorch's own "cpu"; `tools/gpu_check.py` runs the contracts 
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -334,6 +335,87 @@ def test_clusters_that_float32_cannot_resolve(gpu):
     found = emb.set_params(device="cuda").transform(points)
     scale = np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * scale)
+
+
+# Arrays of other libraries ------------------------------------------------------------------------
+
+
+class Foreign:
+    """An array of a library that shares its memory through DLPack, and has its own functions."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+        self.shape = tuple(tensor.shape)
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+class Standard(Foreign):
+    """One that says which library it is of."""
+
+    def __array_namespace__(self):
+        return SimpleNamespace(from_dlpack=lambda other: Standard(torch.from_dlpack(other)))
+
+
+@pytest.fixture
+def foreign_gpu(gpu, monkeypatch):
+    """Memory of the host in place of that of a GPU, also for DLPack."""
+    from trigpoint._points.torch import dlpack
+
+    monkeypatch.setattr(dlpack, "_CUDA", (1,))
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+@pytest.mark.parametrize("kind", [Foreign, Standard])
+def test_arrays_on_a_gpu_come_back_as_what_they_are(kind, device, foreign_gpu, monkeypatch):
+    library = SimpleNamespace(from_dlpack=lambda other: Foreign(torch.from_dlpack(other)))
+    monkeypatch.setitem(sys.modules, Foreign.__module__, library)
+    points = cloud(800, 3, np.float32)
+    emb = tp.LaplacianEigenmaps(landmarks=60, device=device, random_state=0)
+    expected = clone(emb).fit_transform(torch.tensor(points))
+    tensor = torch.tensor(points)
+    found = emb.fit_transform(kind(tensor))
+    assert type(found) is kind
+    assert torch.equal(found.tensor, expected)
+    sampler = tp.EfficientDPP(60, device=device, random_state=0)
+    rows = clone(sampler).fit(points).indices_
+    np.testing.assert_array_equal(sampler.fit(kind(tensor)).indices_, rows)
+    assert emb.quality(kind(tensor)).verdict == emb.quality(points).verdict
+
+
+def test_arrays_of_the_array_api(foreign_gpu):
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    points = cloud(400, 3)
+    emb = tp.KernelPCA(landmarks=40, device="cuda", random_state=0)
+    found = emb.fit_transform(strict.asarray(points))
+    assert type(found) is type(strict.asarray(points))
+    np.testing.assert_array_equal(np.asarray(found), emb.transform(points))
+
+
+def test_arrays_of_a_library_that_takes_nothing_back(foreign_gpu, monkeypatch):
+    monkeypatch.setitem(sys.modules, Foreign.__module__, SimpleNamespace())
+    with pytest.raises(tp.ParameterError, match=r"an array of .* pass torch.from_dlpack\(X\)"):
+        tp.LaplacianEigenmaps(landmarks=40).fit(Foreign(torch.tensor(POINTS)))
+
+
+def test_arrays_on_a_gpu_that_pytorch_lacks(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(Standard, "__dlpack_device__", lambda self: (2, 0))
+    for estimator in (tp.LaplacianEigenmaps(), tp.EfficientDPP(9, device="auto")):
+        with pytest.raises(tp.ParameterError, match=r"needs a GPU, and PyTorch .* finds none"):
+            estimator.fit(Standard(torch.tensor(POINTS)))
+
+
+def test_other_arrays_on_the_host_are_arrays():
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0)
+    found = emb.fit_transform(strict.asarray(POINTS))
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, emb.transform(POINTS))
 
 
 # What is refused ---------------------------------------------------------------------------------

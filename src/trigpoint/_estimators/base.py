@@ -83,6 +83,7 @@ from trigpoint._points.inputs import (
 )
 from trigpoint._points.store import Store
 from trigpoint._points.torch.device import device_memory, is_tensor
+from trigpoint._points.torch.dlpack import as_tensor, like
 from trigpoint._points.unit_rows import METRICS
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
@@ -307,7 +308,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         Returns
         -------
         ndarray or tensor of shape (n, n_components)
-            In the precision of `X`; of a tensor, a tensor on the same device. With `out`, the path
+            In the precision of `X`; of a tensor, or of another library's array on a GPU, the same
+            kind on the same device. With `out`, the path
             of the file is returned instead. Of a Dask collection, a Dask array, of which nothing is
             computed yet; with `out`, its workers write a Zarr folder, which they must be able to
             reach, and other files are written here.
@@ -322,11 +324,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             from trigpoint._estimators.partitioned import coordinates_of_partitions
 
             return coordinates_of_partitions(self, X)
-        device = device_for(self, X)
-        if is_tensor(X):
+        device, tensor = device_for(self, X), as_tensor(X)
+        if is_tensor(tensor):
             from trigpoint._estimators.on_device import coordinates_of_tensor
 
-            return coordinates_of_tensor(self, X, device)
+            coordinates = coordinates_of_tensor(self, tensor, device)
+            return coordinates if tensor is X else like(X, coordinates)
         source = points_to_transform(self, X)
         points = blocks_as_stored(source, reporter(self.verbose, self.callback))
         result = np.empty((source.shape[0], self._n_features_out), dtype=source.dtype)

@@ -30,6 +30,7 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.store import Store
 from trigpoint._points.torch.device import is_tensor, resolve_device
+from trigpoint._points.torch.dlpack import as_tensor
 from trigpoint._points.unit_rows import METRICS, UnitRows
 
 _VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
@@ -58,6 +59,7 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
     its `device`, or a tensor, says so, the points are stored on a GPU.
     """
     scaled = check_choice("metric", estimator.metric, METRICS) == "cosine"
+    X = as_tensor(X)
     device = device_for(estimator, X)
     if is_dask(X):
         return _dask_points(estimator, X, scaled, report)
@@ -76,7 +78,7 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
 
 def device_for(estimator: Any, X: Any) -> Any:
     """The GPU that an estimator uses for some points, or None for the host."""
-    asked = getattr(estimator, "device", None)
+    asked, X = getattr(estimator, "device", None), as_tensor(X)
     device = resolve_device(asked, X)
     # What a GPU cannot take is what "auto" leaves to the host.
     if device is None or (asked == "auto" and (is_dask(X) or issparse(X))):
@@ -128,7 +130,8 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
 
 
 def _in_memory(X: Any) -> Any:
-    """Tensors as arrays; anything else as it is."""
+    """Tensors, and arrays on a GPU, as arrays of NumPy; anything else as it is."""
+    X = as_tensor(X)
     if not is_tensor(X):
         return X
     from trigpoint._points.torch.tensors import on_host
