@@ -285,6 +285,42 @@ def test_points_that_do_not_fit_are_read_from_the_host(gpu, monkeypatch, tmp_pat
     np.testing.assert_array_equal(np.load(path), expected)
 
 
+def test_blocks_that_are_copied_ahead():
+    """As many as there are, in order, of read-only and of sliced arrays; no more than one ahead."""
+    from trigpoint._numerics.blocks import row_blocks
+
+    points, asked = cloud(10, 3), []
+    points.flags.writeable = False
+
+    def parts():
+        for part in row_blocks(5, 2):
+            asked.append(part.start)
+            yield part
+
+    found = []
+    for part, block in device_module.blocks_ahead(points[::2], parts(), HERE):
+        found.append(block)
+        assert asked == list(range(0, 5, 2))[: len(found) + 1]
+        assert part.start == 2 * (len(found) - 1)
+    np.testing.assert_array_equal(torch.cat(found).numpy(), points[::2])
+    found[0][:] = 0
+    assert not (points == 0).any()
+    assert list(device_module.blocks_ahead(points, [], HERE)) == []
+
+
+def test_blocks_side_by_side(gpu, monkeypatch):
+    """As on a GPU, where two are computed at a time: in order, and the same bits."""
+    from trigpoint._estimators import on_device
+    from trigpoint._points import inputs
+
+    points = cloud(3000, 3)
+    emb = tp.LandmarkMap(landmarks=100, n_iter=5, device="cuda", random_state=0).fit(points)
+    expected = emb.transform(points)
+    monkeypatch.setattr(on_device, "_streams", lambda device: [None, None])
+    monkeypatch.setattr(inputs, "block_rows", lambda n_bytes: 70)
+    np.testing.assert_array_equal(emb.transform(points), expected)
+
+
 def test_a_sampler_with_a_device(gpu):
     points = cloud(2000, 3)
     here = tp.EfficientDPP(50, random_state=0).fit(points)

@@ -1,6 +1,7 @@
 """Coordinates of points by PyTorch: of tensors, or of blocks that are read from the host."""
 
 from collections.abc import Iterable, Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.on_device import OnDevice
-from trigpoint._points.torch.device import device_memory, to_device
+from trigpoint._numerics.threads import thread_map
+from trigpoint._points.torch.device import device_memory, staged
 from trigpoint._points.torch.tensors import on_host, tensor_to_transform
+
+# Blocks that a GPU works on at a time.
+_STREAMS = 2
 
 
 def coordinates_of_tensor(estimator: Any, X: Any, device: Any) -> Any:
@@ -33,16 +38,43 @@ def coordinates_of_tensor(estimator: Any, X: Any, device: Any) -> Any:
 def blocks_by_device(
     extension: Extension, blocks: Iterable[Any], device: Any
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield the coordinates of blocks of points as they come, and how many are far."""
+    """Yield the coordinates of blocks of points as they come, and how many are far.
+
+    On a GPU, while one block is computed, others are read, copied, or brought back.
+    """
+    import torch
+
     with device_memory(device):
         there = OnDevice(extension, device)
-        for block in blocks:
-            if isinstance(block, csr_array):
-                raise ParameterTypeError(
-                    "device",
-                    str(device),
-                    "sparse points cannot be used with {parameter=}",
-                    ("pass {X}.toarray()", "choose 'cpu'"),
-                )
-            coordinates, n_far = there(to_device(block, device))
-            yield coordinates.cpu().numpy(), n_far
+        streams = _streams(device)
+        there.rows = max(1, there.rows // len(streams))
+
+        def extended(block_and_stream: tuple[Any, Any]) -> tuple[np.ndarray, int]:
+            block, stream = block_and_stream
+            with torch.cuda.stream(stream):
+                coordinates, n_far = there(block.to(device, non_blocking=True))
+                return coordinates.cpu().numpy(), n_far
+
+        copies = (staged(_dense(block, device), device) for block in blocks)
+        yield from thread_map(extended, zip(copies, cycle(streams), strict=False), len(streams))
+
+
+def _streams(device: Any) -> list[Any]:
+    """Streams that work side by side, once all that was begun is done."""
+    import torch
+
+    if device.type != "cuda":
+        return [None]
+    torch.cuda.synchronize(device)
+    return [torch.cuda.Stream(device) for _ in range(_STREAMS)]
+
+
+def _dense(block: Any, device: Any) -> np.ndarray:
+    if isinstance(block, csr_array):
+        raise ParameterTypeError(
+            "device",
+            str(device),
+            "sparse points cannot be used with {parameter=}",
+            ("pass {X}.toarray()", "choose 'cpu'"),
+        )
+    return np.asarray(block)

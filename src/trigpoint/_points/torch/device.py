@@ -5,8 +5,9 @@ PyTorch is imported only if it is asked for.
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,38 @@ def to_device(array: np.ndarray, device: Any) -> Any:
     if not array.flags.writeable or not array.flags.c_contiguous or device.type == "cpu":
         array = np.array(array, order="C")
     return torch.from_numpy(array).to(device)
+
+
+def staged(array: np.ndarray, device: Any) -> Any:
+    """A copy of an array on the host, in memory that a GPU can read while it computes."""
+    import torch
+
+    dtype = getattr(torch, array.dtype.name)
+    copy = torch.empty(array.shape, dtype=dtype, pin_memory=device.type == "cuda")
+    copy.numpy()[...] = array
+    return copy
+
+
+def blocks_ahead(X: np.ndarray, parts: Iterable[slice], device: Any) -> Iterator[tuple[slice, Any]]:
+    """Yield parts of an array on a device; the next is copied there while one is used."""
+    import torch
+
+    copying = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    def copied(part: slice) -> tuple[slice, Any, Any]:
+        block = staged(X[part], device)
+        # Without a stream, this does nothing.
+        with torch.cuda.stream(copying):
+            there = block.to(device, non_blocking=True)
+            return part, there, copying and copying.record_event()
+
+    end = slice(0), None, None
+    for (part, block, arrived), _ in pairwise(chain(map(copied, parts), [end])):
+        if arrived is not None:
+            computing = torch.cuda.current_stream(device)
+            computing.wait_event(arrived)
+            block.record_stream(computing)
+        yield part, block
 
 
 def free_memory(device: Any) -> int:
