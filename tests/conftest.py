@@ -65,7 +65,14 @@ def gpu(monkeypatch):
     def resolve(asked, X=None):
         return torch.device("cpu") if asked == "cuda" else real(asked, X)
 
-    using = "_points.inputs", "_points.torch.dlpack", "_forecast.forecast", "_command.embed"
+    using = [
+        "_points.inputs",
+        "_points.torch.dlpack",
+        "_points.dask.shards",
+        "_estimators.partitioned",
+        "_forecast.forecast",
+        "_command.embed",
+    ]
     for name in (f"trigpoint.{module}" for module in using):
         monkeypatch.setattr(importlib.import_module(name), "resolve_device", resolve)
     return torch

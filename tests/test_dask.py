@@ -448,3 +448,64 @@ def test_methods_are_compared_on_the_same_rows_as_from_an_array(client, roll):
     wide = da.from_array(np.repeat(X[:300], 20, axis=1), chunks=(100, -1))
     failures = tp.compare_methods(wide, landmarks=50, random_state=0).failures
     assert "50 columns" in failures["LandmarkMap"]
+
+
+# A GPU for each worker ----------------------------------------------------------------------------
+
+CLOUDS = {
+    "roll": lambda rng: tp.datasets.make_swiss_roll(N, random_state=0)[0],
+    "float32, 20 columns": lambda rng: rng.normal(size=(N, 20)).astype(np.float32) + 3,
+    "grid": lambda rng: rng.integers(0, 12, size=(N, 3)) / 4,
+}
+
+
+@pytest.mark.parametrize("cloud", CLOUDS.values(), ids=CLOUDS.keys())
+def test_workers_with_a_gpu_draw_the_same_landmarks(cloud, client, gpu, rng, monkeypatch):
+    from trigpoint._points.torch import index
+
+    X = cloud(rng)
+    emb = tp.LaplacianEigenmaps(landmarks=80, random_state=0)
+    expected = clone(emb).fit_transform(X)
+    here = clone(emb).fit(parted(X, "ragged"))
+    there = clone(emb).set_params(device="cuda").fit(parted(X, "ragged"))
+    assert there.device_ == "cuda"
+    assert here.device_ == "cpu"
+    np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+    np.testing.assert_array_equal(there.covariances_, here.covariances_)
+    np.testing.assert_array_equal(there.landmark_embedding_, here.landmark_embedding_)
+    found = there.transform(parted(X)).compute()
+    assert found.dtype == X.dtype
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, here.transform(X), rtol=1e-4, atol=1e-4 * scale)
+    # Points that do not fit on the device, in blocks that do not divide them evenly.
+    monkeypatch.setattr(index, "fits", lambda n_bytes, device: False)
+    monkeypatch.setattr(index, "working_memory", lambda device: 2**20)
+    blocks = clone(there).fit(parted(X))
+    np.testing.assert_array_equal(blocks.landmark_indices_, here.landmark_indices_)
+
+
+def test_weights_and_maps_with_a_gpu_on_workers(client, gpu, points):
+    """So many landmarks that weights of all points are kept; and those of a map."""
+    X = np.concatenate([points[:400], points[:400]])
+    here = tp.EfficientDPP(300, n_neighbors=30, random_state=0).fit(X)
+    there = clone(here).set_params(device="cuda")
+    chunked = da.from_array(X, chunks=(170, 3))
+    np.testing.assert_array_equal(there.fit(chunked).indices_, here.indices_)
+    assert there.search_ == "products on cuda on Dask workers"
+    mapped = tp.LandmarkMap(landmarks=60, n_iter=10, random_state=0).fit(X)
+    same = clone(mapped).set_params(device="cuda").fit(chunked)
+    np.testing.assert_array_equal(same.landmark_embedding_, mapped.landmark_embedding_)
+    found = same.transform(chunked).compute()
+    np.testing.assert_allclose(found, mapped.transform(X), rtol=1e-9, atol=1e-9)
+
+
+def test_workers_without_the_gpu_that_is_asked_for(client, points, monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    emb = tp.LaplacianEigenmaps(landmarks=50, device="cuda:1", random_state=0)
+    with pytest.raises(tp.ParameterError, match="device='cuda:1' needs a GPU"):
+        emb.fit(parted(points))
+    emb.set_params(device="auto").fit(parted(points))
+    assert emb.device_ == "cpu"
+    with pytest.raises(tp.ParameterError, match="device='cuda' needs a GPU"):
+        emb.set_params(device="cuda").transform(parted(points)).compute()

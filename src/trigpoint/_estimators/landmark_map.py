@@ -360,5 +360,6 @@ class LandmarkMap(LandmarkEmbedding):
 
 
 def _device_of(X: Points | Store) -> Any:
-    """The device of PyTorch that points are stored on, if any; arrays have a device of NumPy."""
-    return None if isinstance(X, np.ndarray) else getattr(X, "device", None)
+    """The device of PyTorch that points are stored on here, if any; other devices are names."""
+    device = getattr(X, "device", None)
+    return None if isinstance(device, str) else device

@@ -12,7 +12,7 @@ from trigpoint._common.records import Extension
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.on_device import OnDevice
 from trigpoint._numerics.threads import thread_map
-from trigpoint._points.torch.device import device_memory, staged
+from trigpoint._points.torch.device import device_memory, staged, to_device
 from trigpoint._points.torch.tensors import on_host, tensor_to_transform
 
 # Blocks that a GPU works on at a time.
@@ -33,6 +33,13 @@ def coordinates_of_tensor(estimator: Any, X: Any, device: Any) -> Any:
         coordinates, n_far = OnDevice(estimator.fitted_.extension, device)(points)
         warn_of_far(n_far, len(points))
         return coordinates.to(X.device)
+
+
+def block_by_device(extension: Extension, block: np.ndarray, device: Any) -> tuple[np.ndarray, int]:
+    """Coordinates of one block of points, and how many are far."""
+    with device_memory(device):
+        coordinates, n_far = OnDevice(extension, device)(to_device(block, device))
+        return coordinates.cpu().numpy(), n_far
 
 
 def blocks_by_device(

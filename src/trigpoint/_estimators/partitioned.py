@@ -14,6 +14,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Extension
 from trigpoint._common.warn import warn_user
+from trigpoint._estimators.on_device import block_by_device
 from trigpoint._extension.extensions import FarPointsWarning, extend_alike
 from trigpoint._files import open_writer
 from trigpoint._files.sinks import ZarrSink
@@ -25,6 +26,8 @@ from trigpoint._points.dask.collections import (
     validated_partitions,
 )
 from trigpoint._points.dask.source import computed_blocks
+from trigpoint._points.inputs import device_of_workers
+from trigpoint._points.torch.device import resolve_device
 
 # A model of more bytes goes to the workers directly, so that the graph stays small.
 _MODEL_IN_GRAPH = 4 * 2**20
@@ -82,6 +85,7 @@ def _lazy(estimator: Any, partitions: Partitions, sizes: list[int]) -> Any:
         names=partitions.feature_names,
         scaled=fitted.parameters["metric"] == "cosine",
         n_features=partitions.n_features,
+        device=device_of_workers(estimator),
         dtype=partitions.dtype,
         chunks=(tuple(sizes), (n_components,)),
         meta=np.empty((0, n_components), dtype=partitions.dtype),
@@ -113,6 +117,7 @@ def _extended_block(
     names: list[str] | None,
     scaled: bool,
     n_features: int,
+    device: str | None,
     block_id: tuple[int, int],
 ) -> np.ndarray:
     """Coordinates of one partition; Dask runs as many at once as a worker has threads."""
@@ -121,7 +126,10 @@ def _extended_block(
     if not len(points):
         return np.empty((0, model.n_components), dtype=dtype)
     check_magnitude(points, f"partition {block_id[0]} of X", may_be_tiny=True)
-    coordinates, n_far = extend_alike(model, points)
+    there = resolve_device(device)
+    coordinates, n_far = (
+        extend_alike(model, points) if there is None else block_by_device(model, points, there)
+    )
     if n_far:
         _warn_of_far(n_far, len(points), block_id[0])
     return coordinates

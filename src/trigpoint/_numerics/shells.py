@@ -5,12 +5,12 @@ is found by counting. Squared distances are canonical, so counts are exact.
 """
 
 from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.neighbors import NeighborIndex, TreeIndex
-from trigpoint._numerics.products import ProductIndex
 from trigpoint._numerics.threads import thread_map
 
 # Rows and squared distances.
@@ -23,8 +23,31 @@ _LEAST_EXPONENT = -400
 _ROOM = 1024
 
 
+@runtime_checkable
+class Lister(Protocol):
+    """An index that lists all points within a distance: by products, here or on a device.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    name : str
+    together : int
+        Queries that are asked at once.
+    """
+
+    points: Any
+    name: str
+    together: int
+
+    def up_to(self, queries: np.ndarray, squared_radii: np.ndarray) -> Iterator[Shell]:
+        """Yield rows and exact squared distances within a radius, and maybe a few more."""
+
+    def copies(self, point: np.ndarray) -> np.ndarray:
+        """Rows that equal a point in every coordinate."""
+
+
 def shells(
-    index: NeighborIndex,
+    index: NeighborIndex | Lister,
     queries: np.ndarray,
     lower: np.ndarray,
     upper: np.ndarray,
@@ -36,7 +59,7 @@ def shells(
     """
     if isinstance(index, TreeIndex):
         return _with_rows(index, _in_tree(index, queries, lower, upper, n_threads))
-    assert isinstance(index, ProductIndex)
+    assert isinstance(index, Lister)
     return _by_products(index, queries, lower, upper)
 
 
@@ -69,7 +92,7 @@ def _with_rows(index: TreeIndex, found: Iterator[Shell]) -> Iterator[Shell]:
 
 
 def _by_products(
-    index: ProductIndex, queries: np.ndarray, lower: np.ndarray, upper: np.ndarray
+    index: Lister, queries: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> Iterator[Shell]:
     for part in row_blocks(len(queries), index.together):
         for q, (rows, squares) in enumerate(index.up_to(queries[part], upper[part]), part.start):
@@ -86,13 +109,13 @@ def edges_between(first: np.ndarray, last: np.ndarray, count: int) -> np.ndarray
 
 
 def counts_up_to(
-    index: NeighborIndex, queries: np.ndarray, edges: np.ndarray, n_threads: int = 1
+    index: NeighborIndex | Lister, queries: np.ndarray, edges: np.ndarray, n_threads: int = 1
 ) -> np.ndarray:
     """Count points by squared distance: up to the first of ascending edges, or between two.
 
     Parameters
     ----------
-    index : NeighborIndex
+    index : NeighborIndex or Lister
     queries : ndarray of shape (q, d)
     edges : ndarray of shape (q, b + 1)
         Those of each query; the upper of two belongs between them.
@@ -129,7 +152,7 @@ def sum_exponents(squared_radii: np.ndarray) -> np.ndarray:
 
 
 def neighborhood_sums(
-    index: NeighborIndex,
+    index: NeighborIndex | Lister,
     queries: np.ndarray,
     squared_radii: np.ndarray,
     last_rows: np.ndarray,

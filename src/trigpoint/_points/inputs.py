@@ -60,9 +60,9 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
     """
     scaled = check_choice("metric", estimator.metric, METRICS) == "cosine"
     X = as_tensor(X)
-    device = device_for(estimator, X)
     if is_dask(X):
         return _dask_points(estimator, X, scaled, report)
+    device = device_for(estimator, X)
     if device is None:
         return _points_here(estimator, X, scaled, report)
     from trigpoint._points.torch.tensors import store_on, tensor_to_fit
@@ -77,11 +77,13 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
 
 
 def device_for(estimator: Any, X: Any) -> Any:
-    """The GPU that an estimator uses for some points, or None for the host."""
+    """The GPU here that an estimator uses for some points, or None for the host or workers."""
+    if is_dask(X):
+        return None
     asked, X = getattr(estimator, "device", None), as_tensor(X)
     device = resolve_device(asked, X)
     # What a GPU cannot take is what "auto" leaves to the host.
-    if device is None or (asked == "auto" and (is_dask(X) or issparse(X))):
+    if device is None or (asked == "auto" and issparse(X)):
         return None
     if not hasattr(estimator, "device"):
         raise ParameterTypeError(
@@ -91,9 +93,13 @@ def device_for(estimator: Any, X: Any) -> Any:
             "pass X.cpu()",
             estimator=type(estimator).__name__,
         )
-    if is_dask(X):
-        raise _not_on_a_device(device, "Dask partitions", "leave {parameter} None")
     return device
+
+
+def device_of_workers(estimator: Any) -> str | None:
+    """The GPU that each worker of a Dask cluster is to use; there need not be one here."""
+    asked = getattr(estimator, "device", None)
+    return None if asked in (None, "cpu", "auto") else str(asked)
 
 
 def _not_on_a_device(device: Any, what: str, remedy: str) -> ParameterValueError:
@@ -149,7 +155,7 @@ def _dask_points(estimator: Any, X: Any, scaled: bool, report: Report) -> Store:
         estimator.feature_names_in_ = np.array(partitions.feature_names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-    store = stored_partitions(partitions, scaled, report)
+    store = stored_partitions(partitions, scaled, device_of_workers(estimator), report)
     # So that a transform of the same collection need not count its rows.
     estimator._partition_sizes = partitions.name, partitions.sizes
     return store

@@ -15,10 +15,12 @@ from trigpoint._points.dask.shards import Shard
 from trigpoint._points.dask.store import DaskStore
 
 
-def stored_partitions(partitions: Partitions, scaled: bool, report: Report) -> DaskStore:
+def stored_partitions(
+    partitions: Partitions, scaled: bool, device: str | None, report: Report
+) -> DaskStore:
     """Read the partitions, on the workers, and leave them there.
 
-    Rows are scaled to unit length if `scaled`.
+    Rows are scaled to unit length if `scaled`. A `device` is that of each worker.
     """
     import dask
 
@@ -32,14 +34,14 @@ def stored_partitions(partitions: Partitions, scaled: bool, report: Report) -> D
         own = [checked(blocks[part], part, *settings) for part in parts]
         # Others may take over if the worker is lost.
         shards += client.compute(
-            [sharded(own)], workers=[address], allow_other_workers=True, optimize_graph=True
+            [sharded(own, device)], workers=[address], allow_other_workers=True, optimize_graph=True
         )
     cluster = Cluster(client, shards)
     report("reading", 0, partitions.n_partitions)
     for done in waited_for(client, shards):
         report("reading", partitions.n_partitions * done // len(shards), partitions.n_partitions)
     described = cluster.ask_all("describe")
-    return _stored(cluster, list(placed.values()), described, partitions, report)
+    return _stored(cluster, list(placed.values()), described, partitions, device, report)
 
 
 def _stored(
@@ -47,6 +49,7 @@ def _stored(
     placed: list[np.ndarray],
     described: list[dict[str, np.ndarray]],
     partitions: Partitions,
+    device: str | None,
     report: Report,
 ) -> DaskStore:
     report("reading", partitions.n_partitions, partitions.n_partitions)
@@ -68,7 +71,7 @@ def _stored(
     upper = np.max([described[s]["upper"] for s in used], axis=0)
     check_magnitude(np.array([lower, upper], dtype=partitions.dtype))
     layout = Layout(sizes, [placed[s] for s in used])
-    return DaskStore(cluster.only(used), layout, lower, upper, partitions.dtype)
+    return DaskStore(cluster.only(used), layout, lower, upper, partitions.dtype, device)
 
 
 def _placed(client: Any, partitions: Partitions) -> dict[str, np.ndarray]:

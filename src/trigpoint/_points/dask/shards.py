@@ -16,9 +16,17 @@ import numpy as np
 
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, neighbor_index
-from trigpoint._numerics.shells import counts_up_to, edges_between, neighborhood_sums, shells
+from trigpoint._numerics.shells import (
+    Lister,
+    counts_up_to,
+    edges_between,
+    neighborhood_sums,
+    shells,
+)
 from trigpoint._points.memory import whole_weights
 from trigpoint._points.store import LogRepulsion
+from trigpoint._points.torch.device import resolve_device
+from trigpoint._points.torch.index import DeviceIndex
 
 
 class Shard:
@@ -28,15 +36,20 @@ class Shard:
     ----------
     parts : sequence of ndarrays of shape (any, d)
         The points of each partition, checked.
+    device : str or None, default=None
+        The GPU of its worker that searches them.
     """
 
-    def __init__(self, parts: Sequence[np.ndarray]) -> None:
+    def __init__(self, parts: Sequence[np.ndarray], device: str | None = None) -> None:
+        # One that is not there is refused at once.
+        resolve_device(device)
+        self.device = device
         self.sizes = np.array([len(part) for part in parts], dtype=np.int64)
         self.points = np.concatenate(parts)
         self._forget()
 
     def _forget(self) -> None:
-        self._index: NeighborIndex | None = None
+        self._index: NeighborIndex | Lister | None = None
         self._state: ShardWeights | ShardDistances | None = None
 
     def __sizeof__(self) -> int:
@@ -44,7 +57,7 @@ class Shard:
         return object.__sizeof__(self) + 2 * self.points.nbytes + 16 * len(self.points)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"sizes": self.sizes, "points": self.points}
+        return {"sizes": self.sizes, "points": self.points, "device": self.device}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -60,10 +73,14 @@ class Shard:
     def prepare(self, m: int, n_queries: int) -> str:
         """Build the index for searches of about `m` neighbors; return its name."""
         if self._index is None:
-            self._index = neighbor_index(self.points, m, n_queries, worker_threads())
+            there = resolve_device(self.device)
+            if there is None:
+                self._index = neighbor_index(self.points, m, n_queries, worker_threads())
+            else:
+                self._index = DeviceIndex(self.points, there)
         return self._index.name
 
-    def _searched(self, m: int, n_queries: int) -> NeighborIndex:
+    def _searched(self, m: int, n_queries: int) -> NeighborIndex | Lister:
         self.prepare(m, n_queries)
         assert self._index is not None
         return self._index

@@ -62,6 +62,8 @@ class DaskStore:
     lower, upper : ndarray of shape (d,)
         The box around all points.
     dtype : dtype
+    device : str or None, default=None
+        The GPU of each worker that searches its points.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class DaskStore:
         lower: np.ndarray,
         upper: np.ndarray,
         dtype: np.dtype,
+        device: str | None = None,
     ) -> None:
         self.cluster, self.layout = cluster, layout
         self.n_points, self.n_features = layout.n_points, len(lower)
@@ -79,9 +82,11 @@ class DaskStore:
         self._lower, self._upper = lower, upper
         self._how: tuple[int, int] | None = None
         self._sample: NeighborIndex | None = None
-        searched = "tree" if self.n_features <= TREE_MAX_DIMENSION else "products"
-        self.name = f"{searched} on Dask workers"
-        self.together = 256 if self.n_features <= TREE_MAX_DIMENSION else 64
+        by_tree = self.n_features <= TREE_MAX_DIMENSION and device is None
+        self.device = "cpu" if device is None else device
+        where = "" if device is None else f" on {device}"
+        self.name = f"{'tree' if by_tree else 'products'}{where} on Dask workers"
+        self.together = 256 if by_tree or device is not None else 64
 
     @property
     def shape(self) -> tuple[int, int]:
