@@ -1,7 +1,9 @@
 """The contracts of stores and extensions on a real GPU: ``python -m tools.gpu_check``.
 
-Landmarks must be those of the host, to the bit, and coordinates the host's within 1e-4. Prints a
-line for each case, and exits with 1 if one fails. ``--device cpu`` tries the script without a GPU.
+Landmarks must be those of the host, to the bit, and coordinates the host's within 1e-4; also of
+arrays that come through DLPack, and with two Dask workers on the GPU. Memory must stay below its
+forecast. Prints a line for each case, and exits with 1 if one fails. ``--device cpu`` tries the
+script without a GPU.
 """
 
 import argparse
@@ -14,7 +16,10 @@ import torch
 from sklearn.base import clone
 
 import trigpoint as tp
+from trigpoint._estimators import partitioned
 from trigpoint._points import inputs
+from trigpoint._points.dask import shards
+from trigpoint._points.torch import dlpack
 from trigpoint._points.torch.store import TorchStore
 
 SHAPES = ((20_000, 3), (10_000, 15), (10_000, 16), (6000, 100), (3000, 784))
@@ -25,7 +30,16 @@ ESTIMATORS = {
     "nearest landmarks": tp.DiffusionMaps(landmarks=300, extension=30, random_state=0),
     "kernel": tp.KernelPCA(landmarks=300, random_state=0),
     "paths": tp.Isomap(landmarks=300, extension="graph", random_state=0),
+    "places": tp.LandmarkMap(landmarks=300, n_iter=50, random_state=0),
 }
+# Points, columns, landmarks and coordinates of runs whose memory is measured.
+MEASURED = (
+    (10**6, 3, 1000, 2),
+    (10**7, 3, 2500, 2),
+    (10**5, 50, 1000, 2),
+    (10**6, 100, 2500, 2),
+    (60_000, 784, 1000, 100),
+)
 
 
 def clouds(dtype: type) -> dict[str, np.ndarray]:
@@ -41,6 +55,11 @@ def clouds(dtype: type) -> dict[str, np.ndarray]:
     made["counts"] = rng.poisson(0.2, size=(5000, 20)) / 4
     made["far"] = rng.normal(size=(5000, 18)) + 1e3
     return {name: X.astype(dtype) for name, X in made.items()}
+
+
+def named(device: torch.device) -> str:
+    """What estimators are given; without a GPU, what stands for one."""
+    return str(device) if device.type == "cuda" else "cuda"
 
 
 class Outcome:
@@ -81,13 +100,13 @@ def check_landmarks(device: torch.device, dtype: type, outcome: Outcome) -> None
 def check_extensions(device: torch.device, dtype: type, outcome: Outcome) -> None:
     """Coordinates within 1e-4 of the host's, as tensors where the points are, the same bits."""
     rng = np.random.default_rng(0)
-    for d in (3, 20):
+    for d in (3, 20, 60):
         flat = rng.uniform(size=(5000, 3)) * 10
         X = flat @ np.linalg.qr(rng.normal(size=(d, 3)))[0].T + 0.3 * rng.normal(size=(5000, d))
         X = X.astype(dtype)
         for name, estimator in ESTIMATORS.items():
             start = time.perf_counter()
-            here, there = clone(estimator), clone(estimator).set_params(device=str(device))
+            here, there = clone(estimator), clone(estimator).set_params(device=named(device))
             expected = here.fit_transform(X)
             tensor = torch.tensor(X, device=device)
             found, again = there.fit_transform(tensor), there.transform(tensor)
@@ -106,6 +125,80 @@ def check_extensions(device: torch.device, dtype: type, outcome: Outcome) -> Non
             outcome.add(what, good, start)
 
 
+class Foreign:
+    """An array of another library, which shares its memory through DLPack."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor, self.shape = tensor, tuple(tensor.shape)
+
+    def __dlpack__(self, **options: object) -> object:
+        return self.tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.tensor.__dlpack_device__()
+
+    def __array_namespace__(self) -> type["Foreign"]:
+        return Foreign
+
+    @staticmethod
+    def from_dlpack(other: object) -> "Foreign":
+        """As libraries have it."""
+        return Foreign(torch.from_dlpack(other))
+
+
+def check_foreign(device: torch.device, outcome: Outcome) -> None:
+    """Arrays through DLPack give what tensors give, and come back as what they are."""
+    start = time.perf_counter()
+    X = torch.tensor(clouds(np.float32)["20000 x 3"], device=device)
+    emb = tp.LaplacianEigenmaps(landmarks=300, device=named(device), random_state=0)
+    expected, found = clone(emb).fit_transform(X), emb.fit_transform(Foreign(X))
+    good = isinstance(found, Foreign) and bool((found.tensor == expected).all())
+    outcome.add("arrays through DLPack", good and found.tensor.device == X.device, start)
+
+
+def check_workers(device: torch.device, outcome: Outcome) -> None:
+    """Two Dask workers on one GPU draw the landmarks of the host, and place the points."""
+    import dask.array
+    from distributed import Client, LocalCluster
+
+    is_gpu = device.type == "cuda"
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=is_gpu, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster),
+    ):
+        for name, X in clouds(np.float32).items():
+            start = time.perf_counter()
+            here = tp.LaplacianEigenmaps(landmarks=100, covariance="diag", random_state=0)
+            there = clone(here).set_params(device=named(device))
+            chunked = dask.array.from_array(X, chunks=(len(X) // 5 + 1, X.shape[1]))
+            found = there.fit_transform(chunked).compute()
+            here.fit(chunked)
+            expected = here.transform(X)
+            off = np.abs(found - expected).max() / np.abs(expected).max()
+            # Where products round landmarks at the same distance, any of them may be the nearest.
+            good = np.array_equal(here.landmark_indices_, there.landmark_indices_) and (
+                off < 1e-4 or name == "counts"
+            )
+            outcome.add(f"two workers, {name}, off {off:.0e}", good, start)
+
+
+def check_memory(device: torch.device, outcome: Outcome) -> None:
+    """Memory that is allocated is no more than was forecast."""
+    for n, d, k, n_components in MEASURED:
+        start = time.perf_counter()
+        torch.cuda.empty_cache()
+        expected = tp.forecast(n, d, k, n_components=n_components, device=device).device_bytes
+        X = torch.randn((n, d), device=device)
+        torch.cuda.reset_peak_memory_stats(device)
+        tp.LaplacianEigenmaps(n_components, landmarks=k, random_state=0).fit(X).transform(X)
+        peak = torch.cuda.max_memory_allocated(device)
+        what = f"memory of {n} x {d}: {peak / 1e9:.2f} of {expected / 1e9:.2f} GB forecast"
+        outcome.add(what, peak <= expected, start)
+        del X
+
+
 def main() -> int:
     """Run all checks on a device."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -117,13 +210,19 @@ def main() -> int:
         device = torch.device("cuda", torch.cuda.current_device())
         print(torch.cuda.get_device_name(device), "PyTorch", torch.__version__, flush=True)
     else:
-        inputs.resolve_device = lambda asked, X=None: device if asked == "cpu" else None
+        for module in (inputs, shards, partitioned, dlpack):
+            module.resolve_device = lambda asked, X=None: device if asked == "cuda" else None
+        dlpack._CUDA = (1,)
     warnings.simplefilter("ignore")
     outcome = Outcome()
     for dtype in (np.float32, np.float64):
         if options.dtype in (None, dtype.__name__):
             check_landmarks(device, dtype, outcome)
             check_extensions(device, dtype, outcome)
+    check_foreign(device, outcome)
+    check_workers(device, outcome)
+    if device.type == "cuda":
+        check_memory(device, outcome)
     print(f"{outcome.n_failed} failed", flush=True)
     return int(outcome.n_failed > 0)
 
