@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import cycle
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from trigpoint._numerics.threads import thread_map
 from trigpoint._points.torch.device import device_memory, staged, to_device
 from trigpoint._points.torch.tensors import on_host, tensor_to_transform
 
-# Blocks that a GPU works on at a time.
+# Blocks on a GPU: one that is computed, one that comes or goes.
 _STREAMS = 2
 
 
@@ -47,19 +48,21 @@ def blocks_by_device(
 ) -> Iterator[tuple[np.ndarray, int]]:
     """Yield the coordinates of blocks of points as they come, and how many are far.
 
-    On a GPU, while one block is computed, others are read, copied, or brought back.
+    On a GPU, while one block is computed, others are read, copied or brought back.
     """
     import torch
 
     with device_memory(device):
         there = OnDevice(extension, device)
-        streams = _streams(device)
-        there.rows = max(1, there.rows // len(streams))
+        streams, computing = _streams(device), Lock()
 
         def extended(block_and_stream: tuple[Any, Any]) -> tuple[np.ndarray, int]:
             block, stream = block_and_stream
             with torch.cuda.stream(stream):
-                coordinates, n_far = there(block.to(device, non_blocking=True))
+                points = block.to(device, non_blocking=True)
+                # What one stream has prepared for others is complete when this returns.
+                with computing:
+                    coordinates, n_far = there(points)
                 return coordinates.cpu().numpy(), n_far
 
         copies = (staged(_dense(block, device), device) for block in blocks)
