@@ -8,6 +8,7 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.benchmarks import data
+from experiments.benchmarks.map_speed import bent_groups
 from experiments.framework.cells import TARGET_COLUMNS, number, size, target
 from experiments.framework.environment import versions
 from experiments.framework.experiment import Experiment, Row, Settings
@@ -27,7 +28,11 @@ TARGETS = {
     "1000M x 3": 100.0,
     "MNIST to 100 dimensions": 0.5,
     "1M x 768": 5.0,
+    "map of 1M x 50": 10.0,
 }
+
+# Bytes that are copied to measure how fast the GPU's memory is.
+COPIED = 2**30
 
 # Points and columns of the curve.
 CURVE = ((10**4, 3), (10**5, 3), (10**6, 3), (10**4, 50), (10**5, 50), (10**6, 50))
@@ -35,13 +40,14 @@ QUICK_CURVE = ((10**4, 3), (3000, 50))
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """Points in 3-D of three sizes, digits, embedding vectors, and a curve over sizes."""
+    """Points in 3-D of three sizes, digits, embedding vectors, a map, and a curve over sizes."""
     scale = 10_000 if settings.quick else 10
     roll = {"kind": "roll", "limit": LIMIT}
     yield roll | {"what": "10M x 3, from the GPU's memory", "n": 10**8 // scale, "beside": True}
     yield {"kind": "mnist", "what": "MNIST to 100 dimensions", "limit": LIMIT, "beside": True}
     n = 10**4 if settings.quick else 10**6
     yield {"kind": "vectors", "what": "1M x 768", "n": n, "limit": LIMIT}
+    yield {"kind": "map", "what": "map of 1M x 50", "n": n, "limit": LIMIT, "beside": True}
     yield roll | {"what": "100M x 3", "n": 10**9 // scale}
     yield roll | {"what": "10M x 3, from the host", "n": 10**8 // scale, "on_host": True}
     yield roll | {"what": "1000M x 3", "n": 10**10 // scale}
@@ -64,10 +70,9 @@ def run(case: Row, settings: Settings) -> Row:
     if case.get("on_host"):
         X = X.cpu().numpy()
 
-    def estimator(where: str, landmarks: int = k) -> tp.LaplacianEigenmaps:
-        return tp.LaplacianEigenmaps(
-            n_components, landmarks=landmarks, device=where, random_state=SEED
-        )
+    def estimator(where: str, landmarks: int = k) -> Any:
+        method = tp.LandmarkMap if case["kind"] == "map" else tp.LaplacianEigenmaps
+        return method(n_components, landmarks=landmarks, device=where, random_state=SEED)
 
     few = X[: 20 * 200]
     for _ in range(2):
@@ -78,6 +83,7 @@ def run(case: Row, settings: Settings) -> Row:
     # The same bits in every run.
     row["repeated"] = all(bool((found[1] == coordinates).all()) for found in times)
     del times
+    row["read_once"] = X.nbytes / _bandwidth(device, torch)
     row["profile"] = _profile(estimator(device), X, torch) if len(X) <= 10**8 else {}
     if case.get("beside"):
         row |= _beside(estimator("cpu"), emb, X, coordinates)
@@ -103,6 +109,9 @@ def _points(case: Row, settings: Settings, device: str) -> tuple[Any, int, int]:
             X[part] = centers[cluster] + inner @ spread[cluster] + noise
         X = X[torch.randperm(n, device=device, generator=generator)]
         return X, min(K, n // 20), 2
+    if case["kind"] == "map":
+        n = case["n"]
+        return torch.tensor(bent_groups(n), device=device), min(10_000, n // 20), 2
     if data.missing("mnist", settings):
         raise FileNotFoundError(data.NO_MNIST)
     X = data.mnist(settings, "train", 5000 if settings.quick else 60_000)[0]
@@ -143,8 +152,19 @@ def _timed(emb: Any, X: Any, torch: Any) -> tuple[Row, Any, Any]:
     seconds, (fit, transform, coordinates) = timed(both)
     peak = torch.cuda.max_memory_allocated() if torch.cuda.is_available() else 0
     row = {"seconds": seconds, "fit": fit, "transform": transform, "stages": emb.stage_seconds_}
-    row |= {"device_peak": peak, "extension": emb.extension_, "n": len(X), "d": int(X.shape[1])}
+    row |= {"device_peak": peak, "n": len(X), "d": int(X.shape[1])}
     return row, coordinates, emb
+
+
+def _bandwidth(device: str, torch: Any) -> float:
+    """Bytes that the device's memory reads or writes in a second."""
+    source = torch.ones(COPIED // (4 if device == "cuda" else 64), device=device)
+    target, seconds = torch.empty_like(source), []
+    for _ in range(5):
+        start = _synchronized(torch)
+        target.copy_(source)
+        seconds.append(_synchronized(torch) - start)
+    return float(2 * source.nbytes / min(seconds))
 
 
 def _profile(emb: Any, X: Any, torch: Any) -> Row:
@@ -240,9 +260,11 @@ def _show_runs(rows: Sequence[Row], page: Page) -> None:
     packages = ", ".join(f"{name} {version}" for name, version in first["versions"].items())
     page.text(
         f"""`LaplacianEigenmaps` with {K:,} landmarks (MNIST: 1,000) and two coordinates (MNIST:
-        100), `fit` and `transform` of all points, on one {first["device"]} ({packages}). The best
-        of three runs up to ten million points. Graph and spectrum of the landmarks are computed by
-        the host; seconds of the host alone are those of all its cores."""
+        100), and `LandmarkMap` with 10,000, `fit` and `transform` of all points, on one
+        {first["device"]} ({packages}). The best of three runs up to ten million points. Graph and
+        spectrum of the landmarks, or affinities and layout, are computed by the host; seconds of
+        the host alone are those of all its cores. The last column says how many times as long it
+        takes as the GPU's memory would to deliver all points once."""
     )
     heads = ["what", "seconds", "landmarks", "graph and spectrum", "transform", "GPU memory"]
     lines = []
@@ -251,8 +273,9 @@ def _show_runs(rows: Sequence[Row], page: Page) -> None:
         rest = sum(stages.values()) - stages["reading"] - stages["landmarks"]
         cells = [row["seconds"], stages["landmarks"], rest, row["transform"]]
         beside = number(row["host_seconds"]).text if "host_seconds" in row else ""
-        lines.append([row["what"], *map(number, cells), size(row["device_peak"]), beside])
-    page.table([*heads, "host alone"], lines)
+        passes = f"{row['seconds'] / row['read_once']:,.0f}" if "read_once" in row else ""
+        lines.append([row["what"], *map(number, cells), size(row["device_peak"]), beside, passes])
+    page.table([*heads, "host alone", "of one pass"], lines)
     page.table(
         TARGET_COLUMNS,
         [target(row["what"], number(row["seconds"]), TARGETS[row["what"]]) for row in rows],

@@ -228,6 +228,7 @@ SMALL = {
     "gpu": [
         {"kind": "roll", "what": "100M x 3", "n": 6000, "beside": True, "device": "cpu"},
         {"kind": "vectors", "what": "1M x 768", "n": 2000, "device": "cpu"},
+        {"kind": "map", "what": "map of 1M x 50", "n": 2000, "device": "cpu", "beside": True},
         {"kind": "curve", "what": "curve", "device": "cpu"},
     ],
     "memory_map": [{"case": "embed", "n": 6000}, {"case": "same", "n": 6000}],
