@@ -19,6 +19,7 @@ _SAMPLED_NEIGHBORS = 128
 _SAMPLE_SIZES = (2**11, 2**17)
 _CANDIDATE_BYTES = 96
 _CANDIDATES = 2
+_SORTED_BYTES = 24
 _SEARCHED_SHARE = 8
 _EXTENDED_SHARE = 2
 
@@ -30,11 +31,16 @@ def device_bytes(job: Job, device: Any) -> float:
     points = itemsize * n * d
     # Rows of neighbors that wait to be measured or are kept, which hold those found with them.
     held = max(m, min(NEIGHBORS_HELD, MEASURED_TOGETHER * m)) + min(NEIGHBORS_KEPT, k * m)
-    drawing = 2 * 8 * held
+    drawing, candidate = 2 * 8 * held, _CANDIDATE_BYTES
     if not job.by_tree:
         # Bounds of distances beside the rows, and of the weights of all points.
         drawing = 2 * drawing + 8 * n
-    drawing += min(memory, _TOGETHER * _CANDIDATES * m * _CANDIDATE_BYTES)
+    else:
+        # A copy in the order of cells, what sorting takes, and all points of cells nearby.
+        copy = n * (d * itemsize + _SORTED_BYTES)
+        drawing += copy if fits(copy, device) else 0
+        candidate += 32 * (3 * d + 4)
+    drawing += min(memory, _TOGETHER * _CANDIDATES * m * candidate)
     least, most = _SAMPLE_SIZES
     sample = min(n, most, max(least, _SAMPLED_NEIGHBORS * n // m))
     drawing += 8 * sample * (_TOGETHER + d + 1)
