@@ -217,9 +217,9 @@ def test_estimators_agree_with_the_host(estimator, d, gpu):
 
 MAPS = {
     "all points in the pool": {"landmarks": 150},
-    "a pool of the points": {"landmarks": 30},
+    "a pool of the points": {"landmarks": 20},
     "all distinct points": {},
-    "rows": {"landmarks": np.arange(0, 800, 8)},
+    "rows": {"landmarks": np.arange(0, 500, 5)},
     "a number to be found": {"landmarks": "auto"},
     "refined": {"landmarks": 100, "refine": 5},
     "directions": {"landmarks": 100, "metric": "cosine"},
@@ -230,7 +230,7 @@ MAPS = {
 @pytest.mark.parametrize("options", MAPS.values(), ids=MAPS.keys())
 def test_maps_are_those_of_the_host(options, d, gpu):
     """The layout is the host's to the bit, and so are places but for the last bit of a root."""
-    points = cloud(800, d, np.float32) + np.float32(6)
+    points = cloud(500, d, np.float32) + np.float32(6)
     here = tp.LandmarkMap(**options, n_iter=20, random_state=0)
     expected = here.fit_transform(points)
     there = clone(here).set_params(device="cuda")

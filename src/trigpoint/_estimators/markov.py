@@ -201,8 +201,9 @@ default="auto"
     device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
         Where points are searched and extended, with PyTorch. ``None`` follows the points: a tensor
         on a GPU is used there, anything else on the host. ``"auto"`` takes a GPU if there is one;
-        `device_` says which. Landmarks are the same; coordinates differ by rounding. They are
-        returned as the points came: a tensor where those were, or an array.
+        `device_` says which. Of Dask partitions, it is the GPU of each worker. Landmarks are the
+        same; coordinates differ by rounding. They are returned as the points came: as a tensor, or
+        another library's array, where those were, or as an array of NumPy.
     verbose : bool, default=False
         Show progress on the terminal.
     callback : callable or None, default=None
