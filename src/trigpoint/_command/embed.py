@@ -293,7 +293,8 @@ def _reason(tried: Comparison | None, options: argparse.Namespace, n_points: int
 
 def check_choices(options: argparse.Namespace) -> None:
     """Reject options that have no effect with others, and a GPU that is not there."""
-    if options.dask is None:
+    # Workers elsewhere may have one.
+    if not isinstance(options.dask, str):
         resolve_device(options.device)
     for option in _NOT_FOR.get(options.method, ()):
         if getattr(options, option) is not None:
