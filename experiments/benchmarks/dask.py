@@ -217,20 +217,30 @@ def predicted(n: int, workers: int, measured: Row) -> dict[str, float]:
     scheduler.
     """
     share = n / measured["n"] * measured["cores"] / workers
-    traffic, stages = measured["traffic"], measured["stages"]
-    rounds = sum(counts["rounds"] for counts in traffic.values())
-    waited = sum(counts["seconds"] for counts in traffic.values())
-    at_points = max(waited - rounds * measured["per_round"], 0.0)
+    rounds = sum(counts["rounds"] for counts in measured["traffic"].values())
+    at_points = max(_waited(measured) - rounds * measured["per_round"], 0.0)
     tasks = 2 * n / ROWS_PER_TASK
     return {
         "reading, index and landmarks, at the points": share * at_points,
         "rounds": rounds
         * (measured["per_round"] + (workers - measured["cores"]) * measured["per_task"]),
         "bytes": network(n, workers, measured) / BYTES_PER_SECOND,
-        "client: decisions, graph and spectrum": sum(stages.values()) - waited,
+        "client: decisions, graph and spectrum": _decided(measured),
         "coordinates, at the points": share * measured["transform"],
         "scheduler: a task for each chunk": tasks * measured["per_task"],
     }
+
+
+def _waited(row: Row) -> float:
+    """Seconds of a fit that the client waited for workers, which read and answer questions."""
+    questions = dict(row["traffic"])
+    questions.pop("describe")  # asked while reading
+    return float(row["stages"]["reading"] + sum(each["seconds"] for each in questions.values()))
+
+
+def _decided(row: Row) -> float:
+    """Seconds of a fit that workers waited for the client."""
+    return float(sum(row["stages"].values()) - _waited(row))
 
 
 def memory(n: int, workers: int, measured: Row) -> float:
@@ -273,8 +283,8 @@ def _show_files(rows: Sequence[Row], page: Page) -> None:
         f"""A Swiss roll of {rows[0]["n"]:,} x 3 in float32, from a Zarr folder in chunks of
         {CHUNK:,} rows to another: `LaplacianEigenmaps(landmarks={K})` with `fit` and
         `transform(out=...)`, in processes of one thread each (`LocalCluster`), or in as many
-        threads of one process. Client and scheduler are one process here, and their share is its
-        processor time."""
+        threads of one process. Client and scheduler are one process of one thread here. Their share
+        is the time in which workers wait for the client, and for a task each from the scheduler."""
     )
     lines = []
     for row in rows:
@@ -298,10 +308,21 @@ def _show_files(rows: Sequence[Row], page: Page) -> None:
             targets.append(target(what, number(ratio), OVERHEAD))
     for (how, cores), row in by.items():
         if how == "processes":
-            share = Cell(percent(row["here"] / row["seconds"]).text, row["here"] / row["seconds"])
+            tasks = 2 * row["n"] / CHUNK + sum(each["tasks"] for each in row["traffic"].values())
+            ratio = (_decided(row) + tasks * row["per_task"]) / row["seconds"]
+            share = Cell(percent(ratio).text, ratio)
             what = f"scheduler and client, share of the time with {cores}"
             targets.append(target(what, share, CLIENT_SHARE))
     page.table(TARGET_COLUMNS, targets)
+    used = ", ".join(
+        f"{number(row['here']).text} s with {cores}"
+        for (how, cores), row in by.items()
+        if how == "processes"
+    )
+    page.text(
+        f"""Processor time of that process, with all that watches over the workers of a
+        `LocalCluster`: {used}."""
+    )
     same = len({row["landmarks"] for row in rows}) == 1
     page.text(f"Landmarks of all runs: **{'equal' if same else 'different'}**.")
 
@@ -356,7 +377,8 @@ def _show_larger(measured: Row, made: Sequence[Row], page: Page) -> None:
             chunk by chunk and reduced to a picture of {PICTURE} x {PICTURE} cells, which holds
             {row["inside"]:,} of them: **{number(row["seconds"]).text} s, predicted
             {number(expected).text} s**; memory of a worker {size(row["worker_peak"]).text},
-            predicted {size(memory(row["n"], row["cores"], measured)).text}."""
+            predicted {size(memory(row["n"], row["cores"], measured)).text}. The prediction is for
+            workers with cores and memory of their own; here all of them share one machine's."""
         )
 
 
