@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tools.pictures import RECIPES
 
 import trigpoint as tp
 from trigpoint._command import cli
@@ -95,8 +96,18 @@ def folder(tmp_path, monkeypatch):
     library.setLevel(level)
 
 
+@pytest.fixture
+def real_data(request):
+    """The file of real data that a recipe takes for given, if it does."""
+    page = request.node.callspec.params["page"]
+    given = RECIPES.get(page.stem) if page.parent.name == "recipes" else None
+    return request.getfixturevalue("data_dir") / given if given else None
+
+
 @pytest.mark.parametrize("page", PAGES_THAT_RUN, ids=page_name)
-def test_page_runs(page, folder):
+def test_page_runs(page, real_data, folder):
+    if real_data:
+        (folder / real_data.name).symlink_to(real_data)
     namespace = {"__name__": "__main__"}
     smaller = SMALLER.get(page_name(page), {})
     for block in filter(runs, read_blocks(page.read_text())):
@@ -207,7 +218,7 @@ def test_every_script_is_in_the_gallery():
 
 
 def test_every_guide_and_recipe_with_data_has_a_picture():
-    recipes = [DOCS / "recipes" / f"{name}.md" for name in ("cells", "lidar", "patches", "words")]
+    recipes = [DOCS / "recipes" / f"{name}.md" for name in RECIPES]
     for page in [*(DOCS / "guide").glob("*.md"), *recipes]:
         if page.stem != "index":
             assert re.search(r"```{(image|report)}|!\[", page.read_text()), page

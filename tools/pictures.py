@@ -14,24 +14,25 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
 
-# Recipes, and the file that each takes for given, by its name there and in the folder of data.
+# Recipes, and what each takes for given of the folder of real data.
 RECIPES = {
-    "cells": {"pbmc68k_reduced.h5ad": "points/10x_pbmc68k_reduced.h5ad"},
-    "lidar": {"scan.npz": "points/lidar_lonestar.npz"},
-    "patches": {},
-    "words": {},
+    "cells": "points/10x_pbmc68k_reduced.h5ad",
+    "lidar": "points/lidar_lonestar.npz",
+    "patches": None,
+    "words": None,
 }
 
-_PYTHON = re.compile(r"(?<!-->\n)^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"(^<!-- not run[^\n]*\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def draw_recipe(name: str, data: Path) -> Path:
     """Run a recipe, and keep its picture."""
     blocks = _PYTHON.findall((DOCS / "recipes" / f"{name}.md").read_text(encoding="utf-8"))
     with _elsewhere() as folder:
-        for wanted, known in RECIPES[name].items():
-            (folder / wanted).symlink_to(data / known)
-        exec(compile("\n".join(blocks), name, "exec"), {"__name__": "__main__"})
+        if given := RECIPES[name]:
+            (folder / Path(given).name).symlink_to(data / given)
+        code = "\n".join(block for left_out, block in blocks if not left_out)
+        exec(compile(code, name, "exec"), {"__name__": "__main__"})
         return _keep(folder / f"{name}.png", f"{name}.png")
 
 
@@ -60,7 +61,7 @@ def _keep(drawn: Path, name: str, width: int = 1400) -> Path:
     target = DOCS / "images" / name
     with Image.open(drawn) as image:
         image.thumbnail((width, width))
-        image.convert("RGB").quantize(128).save(target, optimize=True)
+        image.convert("RGB").quantize().save(target, optimize=True)
     return target
 
 
