@@ -68,7 +68,7 @@ html_theme_options = {
 }
 # Pages without pages below them have nothing to show in a sidebar.
 _ALONE = (
-    "index install tutorial command-line gallery troubleshooting faq cite how-it-works promises "
+    "index install tutorial command-line gallery troubleshooting faq cite how-it-works paper promises "
     "architecture changelog genindex search"
 )
 html_sidebars = {page: [] for page in _ALONE.split()}
