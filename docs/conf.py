@@ -58,7 +58,12 @@ html_theme_options = {
     },
     "show_prev_next": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc", "notebook"],
+    "secondary_sidebar_items": {
+        page: ["page-toc", "notebook"]
+        for page in ("*", "guide/**", "recipes/**", "gallery/**", "reference/**")
+    }
+    # Wide tables take the room of the contents.
+    | {page: [] for page in ("benchmarks/**", "paper/**")},
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
@@ -68,7 +73,7 @@ html_theme_options = {
 }
 # Pages without pages below them have nothing to show in a sidebar.
 _ALONE = (
-    "index install tutorial command-line gallery troubleshooting faq cite how-it-works paper promises "
-    "architecture changelog genindex search"
+    "index install tutorial command-line gallery troubleshooting faq cite how-it-works paper "
+    "promises architecture changelog genindex search"
 )
 html_sidebars = {page: [] for page in _ALONE.split()}

@@ -15,7 +15,11 @@ def groups(results: str) -> dict[str, str]:
     for part in results.split("\n## ")[1:]:
         name = re.search(r"`make bench ONLY=(\w+)`", part)
         assert name, f"a group without its command: {part[:80]}"
-        # Plots stay where they are; Sphinx copies them.
+        # Plots come before the tables. They stay where they are; Sphinx copies them.
+        title, first, *rest = part.split("\n\n")
+        plots = [paragraph for paragraph in rest if paragraph.startswith("![")]
+        rest = [paragraph for paragraph in rest if paragraph not in plots]
+        part = "\n\n".join([title, first, *plots, *rest])
         part = part.replace("](plots/", "](../../../experiments/benchmarks/plots/")
         found[name[1]] = "# " + re.sub("^#(#+ )", r"\1", part, flags=re.MULTILINE).strip() + "\n"
     return found
