@@ -23,6 +23,7 @@ extensions = [
     "gallery_pages",
     "notebooks",
     "benchmark_pages",
+    "verdicts",
 ]
 exclude_patterns = ["_build", "_templates", "_ext"]
 templates_path = ["_templates"]

@@ -248,6 +248,15 @@ def test_every_group_of_benchmarks_has_its_page(monkeypatch):
     assert set(linked) == {"conditions", *made}
 
 
+def test_every_experiment_has_its_verdict(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    import verdicts
+
+    found = verdicts.verdicts((DOCS / "paper.md").read_text())
+    assert set(found) == {page.stem for page in (DOCS / "paper").glob("*.md")}
+    assert all(verdict.startswith("**Here:** ") for verdict in found.values())
+
+
 def test_version_to_cite():
     for page in (DOCS / "cite.md", ROOT / "CITATION.cff"):
         assert tp.__version__ in page.read_text()

@@ -147,7 +147,7 @@ class Cards(Directive):
             if not (folder / "generated" / f"{name}-small.png").exists():
                 small = "images/report.png"
             page = f"gallery/generated/{name}.md"
-            items.append(f"- [![]({small})]({page})\n\n  [{title}]({page})\n\n  {first}")
+            items.append(f"- [![{title}]({small})]({page})\n\n  [{title}]({page})\n\n  {first}")
         grid = nodes.container(classes=["cards"])
         self.state.nested_parse(["\n\n".join(items)], self.content_offset, grid)
         return [grid]
