@@ -52,16 +52,19 @@ def draw(script: Path, folder: Path) -> None:
 
 
 def shrink(figure: Any, picture: Path, thumbnail: Path) -> None:
-    """Save the last panel of a figure, where results are, without its ticks and labels."""
+    """Save the last panel of a figure, where results are, without its ticks and labels.
+
+    The picture itself is saved again with no more colors than it needs, a third of the bytes.
+    """
     from PIL import Image, ImageOps
 
     panel = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"][-1]
     left, low, right, high = panel.get_window_extent().extents * DPI / figure.dpi
-    with Image.open(picture) as image:
-        part = image.convert("RGB").crop(
-            (left + 2, image.height - high + 2, right - 2, image.height - low - 2)
-        )
-        ImageOps.pad(part, THUMBNAIL, color="white").quantize().save(thumbnail)
+    with Image.open(picture) as opened:
+        image = opened.convert("RGB")
+    image.quantize().save(picture)
+    box = left + 2, image.height - high + 2, right - 2, image.height - low - 2
+    ImageOps.pad(image.crop(box), THUMBNAIL, color="white").quantize().save(thumbnail)
 
 
 def write_page(script: Path, folder: Path) -> None:
