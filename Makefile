@@ -15,7 +15,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-.PHONY: setup demo reproduce test test-fast test-experiments test-lowest coverage mutate torture fuzz properties load docs figures bench lint release lock format clean
+.PHONY: setup demo reproduce test test-fast test-experiments test-lowest coverage mutate torture fuzz properties load docs pictures figures bench lint release lock format clean
 
 setup: $(READY)
 
@@ -93,6 +93,10 @@ docs: $(READY)
 	$(PYTEST) tests/test_docs.py
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 
+# Those of its pictures that a build cannot draw; DATA= is the folder of real data.
+pictures: $(READY)
+	$(BIN)/python -m tools.pictures $(ONLY) $(if $(DATA),--data $(DATA))
+
 figures: $(READY)
 	$(BIN)/python -m experiments.benchmarks.figures
 
@@ -123,4 +127,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation fuzz-found .coverage demo reproduction docs/_build docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) $(LOWEST) mutation fuzz-found .coverage demo reproduction docs/_build docs/benchmarks/generated docs/gallery/generated docs/reference/generated .pytest_cache .mypy_cache .ruff_cache

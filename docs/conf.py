@@ -20,9 +20,12 @@ extensions = [
     "command_help",
     "documented",
     "mathml",
-    "pictures",
+    "gallery_pages",
+    "notebooks",
+    "benchmark_pages",
+    "verdicts",
 ]
-exclude_patterns = ["_build", "_templates", "_ext", "gallery"]
+exclude_patterns = ["_build", "_templates", "_ext"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -41,6 +44,7 @@ html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "trigpoint"
+html_favicon = "_static/logo.svg"
 # As the reader's system has it; without a word of it the theme complains on every page.
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
@@ -48,11 +52,21 @@ html_css_files = ["trigpoint.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "text": "trigpoint",
+    },
     "show_prev_next": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {
+        page: ["page-toc", "notebook"]
+        for page in ("*", "guide/**", "recipes/**", "gallery/**", "reference/**")
+    }
+    # Wide tables take the room of the contents.
+    | {page: [] for page in ("benchmarks/**", "paper/**")},
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -60,7 +74,7 @@ html_theme_options = {
 }
 # Pages without pages below them have nothing to show in a sidebar.
 _ALONE = (
-    "index install tutorial command-line gallery troubleshooting how-it-works paper architecture "
-    "changelog genindex search"
+    "index install tutorial command-line gallery troubleshooting faq cite how-it-works paper "
+    "promises architecture changelog genindex search"
 )
-html_sidebars = {page: [] for page in _ALONE.split()} | {"paper/*": []}
+html_sidebars = {page: [] for page in _ALONE.split()}

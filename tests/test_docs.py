@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tools.pictures import RECIPES
 
 import trigpoint as tp
 from trigpoint._command import cli
@@ -26,9 +27,10 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if not GENERATED & set(page.relative_to(ROOT).parts)]
 
 # A fenced block. One is left out only by a comment before it, <!-- not run: the reason -->; what it
-# prints may follow, as a block of text with nothing in between.
+# prints may follow, as a block of text with nothing in between. After <!-- within 5 % -->, numbers
+# may differ that much, as they do between versions of the libraries below.
 FENCE = re.compile(
-    r"^(<!-- not run: (?P<reason>.+) -->\n)?"
+    r"^(<!-- (not run: (?P<reason>.+)|within (?P<percent>\d+) %) -->\n)?"
     r"^```(?P<language>\S+).*\n(?P<code>(?s:.*?))^```$"
     r"(\n```text\n(?P<output>(?s:.*?))^```$)?",
     re.MULTILINE,
@@ -37,7 +39,7 @@ FENCE = re.compile(
 # Sizes that a page shows, and smaller ones that are tried here.
 SMALLER = {"README.md": {"1_000_000": "5_000", "1000": "200", "2500": "200"}}
 
-OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+OUTPUT = doctest.NORMALIZE_WHITESPACE
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Block:
     code: str
     reason: str | None
     output: str | None
+    percent: str | None = None
 
 
 def read_blocks(text: str) -> list[Block]:
@@ -56,7 +59,7 @@ def read_blocks(text: str) -> list[Block]:
     blocks = []
     for found in FENCE.finditer(text):
         line = 1 + text.count("\n", 0, found.start("code"))
-        blocks.append(Block(line, *found.group("language", "code", "reason", "output")))
+        blocks.append(Block(line, *found.group("language", "code", "reason", "output", "percent")))
     return blocks
 
 
@@ -93,8 +96,18 @@ def folder(tmp_path, monkeypatch):
     library.setLevel(level)
 
 
+@pytest.fixture
+def real_data(request):
+    """The file of real data that a recipe takes for given, if it does."""
+    page = request.node.callspec.params["page"]
+    given = RECIPES.get(page.stem) if page.parent.name == "recipes" else None
+    return request.getfixturevalue("data_dir") / given if given else None
+
+
 @pytest.mark.parametrize("page", PAGES_THAT_RUN, ids=page_name)
-def test_page_runs(page, folder):
+def test_page_runs(page, real_data, folder):
+    if real_data:
+        (folder / real_data.name).symlink_to(real_data)
     namespace = {"__name__": "__main__"}
     smaller = SMALLER.get(page_name(page), {})
     for block in filter(runs, read_blocks(page.read_text())):
@@ -110,8 +123,18 @@ def test_page_runs(page, folder):
             else:
                 sys.stdout.write(run_commands(code, page, block.line))
         if block.output is not None:
-            right = doctest.OutputChecker().check_output(block.output, printed.getvalue(), OUTPUT)
+            right = prints_as_shown(block, printed.getvalue())
             assert right, f"{page}:{block.line} prints\n{printed.getvalue()}not\n{block.output}"
+
+
+def prints_as_shown(block: Block, printed: str) -> bool:
+    if block.percent is None:
+        return doctest.OutputChecker().check_output(block.output, printed, OUTPUT)
+    number = re.compile(r"-?\d+(?:\.\d+)?")
+    if number.sub("0", block.output).split() != number.sub("0", printed).split():
+        return False
+    shown, found = ([float(one) for one in number.findall(s)] for s in (block.output, printed))
+    return found == pytest.approx(shown, rel=int(block.percent) / 100)
 
 
 def run_commands(code: str, page: Path, line: int) -> str:
@@ -140,10 +163,14 @@ def run_commands(code: str, page: Path, line: int) -> str:
 def test_blocks_are_read():
     text = "# T\n\n```python\nprint(1)\n```\n```text\n1\n```\n\n"
     text += "<!-- not run: it is long -->\n```python\nx\n```\nand\n```text\n2\n```\n"
-    first, second, third = read_blocks(text)
+    text += "<!-- within 5 % -->\n```python\nprint(99)\n```\n```text\n100\n```\n"
+    first, second, third, fourth = read_blocks(text)
     assert first == Block(4, "python", "print(1)\n", None, "1\n")
     assert second == Block(12, "python", "x\n", "it is long", None)
     assert third.language == "text"
+    assert prints_as_shown(fourth, "99")
+    assert not prints_as_shown(fourth, "90")
+    assert not prints_as_shown(first, "1.01")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
@@ -186,11 +213,53 @@ def test_every_command_has_its_help():
 
 
 def test_every_script_is_in_the_gallery():
-    page = (DOCS / "gallery.md").read_text()
-    for script in (DOCS / "gallery").glob("*.py"):
-        made = f"gallery/generated/{script.stem}.png", f'"{script.stem}.html"'
-        assert any(name in page for name in made)
-        assert f"```{{literalinclude}} gallery/{script.name}\n" in page
+    shown = (DOCS / "gallery.md").read_text().split("```{gallery}\n")[1].split("```")[0]
+    assert set(shown.split()) == {script.stem for script in (DOCS / "gallery").glob("*.py")}
+
+
+def test_every_guide_and_recipe_with_data_has_a_picture():
+    recipes = [DOCS / "recipes" / f"{name}.md" for name in RECIPES]
+    for page in [*(DOCS / "guide").glob("*.md"), *recipes]:
+        if page.stem != "index":
+            assert re.search(r"```{(image|report)}|!\[", page.read_text()), page
+
+
+def test_notebooks_have_the_code_of_their_page(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    import notebooks
+
+    for page in (DOCS / "tutorial.md", DOCS / "guide" / "graph.md"):
+        made = notebooks.of_page(page.read_text())
+        code = [cell["source"] for cell in made["cells"] if cell["cell_type"] == "code"]
+        blocks = [block for block in read_blocks(page.read_text()) if block.language == "python"]
+        assert code == [block.code.strip() for block in blocks]
+        text = "".join(cell["source"] for cell in made["cells"] if cell["cell_type"] == "markdown")
+        assert "{py:" not in text
+        assert "```text" not in text
+        assert "<!--" not in text
+
+
+def test_every_group_of_benchmarks_has_its_page(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    import benchmark_pages
+
+    made = benchmark_pages.groups(benchmark_pages.RESULTS.read_text())
+    linked = re.findall(r"^benchmarks/generated/(\w+)$", (DOCS / "speed.md").read_text(), re.M)
+    assert set(linked) == {"conditions", *made}
+
+
+def test_every_experiment_has_its_verdict(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    import verdicts
+
+    found = verdicts.verdicts((DOCS / "paper.md").read_text())
+    assert set(found) == {page.stem for page in (DOCS / "paper").glob("*.md")}
+    assert all(verdict.startswith("**Here:** ") for verdict in found.values())
+
+
+def test_version_to_cite():
+    for page in (DOCS / "cite.md", ROOT / "CITATION.cff"):
+        assert tp.__version__ in page.read_text()
 
 
 def test_links_of_the_readme():

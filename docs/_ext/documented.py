@@ -44,13 +44,6 @@ def plain_if_unknown(
     return contnode if node.get("reftype") == "obj" else None
 
 
-def need_no_toctree(app: Sphinx, doctree: nodes.document) -> None:
-    """Let pages of single experiments be linked to, without an entry in the navigation."""
-    name = app.env.current_document.docname
-    if name.startswith("paper/"):
-        app.env.metadata[name]["orphan"] = True
-
-
 def summaries_without_citations(app: Sphinx, doctree: nodes.document) -> None:
     """Take citations, whose labels are made up, out of the tables of first lines."""
     for table in doctree.findall(autosummary_table):
@@ -75,6 +68,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before autosummary looks for what to generate.
     app.connect("builder-inited", drop_stale_pages, priority=100)
     app.connect("missing-reference", plain_if_unknown)
-    app.connect("doctree-read", need_no_toctree, priority=900)
     app.connect("doctree-read", summaries_without_citations)
     return {"parallel_read_safe": True}

@@ -1,4 +1,8 @@
-"""Handwritten digits, colored by what was written."""
+"""Handwritten digits by four methods.
+
+Two coordinates cannot separate ten digits; the [tutorial](../../tutorial.md) uses more. Graph
+methods first separate the most distinct digits, kernel PCA shows the overall shape.
+"""
 
 import warnings
 

@@ -1,4 +1,9 @@
-"""The graph of a Swiss roll's landmarks: Euclidean neighbors and Bhattacharyya ones."""
+"""Two graphs of the same landmarks.
+
+Both have a hundred neighbors, and are seen along the axis of the roll. Euclidean neighbors jump
+from one turn to the next, and the embedding closes into a ring; Bhattacharyya neighbors follow the
+surface. See [Neighbors and the graph](../../guide/graph.md).
+"""
 
 import matplotlib.pyplot as plt
 

@@ -1,4 +1,8 @@
-"""How many landmarks it takes: the trace error against their number."""
+"""How many landmarks.
+
+The error of the kernel's approximation falls with the number of landmarks. Dots mark the number
+that keeps it within two percent.
+"""
 
 import matplotlib.pyplot as plt
 

@@ -91,6 +91,13 @@ class Page:
             figure.savefig(self.folder / file, dpi=dpi, metadata={"Software": None})
         self._parts.append(f"![{describe}]({file})")
 
+    @contextmanager
+    def details(self, summary: str) -> Iterator[None]:
+        """Fold away what is added within, without headings, behind a line to press."""
+        self._parts.append(f"<details>\n<summary>{summary}</summary>")
+        yield
+        self._parts.append("</details>")
+
     def write(self) -> Path:
         """Write the page."""
         path = self.folder / f"{self.name}.md"

@@ -156,29 +156,40 @@ def _with_covariances(
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """All metrics side by side over the settings; the effect of ridge and neighborhood."""
     page.text(
-        f"""The paper: with the diagonal of the covariances, the Bhattacharyya graph improves the
-        classification of digits and of CT patches over the Euclidean one. Number of neighbors,
-        regularisation and extension are not given. Here they are varied on validation points that
-        were taken from the training set; landmarks are the same in all settings of one seed
-        (efficient DPP with the paper's m and sigma). Accuracy of the nearest neighbor in per cent,
-        mean ± standard error over {len({row["seed"] for row in rows})} draws of landmarks. Stars
-        mark differences by the {PAIRED_TEST}, at .05, .01 and .001, one by one: with this
-        many of them and this few draws, only what all settings agree on should be trusted. The
-        paper's diagonals are compared with covariances of low rank: up to seven directions of each
-        neighborhood, and one variance for the rest."""
+        """The paper: with the diagonal of the covariances, the Bhattacharyya graph improves the
+        classification of digits and of CT patches over the Euclidean one. It gives no setting."""
     )
+    _draw(rows, page)
+    with page.details("How it was run"):
+        page.text(
+            f"""Settings are varied on validation points that were taken from the training set;
+            landmarks are the same in all settings of one seed (efficient DPP with the paper's m and
+            sigma). Accuracy of the nearest neighbor in per cent, mean ± standard error over
+            {len({row["seed"] for row in rows})} draws of landmarks. Stars mark differences by the
+            {PAIRED_TEST}, at .05, .01 and .001, one by one: with this many of them and this few
+            draws, only what all settings agree on should be trusted."""
+        )
+        if any(row["metric"] == LOW_RANK for row in rows):
+            page.text(
+                """The paper's diagonals are compared with covariances of low rank: up to seven
+                directions of each neighborhood, and one variance for the rest."""
+            )
     for data, title in DATA.items():
         mine = [row for row in rows if row["data"] == data]
         if mine:
             page.heading(title)
             _metric_table(mine, page)
             _geometry_table(mine, page)
-    _draw(rows, page)
 
 
 def _metric_table(rows: Sequence[Row], page: Page) -> None:
     cells = grouped(rows, "metric", "neighbors", "extension", "ridge", "m")
     largest = max((row["m"] for row in rows if row["m"] is not None), default=None)
+    compared = [
+        metric
+        for metric in (BHATTACHARYYA, LOW_RANK)
+        if any(row["metric"] == metric for row in rows)
+    ]
     lines = []
     for count, extension in dict.fromkeys((row["neighbors"], row["extension"]) for row in rows):
         euclidean = cells.get((EUCLIDEAN, count, extension, None, None), [])
@@ -186,13 +197,14 @@ def _metric_table(rows: Sequence[Row], page: Page) -> None:
             continue
         line = [f"{count}", "all" if extension == "all" else f"nearest {extension}"]
         line.append(with_error(column(euclidean, "accuracy"), 100))
-        for metric in (BHATTACHARYYA, LOW_RANK):
+        for metric in compared:
             other = cells.get((metric, count, extension, RIDGE, largest), [])
             line.append(with_error(column(other, "accuracy"), 100) if other else "-")
             line.append(_difference(compare(other, euclidean, "accuracy")))
         lines.append(line)
-    compared = ["Bhattacharyya", "difference", "low rank", "difference"]
-    page.table(["neighbors", "extension", "Euclidean", *compared], lines)
+    headings = {BHATTACHARYYA: "Bhattacharyya", LOW_RANK: "low rank"}
+    columns = [name for metric in compared for name in (headings[metric], "difference")]
+    page.table(["neighbors", "extension", "Euclidean", *columns], lines)
 
 
 def _geometry_table(rows: Sequence[Row], page: Page) -> None:
@@ -216,13 +228,15 @@ def _geometry_table(rows: Sequence[Row], page: Page) -> None:
         lines.append(line)
     low_rank = [cells.get((LOW_RANK, count, extension, RIDGE, m), []) for m in sizes]
     differences = [_difference(compare(runs, euclidean, "accuracy")) for runs in low_rank]
-    lines.append([f"{RIDGE:g}, low rank", *differences])
-    page.text(
-        f"""Difference to the Euclidean graph, in percentage points, by the ridge (share of the mean
-        variance that is added) and the neighborhood that covariances are taken from, with {count}
-        neighbors and the extension over all landmarks."""
-    )
-    page.table(["ridge", *(f"m = {m:,}" for m in sizes)], lines)
+    if any(low_rank):
+        lines.append([f"{RIDGE:g}, low rank", *differences])
+    with page.details("By ridge and neighborhood"):
+        page.text(
+            f"""Difference to the Euclidean graph, in percentage points, by the ridge (share of the
+            mean variance that is added) and the neighborhood that covariances are taken from, with
+            {count} neighbors and the extension over all landmarks."""
+        )
+        page.table(["ridge", *(f"m = {m:,}" for m in sizes)], lines)
 
 
 def _difference(found: Comparison) -> str:

@@ -95,30 +95,17 @@ def patch_task(folder: Path, source: str, split: str, n_patches: int, seed: int)
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Accuracies and the paper's claims for every variant, bars."""
-    low, high = WINDOW_HU
-    n_patches = _patches(VARIANTS[0], settings)["n_patches"]
-    m = classification.paper_neighbors(round(TRAIN_SHARE * n_patches))
     page.text(
-        f"""The paper: on some 150,000 patches of 7 x 7 x 3 voxels of three scans, k-means++ seeding
+        """The paper: on some 150,000 patches of 7 x 7 x 3 voxels of three scans, k-means++ seeding
         beats uniform landmarks, k-means improves a uniform start, efficient DPP sampling is
         significantly better than both, and the Bhattacharyya graph adds to that. It gives bars, no
-        numbers. Here: other patients, since the paper's are not public; {ORGAN_SHARE:.0%} of the
-        patches are of the parotid glands and the brainstem, the others of the tissue around them,
-        {TRAIN_SHARE:.0%} are to learn from. Intensities are clipped to {low:g} ... {high:g} HU and
-        given in units of {UNIT_HU:g} HU, so that sigma = {classification.BANDWIDTH_PAPER:g} is as
-        large beside the distances between patches as beside those between digits; m = {m:,} (the
-        paper's is {classification.N_NEIGHBORS_PAPER:,}). {classification.COMMON_SETTING}
-        The validation patches are training patches of the first split, and so are among the test
-        patches of others."""
+        numbers."""
     )
     shown = []
     for variant in VARIANTS:
         mine = [row for row in rows if _patches(variant, settings).items() <= row.items()]
-        if not mine:
-            continue
-        page.heading(variant.title[0].upper() + variant.title[1:])
-        classification.show_scheme_rows(mine, _reading(variant, settings), page)
-        shown.append((variant, mine))
+        if mine:
+            shown.append((variant, mine))
     with page.picture(
         "Accuracy of every scheme by number of landmarks, one panel for each set of patches",
         figsize=(13, 4),
@@ -131,6 +118,27 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             classification.accuracy_bars(panel, mine, reading, variant.title)
         handles, labels = axes[0][0].get_legend_handles_labels()
         axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    with page.details("How it was run"):
+        _describe(settings, page)
+    for variant, mine in shown:
+        page.heading(variant.title[0].upper() + variant.title[1:])
+        classification.show_scheme_rows(mine, _reading(variant, settings), page)
+
+
+def _describe(settings: Settings, page: Page) -> None:
+    low, high = WINDOW_HU
+    n_patches = _patches(VARIANTS[0], settings)["n_patches"]
+    m = classification.paper_neighbors(round(TRAIN_SHARE * n_patches))
+    page.text(
+        f"""Other patients, since the paper's are not public; {ORGAN_SHARE:.0%} of the patches are
+        of the parotid glands and the brainstem, the others of the tissue around them,
+        {TRAIN_SHARE:.0%} are to learn from. Intensities are clipped to {low:g} ... {high:g} HU and
+        given in units of {UNIT_HU:g} HU, so that sigma = {classification.BANDWIDTH_PAPER:g} is as
+        large beside the distances between patches as beside those between digits; m = {m:,} (the
+        paper's is {classification.N_NEIGHBORS_PAPER:,}). {classification.COMMON_SETTING} The
+        validation patches are training patches of the first split, and so are among the test
+        patches of others."""
+    )
 
 
 PARAMETERS = classification.PARAMETERS | {

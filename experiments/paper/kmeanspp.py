@@ -91,26 +91,27 @@ def third_landmark(rows: np.ndarray, method: str) -> int | None:
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Write and draw the probabilities beside the shares that were drawn."""
-    r = "the distance r of both candidates from the blue landmark"
     page.text(
-        f"""Two landmarks (crosses) have been chosen, and one of two candidates (discs) is to be the
-        third. Lengths are in units of {r}; the green one is {_distance(GREEN):.2f} and the red one
-        {_distance(RED):.2f} from the black landmark. The paper: k-means++ selects both equally
-        likely, Algorithm 2 more likely the green one."""
+        """Two landmarks (crosses) have been chosen, and one of two candidates (discs) is to be the
+        third. The paper: k-means++ selects both equally likely, Algorithm 2 more likely the green
+        one, which is far from both landmarks."""
     )
     found = [
         (method, bandwidth, _counts(runs))
         for (method, bandwidth), runs in grouped(rows, "method", "bandwidth").items()
     ]
     _draw(found, page)
-    page.text(
-        f"""Probability of the green candidate: from the definitions, and as drawn by
-        `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and `KDPP`, the process
-        that Algorithm 2 approximates. Sets of three of the four points are drawn, and those are
-        counted in which the two landmarks came first (for the DPP, which has no order, those that
-        contain both). In brackets is Wilson's {CONFIDENCE:.0%} interval; p is from binomial tests
-        of the draws against the definition, and against indifference."""
-    )
+    with page.details("How it was run"):
+        page.text(
+            f"""Lengths are in units of the distance r of both candidates from the blue landmark;
+            the green one is {_distance(GREEN):.2f} and the red one {_distance(RED):.2f} from the
+            black landmark. Probabilities of the green candidate are from the definitions, and as
+            drawn by `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and `KDPP`,
+            the process that Algorithm 2 approximates. Sets of three of the four points are drawn,
+            and those are counted in which the two landmarks came first (for the DPP, which has no
+            order, those that contain both). In brackets is Wilson's {CONFIDENCE:.0%} interval; p is
+            from binomial tests of the draws against the definition, and against indifference."""
+        )
     page.table(
         ["method", "sigma / r", "defined", "drawn", "sets", "p", "p of 1/2"],
         [_line(*what) for what in found],

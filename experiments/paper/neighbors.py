@@ -159,24 +159,28 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         Bhattacharyya neighbors are "much more robust with respect to the number of neighbors",
         and that Euclidean embeddings cluster along stripes, the others much less."""
     )
-    page.text(
-        f"""Here: {k:,} landmarks of {n:,} points in float32, drawn by Algorithm 2. The paper does
-        not say how large the neighborhoods were that repel and that covariances come from. Here
-        they have m = {m:,} points, the default of `EfficientDPP`: four times the points per
-        landmark, so that a covariance describes the roll as far as the next landmarks. The last
-        table has m = {SMALL_M}, the paper's value for a roll of a thousand points. Weights are
-        Gaussian with the library's bandwidths."""
-    )
-    page.text(
-        """Tables have Euclidean / Bhattacharyya, means over the runs: the share of edges that are
-        shortcuts (`shortcut_rate`); the share of the true neighbors that are linked
-        (`neighbor_recall`); the rank correlation of the first coordinate with arc length; R² of arc
-        length read off the two leading coordinates; and R² of height read off the first two
-        coordinates that are no functions of one another (`eigenvectors="independent"`). The two
-        leading ones, which the paper shows, lose the height where all goes well: the roll is four
-        times as long as it is high, and the first four eigenvectors are functions of its length
-        alone."""
-    )
+    plain = [row for row in rows if (row["m"], row["linking"]) == (m, PLAIN)]
+    if plain:
+        _show_pictures(plain, page)
+    with page.details("How it was run, and what the columns are"):
+        page.text(
+            f"""{k:,} landmarks of {n:,} points in float32, drawn by Algorithm 2. The paper
+            does not say how large the neighborhoods were that repel and that covariances come from.
+            Here they have m = {m:,} points, the default of `EfficientDPP`: four times the points
+            per landmark, so that a covariance describes the roll as far as the next landmarks. The
+            last table has m = {SMALL_M}, the paper's value for a roll of a thousand points. Weights
+            are Gaussian with the library's bandwidths."""
+        )
+        page.text(
+            """Tables have Euclidean / Bhattacharyya, means over the runs: the share of edges that
+            are shortcuts (`shortcut_rate`); the share of the true neighbors that are linked
+            (`neighbor_recall`); the rank correlation of the first coordinate with arc length; R² of
+            arc length read off the two leading coordinates; and R² of height read off the first two
+            coordinates that are no functions of one another (`eigenvectors="independent"`). The two
+            leading ones, which the paper shows, lose the height where all goes well: the roll is
+            four times as long as it is high, and the first four eigenvectors are functions of its
+            length alone."""
+        )
     parts = {
         "Plain nearest neighbors, as in the paper": (m, PLAIN),
         "Neighbors that agree, as in the library": (m, AGREED),
@@ -194,8 +198,6 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
                 a border choose for want of anything nearer."""
             )
         _show_numbers(mine, page)
-        if part == (m, PLAIN):
-            _show_pictures(mine, page)
 
 
 # Columns of the tables, with what they are multiplied by and their decimals.

@@ -73,19 +73,20 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Write the errors with either function, and draw the functions and the ratio of errors."""
     place, gap = largest_gap()
     page.text(
-        f"""The paper derives sin²(x) for the repulsion and uses the Welsch function 1 - exp(-x²)
-        instead, "very similar" to it. Here x is the distance over sqrt(2) sigma; beyond a quarter
-        period the sine is held at 1. They agree to second order at 0 and differ most at
-        x = {place:.3f}, where sin² is {gap:.3f} larger. The paper shows no errors for sin²."""
+        """The paper derives sin²(x) for the repulsion and uses the Welsch function 1 - exp(-x²)
+        instead, "very similar" to it. It shows no errors for sin²."""
     )
     groups = grouped(rows, "data", "m", "repulsion")
     _draw(groups, page)
-    page.text(
-        f"""Trace errors on the data of table 1, with the same points and the same stream of random
-        numbers for both functions, sigma = {BANDWIDTH:g}; ± is the standard error of the mean. The
-        last column is the mean difference over the mean of the Welsch function's errors, and the p
-        value of a {PAIRED_TEST}."""
-    )
+    with page.details("How it was run"):
+        page.text(
+            f"""x is the distance over sqrt(2) sigma; beyond a quarter period the sine is held at 1.
+            The functions agree to second order at 0 and differ most at x = {place:.3f}, where sin²
+            is {gap:.3f} larger. Trace errors are of the data of table 1, with the same points and
+            the same stream of random numbers for both functions, sigma = {BANDWIDTH:g}; ± is the
+            standard error of the mean. The last column is the mean difference over the mean of the
+            Welsch function's errors, and the p value of a {PAIRED_TEST}."""
+        )
     compared: list[Comparison] = []
     for data in SURFACES_SHOWN:
         for m in sorted({m for name, m, _ in groups if name == data}):

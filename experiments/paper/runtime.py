@@ -193,20 +193,21 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         runs approximately {PAPER_FASTER:.0%} faster than an optimized MEX version of K-means". It
         gives no seconds, no number of landmarks and no machine."""
     )
-    page.text(
-        f"""Here: seconds to choose k landmarks in float32, on all cores, without reading and
-        without compiling. *{METHODS[LITERAL].title}* is the paper's loop in NumPy, one pass over
-        all points for every landmark, with m = {rows[0]["m"]:,} and sigma = {BANDWIDTH:g};
-        `EfficientDPP` draws from the same distribution, several landmarks in one pass. k-means is
-        scikit-learn's, from one start and to its own tolerance (`KMeansLandmarks`). Mean ± standard
-        error; where there is no error, one run."""
-    )
+    _show_picture(rows, page)
+    with page.details("How it was run"):
+        page.text(
+            f"""Seconds to choose k landmarks in float32, on all cores, without reading and without
+            compiling. *{METHODS[LITERAL].title}* is the paper's loop in NumPy, one pass over all
+            points for every landmark, with m = {rows[0]["m"]:,} and sigma = {BANDWIDTH:g};
+            `EfficientDPP` draws from the same distribution, several landmarks in one pass. k-means
+            is scikit-learn's, from one start and to its own tolerance (`KMeansLandmarks`). Mean ±
+            standard error; where there is no error, one run."""
+        )
     for name, data in DATA.items():
         mine = [row for row in rows if row["data"] == name]
         if mine:
             page.heading(f"{mine[0]['n_points']:,} {data.title}")
             _show_tables(mine, page)
-    _show_picture(rows, page)
 
 
 def _show_tables(rows: Sequence[Row], page: Page) -> None:

@@ -136,19 +136,34 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     }
     n = rows[0]["n"]
     page.text(
+        """The paper says that the standard DPP almost entirely neglects the inner part of the roll,
+        and that geodesic and efficient sampling do not."""
+    )
+    _draw(groups, n, settings.seed, page)
+    with page.details("How it was run, and what the columns are"):
+        _describe(n, page)
+    _show_summary(groups, page)
+    for bandwidth in sorted({key[0] for key in groups}, key=_first_of_table_1):
+        _show_block(bandwidth, groups, page)
+
+
+def _describe(n: int, page: Page) -> None:
+    page.text(
         f"""{n:,} points on the Swiss roll of table 1 (scale {SCALE:g}), drawn anew for every run,
         and landmarks from a DPP with Euclidean distances ("standard"), from one with geodesic
         distances, and from Algorithm 2 with {NEIGHBORS} neighbors ("efficient"). Unrolling keeps
-        lengths, so distances on the manifold are those on the unrolled plane. The paper says that
-        the standard DPP almost entirely neglects the inner part of the roll, and that the other two
-        do not."""
+        lengths, so distances on the manifold are those on the unrolled plane."""
     )
-    page.text(
-        """**Inner part**: the first half turn of the one and a half, which is all that has another
-        layer of the roll around it. **Reached**: share of its points that have a landmark on the
-        manifold within the radius of a disc whose area is one landmark's share of the roll, the
-        same for all methods in a block. **Radius**: largest distance on the manifold from a point
-        to its nearest landmark, over the whole roll and over the inner part."""
+    page.items(
+        [
+            "Inner part: the first half turn of the one and a half, which is all that has another "
+            "layer of the roll around it.",
+            "Reached: share of its points that have a landmark on the manifold within the radius "
+            "of a disc whose area is one landmark's share of the roll, the same for all methods in "
+            "a block.",
+            "Radius: largest distance on the manifold from a point to its nearest landmark, over "
+            "the whole roll and over the inner part.",
+        ]
     )
     page.text(
         f"""The paper gives no bandwidth. The picture and the first block take that of its other
@@ -161,10 +176,6 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         their own number, Algorithm 2 is given that of the geodesic one), with the inner part
         shaded."""
     )
-    _draw(groups, n, settings.seed, page)
-    _show_summary(groups, page)
-    for bandwidth in sorted({key[0] for key in groups}, key=_first_of_table_1):
-        _show_block(bandwidth, groups, page)
 
 
 def _show_summary(groups: Groups, page: Page) -> None:

@@ -169,17 +169,22 @@ def errors_of(rows: Sequence[Row]) -> np.ndarray:
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Write the calibration, the table, which of the paper's claims hold, and the picture."""
     page.text(
-        f"""Trace error of the Nyström approximation (equation 1), of a Gaussian kernel with
-        bandwidth {BANDWIDTH:g}, mean over the runs ± its standard error; in brackets, what the
-        paper prints. Points and landmarks are drawn anew for every run. k-means is run until it
-        converges unless the row says otherwise, and its landmarks are the centres; the paper does
-        not say for how many iterations it ran, nor whether centres were moved to points. (After 1
-        iteration, the centres are the means of the clusters that it leaves.) The
-        efficient DPP has the paper's m ({SURFACES["roll"].n_neighbors} on the roll,
-        {SURFACES["bowl"].n_neighbors} on the bowl) and sigma = 1."""
+        """The paper: errors of five samplers on two surfaces, of which the efficient DPP is the
+        best for all but few landmarks."""
     )
     by_method = {data: _by_method(rows, data, surface.scale) for data, surface in SURFACES.items()}
     _draw({data: by_method[data] for data in PRINTED}, page)
+    with page.details("How it was run"):
+        page.text(
+            f"""Trace error of the Nyström approximation (equation 1), of a Gaussian kernel with
+            bandwidth {BANDWIDTH:g}, mean over the runs ± its standard error; in brackets, what the
+            paper prints. Points and landmarks are drawn anew for every run. k-means is run until it
+            converges unless the row says otherwise, and its landmarks are the centres; the paper
+            does not say for how many iterations it ran, nor whether centres were moved to points.
+            (After 1 iteration, the centres are the means of the clusters that it leaves.) The
+            efficient DPP has the paper's m ({SURFACES["roll"].n_neighbors} on the roll,
+            {SURFACES["bowl"].n_neighbors} on the bowl) and sigma = 1."""
+        )
     _show_claims(by_method, page)
     for data, methods in by_method.items():
         if methods:

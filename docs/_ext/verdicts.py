@@ -1,0 +1,34 @@
+"""What was found, as the page about the paper says it, on the page of each experiment as well."""
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+
+def verdicts(paper: str) -> dict[str, str]:
+    """The paragraph that begins with "Here", by the experiment that its section links to."""
+    found = {}
+    for section in paper.split("\n## ")[1:]:
+        name = re.search(r"\[All numbers\]\(paper/(\w+)\.md\)", section)
+        verdict = re.search(r"^\*\*Here:\*\*.*?(?=\n\n)", section, re.MULTILINE | re.DOTALL)
+        if name and verdict:
+            found[name[1]] = verdict[0]
+    return found
+
+
+def insert(app: Sphinx, name: str, source: list[str]) -> None:
+    """Put it below the picture."""
+    if name.startswith("paper/"):
+        paper = Path(app.srcdir, "paper.md")
+        app.env.note_dependency(str(paper))
+        verdict = verdicts(paper.read_text(encoding="utf-8"))[name.removeprefix("paper/")]
+        picture = re.search(r"^!\[.*?\)\n\n", source[0], re.MULTILINE | re.DOTALL)
+        place = picture.end() if picture else len(source[0])
+        source[0] = f"{source[0][:place]}{verdict}\n\n{source[0][place:]}"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Insert as pages are read."""
+    app.connect("source-read", insert)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,20 @@
+"""One bandwidth for all, or one for each.
+
+A fish bowl is dense at its rim and sparse at the bottom. It was made from a disc, whose radius is
+the color. With a bandwidth for each landmark the disc is found again, as with one that is large
+enough for the bottom; one that suits the rim tears the bottom apart. See
+[Bandwidths](../../guide/bandwidth.md).
+"""
+
+import numpy as np
+
+import trigpoint as tp
+
+X, disc = tp.datasets.make_fish_bowl(20_000, random_state=0)
+coordinates = {}
+for name, bandwidth in {"0.1 for all": 0.1, "1 for all": 1.0, "one for each": None}.items():
+    emb = tp.LaplacianEigenmaps(landmarks=500, bandwidth=bandwidth, random_state=0)
+    coordinates[name] = emb.fit_transform(X)
+
+axes = tp.plot.compare(coordinates, color=np.linalg.norm(disc, axis=1), ncols=3, label="radius")
+figure = axes[0].figure

@@ -1,0 +1,25 @@
+"""A map of digits.
+
+Eigenmaps pile ten digits up in two coordinates; a map gives each of them room. More
+`exaggeration` pulls groups together, and shows what connects them. See
+[Maps](../../guide/maps.md).
+"""
+
+import warnings
+
+from sklearn.datasets import load_digits
+
+import trigpoint as tp
+
+warnings.simplefilter("ignore", tp.DisconnectedGraphWarning)
+
+X, y = load_digits(return_X_y=True)
+embeddings = {
+    "LaplacianEigenmaps": tp.LaplacianEigenmaps(landmarks=600, random_state=0),
+    "LandmarkMap, exaggeration=4": tp.LandmarkMap(landmarks=600, exaggeration=4, random_state=0),
+    "LandmarkMap": tp.LandmarkMap(landmarks=600, random_state=0),
+}
+coordinates = {name: emb.fit_transform(X) for name, emb in embeddings.items()}
+
+axes = tp.plot.compare(coordinates, color=y, categories=True, ncols=3, label="digit")
+figure = axes[0].figure
