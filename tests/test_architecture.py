@@ -14,7 +14,7 @@ SOURCE = Path(trigpoint.__file__).parent
 
 # From the top: a module may import from layers below its own, never from its own or above.
 LAYERS = [
-    {"__main__"},
+    {"__main__", "_public"},
     {"_command"},
     {"_forecast"},
     {"_estimators"},
@@ -95,15 +95,32 @@ def test_public_names_are_those_listed(name):
     """Both ways: what is listed is there, and what is there without an underscore is listed."""
     module = importlib.import_module(name)
     assert len(set(module.__all__)) == len(module.__all__)
+    # The names of `trigpoint` are there once one of them was used.
+    assert getattr(module, module.__all__[0])
     visible = {name for name in vars(module) if not name.startswith("_")}
     assert visible == set(module.__all__) - {"__version__"}
 
 
-def test_import_leaves_heavy_modules_alone():
-    """Pictures, clustering and image readers are imported where they are used."""
-    heavy = "numba", "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel"
-    code = f"import sys, trigpoint; print([m for m in {heavy} if m in sys.modules])"
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import trigpoint", ["numpy", "scipy", "sklearn"]),
+        # Pictures, clustering and image readers are imported where they are used.
+        (
+            "from trigpoint import LaplacianEigenmaps",
+            ["numba", "matplotlib", "sklearn.cluster", "sklearn.manifold", "nibabel", "tqdm"],
+        ),
+    ],
+)
+def test_import_leaves_heavy_modules_alone(code, heavy):
+    code = f"{code}; import sys; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_unknown_names_are_errors():
+    with pytest.raises(AttributeError, match="module 'trigpoint' has no attribute 'LaplacianMap'"):
+        trigpoint.LaplacianMap  # noqa: B018
+    assert set(trigpoint.__all__) <= set(dir(trigpoint))

@@ -1,12 +1,13 @@
 """The command: what it says, where, and with which exit code."""
 
+import io
 import subprocess
 import sys
 
 import pytest
 
 import trigpoint
-from trigpoint._command import cli
+from trigpoint._command import cli, start
 from trigpoint._command.common import FAILED, INTERRUPTED, USAGE
 
 
@@ -30,7 +31,64 @@ def test_help_lists_the_commands(capsys):
     text = capsys.readouterr().out
     for command in cli.COMMANDS:
         assert f"\n    {command.__name__.rpartition('.')[-1]}" in text
-    assert "while Python is starting" in text
+
+
+FIRST_WORDS = """
+import io, sys
+
+class Screen(io.StringIO):
+    first = None
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        if self.first is None:
+            self.first = text, {"numpy", "scipy", "sklearn", "tqdm"} & set(sys.modules)
+        return super().write(text)
+
+screen = sys.stderr = Screen()
+from trigpoint._command.start import main
+main(["info", "nowhere.npy"])
+print(*screen.first, "sklearn" in sys.modules)
+print(repr(screen.getvalue()))
+"""
+
+
+def test_a_sign_of_life_comes_before_the_libraries():
+    command = [sys.executable, "-c", FIRST_WORDS]
+    first, whole = subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    sign = "trigpoint: loading libraries ..."
+    assert first == f"{sign} set() True"
+    erased = f"{sign}\\r{' ' * len(sign)}\\r"
+    assert whole == f"'{erased}trigpoint: there is no file nowhere.npy\\n'"
+
+
+@pytest.mark.parametrize("arguments", [["completion", "zsh"], ["info", "no.npy", "--quiet"]])
+def test_no_sign_where_it_would_disturb(arguments, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    start.main(arguments)
+    assert "loading" not in capsys.readouterr().err
+
+
+class Interrupting(io.StringIO):
+    """A terminal on which Ctrl-C is pressed as soon as something is seen."""
+
+    def isatty(self):
+        return True
+
+    def flush(self):
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_libraries_are_loaded(monkeypatch):
+    terminal = Interrupting()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert start.main(["info", "no.npy"]) == INTERRUPTED
+    said = terminal.getvalue()
+    assert said.endswith("...\ntrigpoint: interrupted; nothing was left half-written\n")
 
 
 @pytest.mark.parametrize(

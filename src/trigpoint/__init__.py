@@ -1,44 +1,9 @@
 """Embed millions of points from a few diverse landmarks."""
 
-from trigpoint import datasets, metrics, plot
-from trigpoint._common.errors import ParameterError
-from trigpoint._common.records import LowRankCovariances
-from trigpoint._estimators import (
-    DiffusionMaps,
-    Isomap,
-    KernelPCA,
-    LandmarkMap,
-    LaplacianEigenmaps,
-    compare_methods,
-    load,
-)
-from trigpoint._extension.extensions import FarPointsWarning
-from trigpoint._files import DamagedFileError, PointSource, read_points
-from trigpoint._forecast import Forecast, forecast
-from trigpoint._geometry import SingularCovarianceWarning
-from trigpoint._graph import AnchorGraph, CompleteGraph, KNNGraph, RadiusGraph
-from trigpoint._landmarks import (
-    KDPP,
-    AnnealedDPP,
-    CoincidingLandmarksWarning,
-    EfficientDPP,
-    ExactDPP,
-    FarthestPoint,
-    GreedyNystrom,
-    KMeansLandmarks,
-    KMeansPlusPlus,
-    LandmarkCurve,
-    Refinement,
-    RefinementResult,
-    RPCholesky,
-    Uniform,
-    landmark_curve,
-)
-from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint._points.dask.cluster import ClusterError
-from trigpoint._points.dask.collections import UnknownChunksWarning
-from trigpoint._spectrum import RedundantEigenvectorsWarning
-from trigpoint.metrics._comparison import Comparison
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from trigpoint._public import *
 
 __version__ = "0.1.0"
 
@@ -88,3 +53,18 @@ __all__ = [
     "plot",
     "read_points",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    # The libraries behind the names take a second or two to import, and the command should show a
+    # sign of life before.
+    if name not in __all__:
+        raise AttributeError(f"module 'trigpoint' has no attribute {name!r}", name=name, obj=None)
+    from trigpoint import _public
+
+    globals().update({name: getattr(_public, name) for name in __all__ if name != "__version__"})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

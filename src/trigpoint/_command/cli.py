@@ -38,8 +38,7 @@ exit codes:
   0    done
   1    failed; the reason is on standard error, and no output was left half-written
   2    wrong arguments
-  130  interrupted (Ctrl-C); in the first second or two, while Python is starting, you see
-       Python's own message
+  130  interrupted (Ctrl-C)
 """
 
 
