@@ -2,10 +2,13 @@
 
 import json
 import os
+import shlex
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
+import zarr
 from terminal import embed, run, said
 
 from trigpoint._command import info, inspection
@@ -23,7 +26,7 @@ def test_info_of_points_and_of_a_model(folder, capsys):
     assert main(["info", "roll.npy"]) == 0
     out = capsys.readouterr().out
     assert "2,000 rows x 3 columns, float32" in out
-    assert "--landmarks 1000" in out
+    assert "next       trigpoint embed roll.npy -o roll_embedding.npy --report roll.html\n" in out
     assert main(["info", "roll.csv", "--columns", "east,up", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values["feature_names"] == ["east", "up"]
@@ -69,7 +72,8 @@ def test_info_of_a_table_with_text(folder, capsys):
         out = capsys.readouterr().out
         assert "east (number), north (number), up (number), name (text), day (date)" in out
         assert "2,000 rows x 4 columns" in out
-        assert "--columns 'east,north,up,a b' --landmarks 1000" in out
+        embedding = name.replace(".", "_embedding.")
+        assert f"next       trigpoint embed {name} -o {embedding} --report t.html\n" in out
         assert main(["info", name, "--json"]) == 0
         values = json.loads(capsys.readouterr().out)
         assert values["column_kinds"] == kinds | {"a b": "number"}
@@ -78,9 +82,75 @@ def test_info_of_a_table_with_text(folder, capsys):
     frame[["name", "day"]].to_csv("words.csv", index=False)
     assert main(["info", "words.csv"]) == 0
     assert "no column holds numbers" in capsys.readouterr().out
-    (folder / "commas.csv").write_text("x;y\n4,909;3,2\n1;2,5\n")
+    (folder / "commas.csv").write_text('x,y\n"4,909","3,2"\n')
     assert main(["info", "commas.csv"]) == 0
     assert "numbers have a decimal comma: write them with a point" in capsys.readouterr().out
+
+
+def save_cells(path, rng):
+    with h5py.File(path, "w") as file:
+        file["X"] = rng.poisson(1, size=(60, 200))
+        file["obsm/X_pca"] = rng.normal(size=(60, 12))
+        file["obsm/X_umap"] = rng.normal(size=(60, 2))
+        file["obs/_index"], file["obs/n_genes"] = np.arange(60), np.arange(60)
+        file["obs/louvain/codes"] = rng.integers(0, 2, 60)
+        file["obs/louvain/categories"] = ["B cells", "T cells"]
+
+
+def test_info_lists_arrays_and_says_which_to_take(folder, capsys, rng):
+    save_cells("cells.h5ad", rng)
+    assert main(["info", "cells.h5ad"]) == 0
+    out = capsys.readouterr().out
+    assert "X (60 x 200, int64), obsm/X_pca (60 x 12, float64), obsm/X_umap (60 x 2," in out
+    assert "60 rows x 12 columns" in out
+    assert "louvain (classes), n_genes (number)" in out
+    command = "trigpoint embed cells.h5ad::obsm/X_pca -o cells_embedding.npy --report cells.html "
+    assert f"next       {command}--color louvain\n" in out
+    np.savez("several.npz", y=np.arange(60), Z=rng.normal(size=(60, 2)), X=rng.random((60, 9)))
+    with h5py.File("several.h5", "w") as file:
+        file["a/few"], file["a/many"] = rng.random((60, 2)), rng.random((60, 9))
+    root = zarr.open_group("several.zarr", mode="w")
+    for key, columns in (("few", 2), ("many", 9)):
+        root.create_array(key, data=rng.random((60, columns)))
+    for name, key in (("npz", "X"), ("h5", "a/many"), ("zarr", "many")):
+        assert main(["info", f"several.{name}"]) == 0
+        out = capsys.readouterr().out
+        assert f"{key} (60 x 9, float64)" in out
+        assert f"trigpoint embed several.{name}::{key} -o several_embedding.npy" in out
+
+
+def test_what_info_says_to_run_next_runs(folder, capsys, rng):
+    """Text, dates and decimal commas; the columns that color the page are not points."""
+    lines = ["name;species;planted;height;width;depth"]
+    for row in range(60):
+        numbers = ";".join(f"{x:.3f}".replace(".", ",") for x in rng.normal(size=3))
+        lines.append(f"tree {row};{('oak', 'elm')[row % 2]};2001-01-{row % 28 + 1:02};{numbers}")
+    (folder / "my trees.csv").write_text("\n".join(lines))
+    assert main(["info", "my trees.csv", "--json"]) == 0
+    command = json.loads(capsys.readouterr().out)["next"]
+    assert command.endswith("--report 'my trees.html' --color species")
+    words = [*shlex.split(command)[1:], "--method", "laplacian"]
+    assert main([*words, "--color", "species,depth"]) == 0
+    said = capsys.readouterr().err.splitlines()[0]
+    assert said == (
+        "trigpoint: points are the columns height, width; left out: name (text), species (text), "
+        "planted (date), depth (for the page)"
+    )
+    assert (folder / "my trees.html").exists()
+    assert main([*words, "--color", "height,width,depth", "--force"]) == FAILED
+    assert "is left for the points: choose them with --columns" in capsys.readouterr().err
+
+
+def test_cells_without_a_key_are_said(folder, capsys, rng):
+    save_cells("cells.h5ad", rng)
+    arguments = ["embed", "cells.h5ad", "-o", "Y.npy", "--method", "laplacian"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "trigpoint: points are X, 200 columns; obsm/X_pca, 12 columns, is what embeddings are "
+        "usually made of: give cells.h5ad::obsm/X_pca"
+    )
+    assert main([*arguments, "--force", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_info_suggests_nothing_that_must_fail(folder, capsys):
@@ -96,7 +166,7 @@ def test_info_suggests_nothing_that_must_fail(folder, capsys):
         assert main(["info", f"{name}.npy"]) == 0
         out = capsys.readouterr().out
         assert problem in out
-        assert "suggested" not in out
+        assert "trigpoint embed" not in out
         assert "can be left out" not in out
         assert main(["info", f"{name}.npy", "--json"]) == 0
         assert "problem" in json.loads(capsys.readouterr().out)

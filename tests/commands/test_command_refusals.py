@@ -28,7 +28,7 @@ REFUSED = {
         "roll.csv has no column 'west': choose from east, north, up, name",
     ),
     "text": (
-        ["embed", "roll.csv", "-o", "Y.npy"],
+        ["embed", "roll.csv", "--columns", "name,east,north,up", "-o", "Y.npy"],
         "column 'name' of roll.csv holds text, 'point', in its first row: leave it out with "
         "--columns east,north,up",
     ),

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from trigpoint._common.errors import ParameterError, ParameterWarning
 from trigpoint._files import DamagedFileError, read_points
+from trigpoint._files.column_types import table_columns
 from trigpoint._files.values import read_values
 
 NAMED = (DamagedFileError, ParameterError, OSError)
@@ -52,10 +53,26 @@ def test_a_separator_inside_quotes_is_not_one(tmp_path):
     assert read_points(tmp_path / "a.csv").feature_names == ["a,b", "c"]
 
 
-def test_decimal_commas_between_blanks(tmp_path):
-    (tmp_path / "a.txt").write_text("1,5 2,5\n3,5 4,5\n")
-    with pytest.raises(ValueError, match=r"column 0 of .* has a decimal comma, '1,5'"):
-        read_points(tmp_path / "a.txt")
+@pytest.mark.parametrize(
+    ("name", "content", "rows"),
+    [
+        ("a.txt", "1,5 2,5\n3,5 4\n", [[1.5, 2.5], [3.5, 4]]),
+        ("a.csv", "4,909;3,2\n1;2,5\n", [[4.909, 3.2], [1, 2.5]]),
+        ("a.csv", "x;y\n1;2\n-0,125;1,5e-3\n", [[1, 2], [-0.125, 1.5e-3]]),
+        ("a.tsv", 'x\ty\n"1,5"\t-2,25\n', [[1.5, -2.25]]),
+    ],
+)
+def test_decimal_commas(tmp_path, name, content, rows):
+    (tmp_path / name).write_text(content)
+    assert rows_of(tmp_path / name).tolist() == rows
+
+
+def test_columns_of_a_table_with_decimal_commas(tmp_path):
+    place = tmp_path / "a.csv"
+    place.write_text("kind;size;day\noak, old;1,5;2020-01-01\nelm 1.5;2;2020-01-02\n")
+    assert [column.kind for column in table_columns(place)] == ["text", "number", "date"]
+    assert read_values(f"{place}::size").tolist() == [1.5, 2]
+    assert read_values(f"{place}::kind").tolist() == ["oak, old", "elm 1.5"]
 
 
 HEADERS = {

@@ -17,6 +17,8 @@ from trigpoint._common.words import printable
 from trigpoint._estimators.output import LONG, Output
 from trigpoint._files import PointSource, read_points, refuse_same_file
 from trigpoint._files.atomic import check_place
+from trigpoint._files.column_types import is_table, table_columns
+from trigpoint._files.contents import likely_points, stored_arrays
 from trigpoint._files.selection import listed
 
 # Exit codes other than 0 and argparse's 2; the last is the shell's code for Ctrl-C.
@@ -231,13 +233,25 @@ def _whole(text: str, low: int, otherwise: str = "") -> int:
         ) from error
 
 
-def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
+def say(options: argparse.Namespace, text: str) -> None:
+    """Write a line to standard error, unless --quiet was given."""
+    if not options.quiet and sys.stderr is not None:
+        print(printable(f"trigpoint: {text}"), file=sys.stderr)
+
+
+def open_points(
+    options: argparse.Namespace, model: Any = None, named: Sequence[str] = ()
+) -> PointSource:
     """Open the requested points; columns given as numbers may also be names.
 
-    Without --columns, a table gives the columns that `model` was fitted to, in their order.
+    Without --columns, a table gives the columns that `model` was fitted to, in their order. Without
+    a model it gives those that hold numbers and are not `named` by other options.
     """
     columns, fitted = options.columns, getattr(model, "feature_names_in_", None)
     if columns is None:
+        path = Path(options.input)
+        if model is None and path.exists():
+            return _open_numbers(options, path, named)
         return _open_for(options.input, fitted)
     points = _open_columns(options.input, columns)
     if fitted is not None and points.feature_names not in (None, list(fitted)):
@@ -245,6 +259,49 @@ def open_points(options: argparse.Namespace, model: Any = None) -> PointSource:
             f"--columns selects {listed(points.feature_names or ())}, but the model was fitted to "
             f"{listed(fitted)}: omit it, and they are found by name"
         )
+    return points
+
+
+def _open_numbers(options: argparse.Namespace, path: Path, named: Sequence[str]) -> PointSource:
+    """Open the columns of numbers of a table, or an array, and say what was taken."""
+    if not is_table(path):
+        return _open_array(options, path)
+    columns = [
+        (number, column.name or str(number), column.kind)
+        for number, column in enumerate(table_columns(path))
+        if column.kind != "row label"
+    ]
+    left_out = [f"{name} ({kind})" for _, name, kind in columns if kind != "number"]
+    numbers = {number: name for number, name, kind in columns if kind == "number"}
+    left_out += [f"{name} (for the page)" for name in numbers.values() if name in named]
+    taken = [number for number, name in numbers.items() if name not in named]
+    if not left_out or not numbers:
+        return read_points(options.input)
+    if not taken:
+        raise CommandError(
+            f"no column of {path} is left for the points: choose them with --columns"
+        )
+    points = read_points(options.input, columns=taken)
+    say(
+        options,
+        f"points are the columns {listed(numbers[number] for number in taken)}; left out: "
+        f"{listed(left_out)}",
+    )
+    return points
+
+
+def _open_array(options: argparse.Namespace, path: Path) -> PointSource:
+    points = read_points(options.input)
+    if path.name.lower().endswith(".h5ad"):
+        arrays = stored_arrays(path)
+        better = likely_points(arrays)
+        if better not in (None, "X"):
+            say(
+                options,
+                f"points are X, {points.shape[1]:,} columns; {better}, "
+                f"{arrays[better][0][1]:,} columns, is what embeddings are usually made of: give "
+                f"{path}::{better}",
+            )
     return points
 
 

@@ -167,7 +167,8 @@ def _extension_argument(text: str) -> str | int:
 def run(options: argparse.Namespace) -> Result:
     """Fit, write the coordinates, then the model and the page."""
     check_choices(options)
-    points = common.open_points(options)
+    named = [*(options.color or ()), options.text, options.images]
+    points = common.open_points(options, named=[name for name in named if name])
     # Rejected now rather than after an hour.
     places = {text: value_place(text, points, "--color") for text in options.color or ()}
     shape = _image_shape(options.images)

@@ -1,31 +1,37 @@
 """``trigpoint info``: what a file holds, and the cost of embedding it."""
 
 import argparse
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trigpoint._command import common
 from trigpoint._command.common import Result
 from trigpoint._command.inspection import DOMINANT_SHARE, Inspection, inspect
-from trigpoint._command.messages import OPTIONS, explain
+from trigpoint._command.messages import explain
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import load
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._files import DamagedFileError, PointSource, read_points
 from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
+from trigpoint._files.contents import likely_points, stored_arrays
+from trigpoint._files.obs import obs_columns
+from trigpoint._files.selection import split_place
 from trigpoint._files.tensors import is_tensor_file
 from trigpoint._files.text import TextSource
+from trigpoint._files.text_layout import text_suffix
 from trigpoint._files.text_table import TextTable
+from trigpoint._files.values import read_values
 from trigpoint._forecast import Forecast, forecast
 from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.outliers import FACTOR, SHARE
 
 _NAMES_SHOWN = 12
 
-# Most names that are worth pasting.
-_NAMES_PASTED = 50
+# More are not told apart by their colors.
+_MOST_CLASSES = 40
 
 # Most bytes of points whose values are checked without --check, if they can be mapped and if they
 # have to be read first: a second or two.
@@ -70,13 +76,53 @@ def run(options: argparse.Namespace) -> Result:
     if is_tensor_file(options.input):
         return _model(options)
     path = Path(options.input)
+    arrays = stored_arrays(path) if path.exists() else {}
+    if (likely := likely_points(arrays)) is not None:
+        options.input = f"{path}::{likely}"
     whole_table = options.columns is None and path.exists() and is_table(path)
-    columns = table_columns(path) if whole_table else []
-    if {column.kind for column in columns} <= {"number", "row label"}:
+    columns = table_columns(path) if path.exists() and is_table(path) else []
+    if not whole_table or {column.kind for column in columns} <= {"number", "row label"}:
         values, shown = _numbers(options, whole_table)
     else:
         values, shown = _mixed_table(options, columns)
+    if arrays:
+        values["arrays"] = {key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()}
+        told = [
+            f"{key} ({' x '.join(f'{count:,}' for count in shape)}, {kind})"
+            for key, (shape, kind) in arrays.items()
+        ]
+        shown = {"arrays": _some(range(len(told)), told)} | shown
+    kinds = {column.name: column.kind for column in columns if column.name}
+    if path.exists() and path.name.lower().endswith(".h5ad"):
+        values["obs"] = kinds = obs_columns(path, str(path))
+        told = [f"{name} ({kind})" for name, kind in kinds.items()]
+        shown["obs"] = _some(range(len(told)), told)
+    if "problem" not in values:
+        values["next"] = shown["next"] = _next_command(options, kinds)
     return Result(f"{values['name']}\n{common.listing(shown)}", values)
+
+
+def _next_command(options: argparse.Namespace, kinds: Mapping[str, str]) -> str:
+    """The command to embed the points, as typed into a shell."""
+    path = Path(split_place(options.input)[0])
+    stem = path.name.partition(".")[0]
+    suffix = ".npy"
+    if is_table(path):
+        suffix = ".csv" if text_suffix(path) else ".parquet"
+    words = ["trigpoint", "embed", options.input, "-o", f"{stem}_embedding{suffix}"]
+    words += ["--report", f"{stem}.html"]
+    if options.columns is not None:
+        words += ["--columns", ",".join(map(str, options.columns))]
+    color = next((name for name, kind in kinds.items() if _are_classes(path, name, kind)), None)
+    return shlex.join([*words, "--color", color] if color else words)
+
+
+def _are_classes(path: Path, name: str, kind: str) -> bool:
+    """Whether the values of a column are few, and many points share them."""
+    if kind != "text" or "," in name or path.stat().st_size > _LITTLE_TO_READ:
+        return kind == "classes"
+    values = read_values(f"{path}::{name}")
+    return 1 < len(set(values.tolist())) <= min(_MOST_CLASSES, len(values) // 2)
 
 
 def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
@@ -116,11 +162,6 @@ def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) ->
         values["problem"] = shown["problem"] = explain(error)
         return values, shown
     suggested = found.get("suggested", {}) | {"columns": [labels[j] for j in numbers]}
-    # Commas separate names, so a column with a comma in its name is given by number.
-    choice = OPTIONS.setting("columns", [j if "," in labels[j] else labels[j] for j in numbers])
-    if len(numbers) > _NAMES_PASTED:
-        choice = f"--columns with the {len(numbers):,} that hold numbers"
-    of_numbers["suggested"] = " ".join([choice, *of_numbers.get("suggested", "").split()])
     return found | values | {"suggested": suggested}, of_numbers | shown
 
 
@@ -226,7 +267,7 @@ def _inspected(points: PointSource, most: int, every: bool) -> Inspection:
 def _forecast(
     points: PointSource, k: int, seen: Inspection, values: dict[str, Any], shown: dict[str, str]
 ) -> None:
-    """Add suggested options and their cost; nothing is drawn if every point is taken."""
+    """Add the number of landmarks and the cost; nothing is drawn if every point is taken."""
     n, d = points.shape
     # Fewer points are embedded without trying methods first.
     compare = n >= FEWEST_TO_COMPARE
@@ -244,8 +285,6 @@ def _forecast(
         "bytes": round(expected.bytes),
         "free_bytes": round(free) if free < float("inf") else None,
     }
-    if suggested:
-        shown["suggested"] = " ".join(f"--{name} {value}" for name, value in suggested.items())
     shown["forecast"] = (
         f"about {duration(seconds)}{_of_which(expected)}, with --report {duration(report)} more, "
         f"and {size(expected.bytes)} besides the points ({size(free)} free)"

@@ -13,7 +13,7 @@ from trigpoint._files.arrays import ArraySource, SlicedSource, check_inside, fro
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
-from trigpoint._files.selection import listed
+from trigpoint._files.selection import Members, listed
 from trigpoint._files.source import PointSource
 
 
@@ -30,6 +30,21 @@ def read_h5ad(path: Path, name: str, key: str | None, columns: Any) -> PointSour
             yield _rows_of(file[full_key], full_key, f"{name}::{full_key}")
 
     return SlicedSource(open_rows, f"{name}::{full_key}", columns, names)
+
+
+def h5ad_members(path: Path, name: str) -> Members:
+    """X, the entries of ``obsm``, and the layers."""
+    with open_h5ad(path, name) as file:
+        keys = ["X"] * ("X" in file)
+        keys += [f"{group}/{key}" for group in ("obsm", "layers") for key in file.get(group, ())]
+        nodes = {key: file[key] for key in keys}
+        # Entries that are data frames have columns of their own.
+        rows = {
+            key: _rows_of(node, key, name)
+            for key, node in nodes.items()
+            if hasattr(node, "dtype") or "indptr" in node
+        }
+        return {key: (matrix.shape, matrix.dtype) for key, matrix in rows.items()}
 
 
 @contextmanager

@@ -22,10 +22,11 @@ from trigpoint._files.text_layout import (
     has_decimal_comma,
     is_missing,
     is_number,
+    read_layout,
     refuse_unreadable,
     text_suffix,
 )
-from trigpoint._files.text_table import open_table
+from trigpoint._files.text_table import records_of
 
 # Rows of a text file that are examined to find out what its columns hold.
 _ROWS_SEEN = 1000
@@ -75,12 +76,12 @@ def table_columns(path: Path) -> list[TableColumn]:
 
 
 def _text_columns(path: Path, name: str) -> list[TableColumn]:
-    table = open_table(path, name)
-    layout, seen = table.layout, list(islice(table.records(), _ROWS_SEEN))
+    layout = read_layout(path, name)
+    seen = list(islice(records_of(layout), _ROWS_SEEN))
     names: Sequence[str | None] = layout.names or [None] * layout.n_columns
     columns = []
     for number, column in enumerate(names):
-        kind = text_kind([fields[number].strip() for fields in seen])
+        kind = text_kind([layout.plain(fields[number].strip()) for fields in seen])
         columns.append(
             TableColumn(column, "row label" if number == layout.index_column() else kind)
         )

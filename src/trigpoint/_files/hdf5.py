@@ -9,14 +9,14 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import SlicedSource
 from trigpoint._files.damage import name_damage
 from trigpoint._files.optional import require
-from trigpoint._files.selection import choose_member
+from trigpoint._files.selection import Members, choose_member
 from trigpoint._files.source import PointSource
 
 
 def read_hdf5(path: Path, name: str, key: str | None, columns: Any) -> PointSource:
     """Points in a dataset of an HDF5 file."""
     with open_hdf5(path, name) as file:
-        member = _dataset_of(file, name, key)
+        member = choose_member(key, hdf5_members(file), name)
 
     @contextmanager
     def open_rows() -> Iterator[Any]:
@@ -29,7 +29,7 @@ def read_hdf5(path: Path, name: str, key: str | None, columns: Any) -> PointSour
 def from_hdf5(node: Any, key: str | None, columns: Any) -> PointSource:
     """Points in an open h5py dataset, or in one of an open group or file."""
     if hasattr(node, "keys"):
-        node = node[_dataset_of(node, node.file.filename, key)]
+        node = node[choose_member(key, hdf5_members(node), node.file.filename)]
     elif key is not None:
         raise ParameterValueError(
             "key",
@@ -54,7 +54,8 @@ def open_hdf5(path: Path, name: str) -> Iterator[Any]:
         yield file
 
 
-def _dataset_of(group: Any, name: str, key: str | None) -> str:
+def hdf5_members(group: Any) -> Members:
+    """The datasets of a file or group."""
     found = {}
 
     def note(member: str, node: Any) -> None:
@@ -63,4 +64,4 @@ def _dataset_of(group: Any, name: str, key: str | None) -> str:
             found[member] = (node.shape, node.dtype)
 
     group.visititems(note)
-    return choose_member(key, found, name)
+    return found

@@ -14,6 +14,7 @@ from trigpoint._common.errors import DamagedFileError
 from trigpoint._files.arrays import ArraySource, check_inside, from_sparse
 from trigpoint._files.damage import name_damage
 from trigpoint._files.selection import (
+    Members,
     check_shape,
     choose_columns,
     choose_member,
@@ -61,6 +62,13 @@ def read_npz(path: Path, name: str, key: str | None, columns: Any) -> PointSourc
 def _opened(path: Path, name: str) -> Iterator[zipfile.ZipFile]:
     with name_damage(name, "a .npz file"), zipfile.ZipFile(path) as archive:
         yield archive
+
+
+def npz_members(path: Path, name: str) -> Members:
+    """The arrays of an archive."""
+    with _opened(path, name) as archive:
+        headers, _ = _read_headers(archive, name)
+    return {member: header[:2] for member, header in headers.items()}
 
 
 def from_npz_file(npz: Any, key: str | None, columns: Any) -> PointSource:

@@ -37,6 +37,20 @@ def read_obs(path: Path, name: str, key: str) -> np.ndarray:
         return _read(obs[choose_name(wanted, list(obs), "column", f"{name}::obs/")])
 
 
+def obs_columns(path: Path, name: str) -> dict[str, str]:
+    """Names of the columns of ``obs``, and what each holds: numbers, text or classes."""
+    with open_h5ad(path, name) as file:
+        obs = file.get("obs", {})
+        index = obs.attrs.get("_index", "_index") if obs else ""
+        return {column: _kind(node) for column, node in obs.items() if column != index}
+
+
+def _kind(node: Any) -> str:
+    if not hasattr(node, "dtype"):
+        return "classes" if "codes" in node else "other"
+    return "number" if node.dtype.kind in "fbiu" else "text"
+
+
 def _read(node: Any) -> np.ndarray:
     """Values of a dataset, of categories, or of a column with missing values."""
     if not hasattr(node, "keys"):

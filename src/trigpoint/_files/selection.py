@@ -159,9 +159,11 @@ def picked_names(names: Sequence[str] | None, chosen: np.ndarray | None) -> list
     return list(names) if chosen is None else [names[number] for number in chosen]
 
 
-def choose_member(
-    key: str | None, members: Mapping[str, tuple[Sequence[int], np.dtype]], source: str
-) -> str:
+# Shapes and types of the arrays in a file, by name.
+Members = Mapping[str, tuple[Sequence[int], np.dtype]]
+
+
+def choose_member(key: str | None, members: Members, source: str) -> str:
     """Return the name of the array that `key` selects.
 
     Without a key, it is the only array, or the only two-dimensional one that holds numbers.
@@ -190,9 +192,7 @@ def choose_member(
             key=key,
             members=listed(members),
         )
-    tables = [
-        name for name, (shape, dtype) in members.items() if len(shape) == 2 and dtype.kind in "fbiu"
-    ]
+    tables = tables_among(members)
     candidates = list(members) if len(members) == 1 else tables
     if len(candidates) == 1:
         return candidates[0]
@@ -208,6 +208,13 @@ def choose_member(
         first=next(iter(members)),
         found=listed(found),
     )
+
+
+def tables_among(members: Members) -> list[str]:
+    """Names of the arrays that may be points: numbers, in two dimensions."""
+    return [
+        name for name, (shape, dtype) in members.items() if len(shape) == 2 and dtype.kind in "fbiu"
+    ]
 
 
 def listed(items: Iterable[object]) -> str:

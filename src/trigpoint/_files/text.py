@@ -60,7 +60,7 @@ class TextSource(PointSource):
         labels = picked_names(layout.names, chosen)
         super().__init__(name, shape, np.dtype(np.float64), labels)
         first = next(self.table.records())
-        numbers = [number for number in self._chosen if is_number(first[number])]
+        numbers = [number for number in self._chosen if is_number(layout.plain(first[number]))]
         remedy, values = leave_out(layout.names, numbers)
         self._refuse_text(first, "in its first row", remedy, **values)
 
@@ -88,10 +88,13 @@ class TextSource(PointSource):
         """Reject a row with a field that is not a number among the columns to read."""
         for number in self._chosen:
             field = fields[number].strip()
-            if is_number(field):
+            if is_number(self.table.layout.plain(field)):
                 continue
-            if has_decimal_comma(field):
-                what, remedy = f"has a decimal comma, {field!r},", "write numbers with a point"
+            if has_decimal_comma(field) or is_number(field):
+                mark = "point" if is_number(field) else "comma"
+                what, remedy = f"has a decimal {mark}, {field!r},", "write numbers with a point"
+                if self.table.layout.comma:
+                    remedy = "write all numbers alike, with a point or with a comma"
             else:
                 what = f"holds text, {field!r}," if field else "is empty"
             raise ParameterValueError(

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,8 +22,14 @@ _COMMENT = "#"
 # Fields that stand for a missing value, in a row but not in a header.
 _MISSING = ("", "na", "n/a", "null", "none", "missing", "-", "?", ".")
 
-# Such as 1,5 and 1.234,5.
+# Such as 1,5 and 1.234,5; and 1,500, which to others is one and a half thousand.
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d*|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_SWAPPED = str.maketrans(",.", ".,")
+
+# Rows that show how numbers are written.
+_ROWS_SEEN = 100
+
 _QUOTED = re.compile(r'"[^"]*"')
 _WHOLE = re.compile(r"[+-]?\d+")
 
@@ -50,6 +56,8 @@ class TextLayout:
         Number of lines before the first row: comments, blank lines and the header.
     n_comments : int
         How many of them are comments.
+    comma : bool
+        Whether numbers have a decimal comma.
     """
 
     path: Path
@@ -59,6 +67,11 @@ class TextLayout:
     n_columns: int
     first_line: int
     n_comments: int
+    comma: bool = False
+
+    def plain(self, text: str) -> str:
+        """Numbers of the file with a point; one that had a point is a number no more."""
+        return text.translate(_SWAPPED) if self.comma and not is_missing(text) else text
 
     def label(self, number: int) -> str:
         """What messages call a column."""
@@ -87,10 +100,12 @@ def read_layout(path: Path, name: str) -> TextLayout:
         separator = _separator(path, first)
         records = _records(chain([first], lines), separator)
         top, n_lines = next(records)
-        below = next((fields for fields, _ in records if fields), [])
+        rows = [fields for fields, _ in islice(records, _ROWS_SEEN) if fields]
+    below = rows[0] if rows else []
     names = _header(top, below, name)
+    comma = separator != "," and _have_decimal_commas([top, *rows])
     if names is None:
-        return TextLayout(path, name, separator, None, len(top), skipped, n_comments)
+        return TextLayout(path, name, separator, None, len(top), skipped, n_comments, comma)
     if below and len(names) != len(below):
         remedy = "give every column one name"
         if len(below) == 2 * len(names) and separator == "," and all(map(_WHOLE.fullmatch, below)):
@@ -99,7 +114,8 @@ def read_layout(path: Path, name: str) -> TextLayout:
             f"{name} has {len(names)} names in its header and {len(below)} values in its "
             f"first row: {remedy}"
         )
-    return TextLayout(path, name, separator, names, len(names), skipped + n_lines, n_comments)
+    skipped += n_lines
+    return TextLayout(path, name, separator, names, len(names), skipped, n_comments, comma)
 
 
 @contextmanager
@@ -154,6 +170,15 @@ def is_missing(field: str) -> bool:
 def has_decimal_comma(field: str) -> bool:
     """Whether a field is a number written with a decimal comma."""
     return _DECIMAL_COMMA.fullmatch(field) is not None
+
+
+def _have_decimal_commas(rows: list[list[str]]) -> bool:
+    """Whether numbers have decimal commas, beyond doubt, and none has a point."""
+    fields = [field for row in rows for field in row]
+    with_comma = [field for field in fields if has_decimal_comma(field)]
+    return not all(map(_THOUSANDS.fullmatch, with_comma)) and not any(
+        "." in field and (is_number(field) or has_decimal_comma(field)) for field in fields
+    )
 
 
 def _separator(path: Path, line: str) -> str | None:

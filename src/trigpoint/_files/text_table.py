@@ -36,7 +36,7 @@ class TextTable:
 
     def records(self) -> Iterator[list[str]]:
         """Fields of each row, as in the file; rows of a different length are errors."""
-        return (fields for fields in _records(self.layout) if fields is not None)
+        return records_of(self.layout)
 
     def column(self, number: int) -> list[str]:
         """All fields of a column, stripped of surrounding blanks."""
@@ -52,7 +52,7 @@ class TextTable:
         """
         every = list(columns) == list(range(self.layout.n_columns))
         with open_text(self.layout.path) as file:
-            lines = _with_content(file, self.layout)
+            lines = map(self.layout.plain, _with_content(file, self.layout))
             # NumPy warns if there are no lines, so the first is checked beforehand.
             while (first := next(lines, None)) is not None:
                 block = np.loadtxt(
@@ -69,6 +69,11 @@ class TextTable:
                     raise ValueError("rows have a different number of columns")
                 yield block
                 del block
+
+
+def records_of(layout: TextLayout) -> Iterator[list[str]]:
+    """Fields of each row, without counting the rows first."""
+    return (fields for fields in _records(layout) if fields is not None)
 
 
 def open_table(path: Path, name: str) -> TextTable:

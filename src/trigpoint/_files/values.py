@@ -100,11 +100,12 @@ def _text_values(path: Path, key: str) -> np.ndarray:
         table = open_table(path, str(path))
         names = table.layout.names or [str(number) for number in range(table.layout.n_columns)]
         fields = table.column(names.index(choose_name(key, names, "column", f"{path}::")))
-    kind = text_kind(fields)
-    if kind == "number" and not any(map(_NAME.fullmatch, fields)):
+    plain = [table.layout.plain(field) for field in fields]
+    kind = text_kind(plain)
+    if kind == "number" and not any(map(_NAME.fullmatch, plain)):
         # Whole numbers may be labels, so they stay integers.
-        whole = all(map(_WHOLE.fullmatch, fields))
-        numbers = ["nan" if is_missing(field) else field for field in fields]
+        whole = all(map(_WHOLE.fullmatch, plain))
+        numbers = ["nan" if is_missing(field) else field for field in plain]
         return np.array(numbers).astype(np.int64 if whole else np.float64)
     if kind == "date":
         dates = ["NaT" if is_missing(field) else field for field in fields]

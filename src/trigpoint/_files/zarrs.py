@@ -9,7 +9,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.arrays import SlicedSource
 from trigpoint._files.damage import name_damage
 from trigpoint._files.optional import require
-from trigpoint._files.selection import choose_member
+from trigpoint._files.selection import Members, choose_member
 from trigpoint._files.source import PointSource
 
 # Where `trigpoint._files.open_writer` keeps the names of the columns.
@@ -28,6 +28,12 @@ def read_zarr(path: Path, name: str, key: str | None, columns: Any) -> PointSour
             yield node[member] if member else node
 
     return SlicedSource(open_rows, f"{name}::{member}" if member else name, columns, names)
+
+
+def zarr_members(path: Path, name: str) -> Members:
+    """The arrays of a group; none if it is an array itself."""
+    with _opened(path, name) as node:
+        return _members(node) if hasattr(node, "members") else {}
 
 
 def from_zarr(node: Any, key: str | None, columns: Any) -> PointSource:
@@ -72,12 +78,15 @@ def _array_of(node: Any, name: str, key: str | None) -> str | None:
                 name=name,
             )
         return None
-    found = {
+    return choose_member(key, _members(node), name)
+
+
+def _members(node: Any) -> Members:
+    return {
         member: (array.shape, array.dtype)
         for member, array in node.members(max_depth=None)
         if hasattr(array, "shape")
     }
-    return choose_member(key, found, name)
 
 
 def _feature_names(array: Any) -> Sequence[str] | None:
