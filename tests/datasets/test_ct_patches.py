@@ -241,10 +241,10 @@ def test_record_is_frozen(npz):
         patches.X = None
 
 
-def test_missing_nibabel_names_the_extra(tmp_path, monkeypatch):
+def test_missing_nibabel_says_what_to_install(tmp_path, monkeypatch):
     folder = write_nifti(tmp_path / "scan", *scene())
     monkeypatch.setitem(sys.modules, "nibabel", None)
-    with pytest.raises(ImportError, match=r"pip install 'trigpoint\[ct\]'"):
+    with pytest.raises(ImportError, match=r"needs nibabel: pip install nibabel$"):
         load_ct_patches(folder)
 
 

@@ -377,19 +377,19 @@ def test_old_layouts_of_annotated_data(tmp_path, write):
 
 
 @pytest.mark.parametrize(
-    ("name", "save", "package", "extra"),
+    ("name", "save", "package"),
     [
-        ("points.parquet", save_parquet, "pyarrow", "parquet"),
-        ("points.zarr", save_zarr, "zarr", "zarr"),
-        ("points.h5", save_hdf5, "h5py", "hdf5"),
-        ("points.h5ad", save_h5ad, "h5py", "hdf5"),
+        ("points.parquet", save_parquet, "pyarrow"),
+        ("points.zarr", save_zarr, "zarr"),
+        ("points.h5", save_hdf5, "h5py"),
+        ("points.h5ad", save_h5ad, "h5py"),
     ],
 )
-def test_missing_library(tmp_path, points, monkeypatch, name, save, package, extra):
+def test_missing_library(tmp_path, points, monkeypatch, name, save, package):
     save(tmp_path / name, points)
     for module in [module for module in sys.modules if module.split(".")[0] == package]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.chdir(tmp_path)
-    message = rf"^reading {name} needs {package}: pip install 'trigpoint\[{extra}\]'$"
+    message = rf"^reading {name} needs {package}: pip install {package}$"
     with pytest.raises(ImportError, match=message):
         read_points(name)

@@ -11,6 +11,7 @@ from trigpoint._command import common
 from trigpoint._command.cluster import add_dask, points_on_cluster
 from trigpoint._command.columns import check_images, read_colors, read_things_of, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
+from trigpoint._command.picture import draw_picture, open_page, picture_color
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import (
@@ -26,6 +27,7 @@ from trigpoint._estimators.output import fit_and_write
 from trigpoint._estimators.saving import save_model
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
+from trigpoint._files.optional import require
 from trigpoint._files.selection import split_place
 from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
@@ -74,7 +76,8 @@ def add(commands: common.Commands) -> None:
             trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet --landmarks 2500
             trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
             trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
-            trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28
+            trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28 --open
+            trigpoint embed points.npy -o Y.npy --png points.png
             trigpoint embed sentences.npy -o Y.npy --metric cosine
             trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
             trigpoint embed big.npy -o Y.npy --device cuda
@@ -133,10 +136,19 @@ def add(commands: common.Commands) -> None:
         "--report", type=Path, metavar="HTML", help="also write an interactive page"
     )
     parser.add_argument(
+        "--open", action="store_true", help="show that page in the browser when it is written"
+    )
+    parser.add_argument(
+        "--png",
+        type=Path,
+        metavar="PNG",
+        help="also draw the first two coordinates, colored by the first of --color",
+    )
+    parser.add_argument(
         "--color",
         type=common.split_names,
         metavar="NAME,...",
-        help="values to color the page by: columns of the same table, text or numbers, or "
+        help="values to color page and picture by: columns of the same table, text or numbers, or "
         f"{FORMATS}",
     )
     parser.add_argument(
@@ -177,9 +189,11 @@ def run(options: argparse.Namespace) -> Result:
         name: value_place(text, points, f"--{name}") for name, text in things.items() if text
     }
     files = [Path(split_place(place)[0]) for place in [*places.values(), *things_at.values()]]
-    common.check_outputs(options, [points, *files], options.output, options.save, options.report)
+    outputs = options.output, options.save, options.report, options.png
+    common.check_outputs(options, [points, *files], *outputs)
     open_writer(options.output, 1, 1)
-    color = read_colors(places, points) or None
+    color = read_colors(places, points)
+    drawn_color = picture_color(color) if options.png is not None else (None, None)
     shown: dict[str, Any] = {
         name: read_things_of(name, place, points) for name, place in things_at.items()
     }
@@ -204,9 +218,17 @@ def run(options: argparse.Namespace) -> Result:
                 # The same warning was just shown for these points.
                 warnings.simplefilter("ignore", FarPointsWarning)
                 estimator.report(
-                    options.report, points, color=color, tried=tried, force=options.force, **shown
+                    options.report,
+                    points,
+                    color=color or None,
+                    tried=tried,
+                    force=options.force,
+                    **shown,
                 )
             written.append(options.report)
+        if options.png is not None:
+            draw_picture(options.output, options.png, drawn_color, replace=options.force)
+            written.append(options.png)
     except KeyboardInterrupt:
         raise Interrupted(written) from None
     in_all = time.perf_counter() - start
@@ -235,6 +257,8 @@ def run(options: argparse.Namespace) -> Result:
     if options.method is None:
         lines.append(f"  method {method}: {_reason(tried, options, n)}")
     lines += [f"  {path}" for path in written]
+    if options.open and not open_page(options.report):
+        common.say(options, f"there is no browser here: open {options.report} on your own machine")
     return Result("\n".join(lines), values)
 
 
@@ -302,9 +326,15 @@ def check_choices(options: argparse.Namespace) -> None:
             raise UsageError(f"--{option} does not apply to --method {options.method}")
     if options.resume and options.dask is not None:
         raise UsageError("--resume does not apply to --dask, whose workers keep nothing")
-    if options.color and options.report is None:
-        raise UsageError("--color colors the page that --report writes: add --report HTML")
-    for option in ("images", "text"):
+    if options.color and options.report is None and options.png is None:
+        raise UsageError("--color colors what --report and --png write: add --report HTML")
+    if options.png is not None:
+        if options.png.suffix.lower() != ".png":
+            raise UsageError(f"--png {options.png} does not end in .png: name a picture")
+        if options.components < 2:
+            raise UsageError("--png draws two coordinates: choose --components 2 or more")
+        require("matplotlib", "--png")
+    for option in ("open", "images", "text"):
         if getattr(options, option) and options.report is None:
             raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
 

@@ -17,6 +17,7 @@ from trigpoint._files.values import FORMATS, read_values
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.kernels import landmark_spacing
 from trigpoint._numerics.threads import thread_count
+from trigpoint._points.inputs import checked_blocks
 from trigpoint._points.unit_rows import unit_rows
 from trigpoint.metrics import (
     coverage_radius,
@@ -70,7 +71,9 @@ def run(options: argparse.Namespace) -> Result:
     row_bytes = points.shape[1] * points.dtype.itemsize
     sample = min(n, _SAMPLE, block_rows(row_bytes, _SAMPLE_BYTES))
     rows = np.sort(rng.choice(n, sample, replace=False))
-    X = picked_rows(points.blocks(block_rows(row_bytes)), rows)
+    report = common.progress(options)
+    X = picked_rows(checked_blocks(points, report, "reading"), rows)
+    model.set_params(callback=report)
     # As a source, which has the column names that the model was fitted to.
     Y = model.transform(_named(X, points))
     if model.fitted_.parameters["metric"] == "cosine":
@@ -78,19 +81,26 @@ def run(options: argparse.Namespace) -> Result:
     size = min(len(X), sample_size(n, X.shape[1], X.itemsize))
     # Drawn as by `quality` of the estimators: the same points where all of them were sampled.
     part = np.random.default_rng(options.seed).choice(len(X), size, replace=False)
+    steps = 3 if labels is None else 4
+    report("measuring", 0, steps)
     quality = assess(model.fitted_, X[part], Y[part], rows[part], n, thread_count(None))
+    report("measuring", 1, steps)
     landmarks = model.landmarks_
     few = X[rng.choice(len(X), min(len(X), _ERROR_SAMPLE), replace=False)]
     bandwidth = 2 * landmark_spacing(X, len(landmarks), rng)
+    radii = [coverage_radius(X, landmarks, quantile=share) for share in (1.0, 0.95)]
+    report("measuring", 2, steps)
+    error = float(nystrom_error(few, landmarks, bandwidth, relative=True))
+    report("measuring", 3, steps)
     values: dict[str, Any] = {
         "model": str(options.model),
         "input": points.name,
         "points": n,
         "sampled": len(rows),
         "landmarks": len(landmarks),
-        "coverage_radius": coverage_radius(X, landmarks),
-        "coverage_radius_95": coverage_radius(X, landmarks, quantile=0.95),
-        "trace_error": float(nystrom_error(few, landmarks, bandwidth, relative=True)),
+        "coverage_radius": radii[0],
+        "coverage_radius_95": radii[1],
+        "trace_error": error,
         "trace_error_bandwidth": float(bandwidth),
         "bridges": len(getattr(model, "bridges_", ())),
         "quality": quality.figures(),
@@ -105,6 +115,7 @@ def run(options: argparse.Namespace) -> Result:
     }
     if labels is not None:
         accuracy = _accuracy(Y, labels[rows], rng)
+        report("measuring", steps, steps)
         values["nearest_neighbor_accuracy"] = accuracy
         shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
     return Result(f"{options.model}\n{quality.verdict}\n{common.listing(shown)}", values)

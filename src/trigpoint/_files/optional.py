@@ -3,16 +3,9 @@
 import importlib
 from typing import Any
 
-# Package to install, and the trigpoint extra that includes it.
-_EXTRAS = {
-    "pyarrow": "parquet",
-    "zarr": "zarr",
-    "h5py": "hdf5",
-    "matplotlib": "plot",
-    "nibabel": "ct",
-    "dask": "dask",
-    "distributed": "dask",
-}
+# What to install if it is not the package itself. Extras of trigpoint would not do everywhere: a
+# copy of the sources may be used that no index knows.
+_INSTALL = dict.fromkeys(("dask", "distributed"), "'dask[array]' distributed")
 
 
 def require(module: str, task: str) -> Any:
@@ -29,9 +22,8 @@ def require(module: str, task: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        extra = _EXTRAS[package]
         raise ImportError(
-            f"{task} needs {package}: pip install 'trigpoint[{extra}]'", name=package
+            f"{task} needs {package}: pip install {_INSTALL.get(package, package)}", name=package
         ) from error
 
 

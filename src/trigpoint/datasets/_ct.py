@@ -80,7 +80,7 @@ def load_ct_patches(
         Each is one of
 
         - a folder with ``ct.nii.gz`` (Hounsfield units) and ``labels.nii.gz`` (1 brainstem, 2 left
-          parotid, 3 right parotid, anything else other); needs ``pip install trigpoint[ct]``;
+          parotid, 3 right parotid, anything else other); needs ``pip install nibabel``;
         - an ``.npz`` file of OpenKBP [1]_ with ``ct`` (Hounsfield units + 1024, clipped to 0..4095;
           0 means not recorded), ``labels`` (bit masks), ``roi_names`` (the bits' names, among them
           Brainstem, LeftParotid and RightParotid) and ``voxel_mm``;

@@ -68,7 +68,7 @@ def resolve_device(device: Any, X: Any = None) -> Any:
             "device",
             name,
             "{parameter=} needs PyTorch, which is not installed",
-            ("pip install 'trigpoint[torch]'", "choose 'cpu'"),
+            ("pip install torch", "choose 'cpu'"),
         )
     return _checked(torch.device(name))
 
