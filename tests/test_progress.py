@@ -10,7 +10,13 @@ import tqdm.auto
 from tqdm.notebook import tqdm_notebook
 
 from trigpoint._common import progress
-from trigpoint._common.progress import ProgressBars, ProgressLines, progress_display, reporter
+from trigpoint._common.progress import (
+    ProgressBars,
+    ProgressLines,
+    left_in_all,
+    progress_display,
+    reporter,
+)
 
 
 class Terminal(io.StringIO):
@@ -221,3 +227,33 @@ def test_silence_unless_asked_for(capsys):
     assert capsys.readouterr() == ("", "")
     reporter(True)("points", 1, 1)
     assert capsys.readouterr().err == "points: 0 s\n"
+
+
+def test_what_is_left_in_all(clock):
+    """Of this stage by its own speed, once that is known, and of those to come as expected."""
+    expected = {"landmarks": 10.0, "graph": 4.0, "points": 20.0}
+    assert left_in_all(expected, "reading", 1, 1, 0.1) == "about 34 s left in all"
+    assert left_in_all(expected, "landmarks", 50, 100, 0.5) == "about 29 s left in all"
+    assert left_in_all(expected, "landmarks", 50, 100, 20.0) == "about 44 s left in all"
+    assert left_in_all(expected, "points", 5, 10, 0.5) == "about 10 s left in all"
+    assert list(expected) == ["points"]
+    assert left_in_all(expected, "points", 99, 100, 60.0) == ""
+    assert left_in_all(expected, "points", 100, 100, 60.0) == ""
+    assert expected == {}
+
+
+def test_bars_and_lines_say_what_is_left_in_all(clock, terminal):
+    stages = {"landmarks": 10.0, "points": 20.0}
+    stream = io.StringIO()
+    for display in (progress_display(terminal), progress_display(stream)):
+        display.expected = dict(stages)
+        display("landmarks", 0, 2)
+        clock.now += 12
+        display("landmarks", 1, 2)
+        clock.now += 12
+        display("landmarks", 2, 2)
+    assert terminal.drawn()[-1].endswith(", about 20 s left in all")
+    assert stream.getvalue().splitlines() == [
+        "landmarks: 1 of 2 (50%), 12 s, 12 s left, about 32 s left in all",
+        "landmarks: 2 of 2 (100%), 24 s, about 20 s left in all",
+    ]

@@ -387,7 +387,8 @@ def progress(options: argparse.Namespace) -> Report:
     """Bars on a terminal, lines elsewhere, or nothing; closed by `main`."""
     if options.quiet or sys.stderr is None:
         return stopping(reporter(False))
-    options.display = progress_display(sys.stderr)
+    if getattr(options, "display", None) is None:
+        options.display = progress_display(sys.stderr)
     return stopping(options.display)
 
 

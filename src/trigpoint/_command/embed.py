@@ -11,6 +11,7 @@ from trigpoint._command import common
 from trigpoint._command.cluster import add_dask, points_on_cluster
 from trigpoint._command.columns import check_images, read_colors, read_things_of, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
+from trigpoint._command.expectation import expect
 from trigpoint._command.picture import draw_picture, open_page, picture_color
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
@@ -205,7 +206,8 @@ def run(options: argparse.Namespace) -> Result:
     start = time.perf_counter()
     try:
         with points_on_cluster(options.dask, points) as shared:
-            method, tried = choose_method(options, shared)
+            method, tried = choose_method(options, shared, points)
+            expect(options, points, [method])
             estimator = make_estimator(options, method, points.shape[0])
             fit_and_write(estimator, shared, common.output_of(options))
         seconds = time.perf_counter() - start
@@ -262,12 +264,15 @@ def run(options: argparse.Namespace) -> Result:
     return Result("\n".join(lines), values)
 
 
-def choose_method(options: argparse.Namespace, points: Any) -> tuple[str, Comparison | None]:
+def choose_method(
+    options: argparse.Namespace, points: Any, source: PointSource
+) -> tuple[str, Comparison | None]:
     """The method that was asked for, or the best of those tried, and how they compare."""
     if options.method is not None:
         return options.method, None
     if _not_compared(options, points.shape[0]):
         return "laplacian", None
+    expect(options, source, list(METHODS), compare=True)
     tried = compare_methods(
         points,
         options.components,

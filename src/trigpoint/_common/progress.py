@@ -21,7 +21,12 @@ Report = Callable[[str, int, int], None]
 _SECONDS_BETWEEN_LINES = 10.0
 
 _USUAL_SIZE = {"ncols": 80, "nrows": 24}
-_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]"
+_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]{postfix}"
+
+# What is left of a run is said from so many seconds on.
+_WORTH_SAYING = 2.0
+# A stage tells how long it takes after so many seconds; before, what was expected of it counts.
+_TELLING = 1.0
 
 
 def reporter(verbose: Any, callback: Any = None) -> Report:
@@ -71,7 +76,15 @@ class ProgressMixin(BaseEstimator):
 
 
 class Display(Protocol):
-    """Something that shows progress and can be closed."""
+    """Something that shows progress and can be closed.
+
+    Attributes
+    ----------
+    expected : dict of str to float
+        Seconds of the stages to come, in order, if they are known.
+    """
+
+    expected: dict[str, float]
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how much of a stage is done."""
@@ -90,6 +103,26 @@ def progress_display(stream: TextIO) -> Display:
     return ProgressBars(tqdm, stream) if in_notebook or stream.isatty() else ProgressLines(stream)
 
 
+def left_in_all(
+    expected: dict[str, float], stage: str, done: int, total: int, seconds: float
+) -> str:
+    """What is left of a run, in words: of this stage and of those to come; empty if it is little.
+
+    Stages that are over are taken out of those `expected`.
+    """
+    if stage in expected:
+        for earlier in list(expected)[: list(expected).index(stage)]:
+            del expected[earlier]
+    share = min(done / total, 1.0) if total > 0 else 1.0
+    own = expected.get(stage, 0.0) * (1 - share)
+    if share > 0 and seconds > _TELLING:
+        own = seconds * (1 - share) / share
+    left = own + sum(later for name, later in expected.items() if name != stage)
+    if share == 1.0:
+        expected.pop(stage, None)
+    return f"about {duration(left)} left in all" if left >= _WORTH_SAYING else ""
+
+
 class ProgressBars:
     """A bar for each stage.
 
@@ -102,7 +135,8 @@ class ProgressBars:
 
     def __init__(self, bar_class: Any, stream: TextIO) -> None:
         self._bar_class, self._stream = bar_class, stream
-        self._stage = ""
+        self.expected: dict[str, float] = {}
+        self._stage, self._since = "", 0.0
         self._bar: Any = None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -110,6 +144,10 @@ class ProgressBars:
         if self._bar is None or stage != self._stage:
             self.close()
             self._stage, self._bar = stage, self._new_bar(stage, done, total)
+            self._since = monotonic()
+        if self.expected:
+            left = left_in_all(self.expected, stage, done, total, monotonic() - self._since)
+            self._bar.set_postfix_str(left, refresh=False)
         self._bar.update(done - self._bar.n)
         if done >= total:
             self.close()
@@ -152,6 +190,7 @@ class ProgressLines:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.expected: dict[str, float] = {}
         self._stage = ""
         self._since = self._last = 0.0
         self._done_before = 0
@@ -178,6 +217,10 @@ class ProgressLines:
         progress = done - self._done_before
         if done < total and progress > 0:
             times += f", {duration(seconds * (total - done) / progress)} left"
+        if self.expected and (
+            in_all := left_in_all(self.expected, self._stage, done, total, seconds)
+        ):
+            times += f", {in_all}"
         # A stage of one step has nothing to count.
         if total == 1:
             return f"{self._stage}: {times}"

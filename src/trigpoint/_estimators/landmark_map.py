@@ -26,13 +26,13 @@ from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.store import Store
 
-_DEFAULT_LANDMARKS = 10_000
+DEFAULT_LANDMARKS = 10_000
 
 # Points per landmark that are enough to draw landmarks from.
-_POOL = 20
+POOL = 20
 
 # Points with more columns are measured in this many principal components.
-_MOST_COLUMNS = 50
+MOST_COLUMNS = 50
 
 # Points per landmark, at least, for affinities from the points that landmarks share.
 _SHARED = 2
@@ -175,21 +175,21 @@ class LandmarkMap(LandmarkEmbedding):
                 ("leave {parameter} 0", "load the points into memory"),
             )
         n_columns = Partitions(X).n_features
-        if n_columns > _MOST_COLUMNS:
+        if n_columns > MOST_COLUMNS:
             raise ParameterValueError(
                 "X",
                 n_columns,
                 "a map of more than {most} columns projects all points, with rounding that depends "
                 "on how Dask has divided them",
                 ("project them first, to {most} columns at most", "load the points into memory"),
-                most=_MOST_COLUMNS,
+                most=MOST_COLUMNS,
             )
 
     def _choose(self, X: Points | Store, run: Run) -> Landmarks:
         assert not isinstance(X, csr_array), "sparse points are refused"
-        if X.shape[1] > _MOST_COLUMNS:
+        if X.shape[1] > MOST_COLUMNS:
             run.begin("projection")
-            run.projection = principal_projection(X, _MOST_COLUMNS, run.rng)
+            run.projection = principal_projection(X, MOST_COLUMNS, run.rng)
         rows = self._pool(X.shape[0], run)
         run.points = X if rows is None else take_rows(X, rows)
         if run.projection is not None:
@@ -197,7 +197,7 @@ class LandmarkMap(LandmarkEmbedding):
             run.done("projection")
         landmarks = self.landmarks
         if landmarks is None:
-            most = min(X.shape[0], _DEFAULT_LANDMARKS)
+            most = min(X.shape[0], DEFAULT_LANDMARKS)
             few = distinct_rows(run.points if rows is None else X, most)
             landmarks = most if few is None else few
         drawn = (
@@ -225,11 +225,11 @@ class LandmarkMap(LandmarkEmbedding):
 
     def _pool(self, n: int, run: Run) -> np.ndarray | None:
         """Rows that landmarks are drawn and weighed from; ``None`` for all of them."""
-        k = _DEFAULT_LANDMARKS if self.landmarks is None else self.landmarks
+        k = DEFAULT_LANDMARKS if self.landmarks is None else self.landmarks
         # Fewer than two landmarks are refused later.
-        if not isinstance(k, Integral) or int(k) < 2 or n <= _POOL * int(k):
+        if not isinstance(k, Integral) or int(k) < 2 or n <= POOL * int(k):
             return None
-        return np.sort(run.rng.choice(n, _POOL * int(k), replace=False))
+        return np.sort(run.rng.choice(n, POOL * int(k), replace=False))
 
     def _embed(
         self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run

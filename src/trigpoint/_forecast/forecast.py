@@ -10,7 +10,7 @@ from trigpoint._forecast.device import device_bytes
 from trigpoint._forecast.job import Job
 from trigpoint._forecast.memory import COMPILER_BYTES, job_bytes
 from trigpoint._forecast.speed import Speed, compilation
-from trigpoint._forecast.work import stage_work
+from trigpoint._forecast.work import map_work, stage_work
 from trigpoint._points.torch.device import resolve_device
 
 # What a GPU does, and loops that are compiled for it on the host alone.
@@ -108,15 +108,22 @@ def forecast(
     """
     job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
     there = resolve_device(device)
-    work = stage_work(job, compare, report)
-    compiling = compilation(job)
+    stages = stage_seconds(job, compare, report)
     needed = job_bytes(job, keep, searched_here=there is None)
-    if compiling.alone:
-        work = {"compilation": compiling} | work
-        needed += COMPILER_BYTES
+    needed += ("compilation" in stages) * COMPILER_BYTES
     if there is not None:
-        work = {stage: one for stage, one in work.items() if stage not in _ON_DEVICE}
-    speed = Speed.measured(job.n_threads)
-    stages = {stage: speed.seconds(one) for stage, one in work.items()}
+        stages = {stage: spent for stage, spent in stages.items() if stage not in _ON_DEVICE}
     on_device = 0.0 if there is None else device_bytes(job, there)
     return Forecast(sum(stages.values()), needed, stages, on_device)
+
+
+def stage_seconds(
+    job: Job, compare: bool, report: bool, *, is_map: bool = False
+) -> dict[str, float]:
+    """Seconds of each stage, in order, at the speed of this moment."""
+    work = (map_work if is_map else stage_work)(job, compare, report)
+    compiling = compilation(job)
+    if compiling.alone:
+        work = {"compilation": compiling} | work
+    speed = Speed.measured(job.n_threads)
+    return {stage: speed.seconds(one) for stage, one in work.items()}

@@ -5,9 +5,10 @@ dimensions and 300 to 4,000 landmarks. ``experiments/benchmarks/forecast.py`` ha
 beside forecasts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trigpoint._estimators.comparison import COMPARED_POINTS
+from trigpoint._estimators.landmark_map import MOST_COLUMNS, POOL
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import covariance_mode
 from trigpoint._graph import MATRIX_MAX
@@ -58,6 +59,25 @@ def stage_work(job: Job, compare: bool, report: bool) -> dict[str, Work]:
         "graph": Work(alone=_LEAST, shared=_graph(job)),
         "spectrum": Work(alone=_LEAST + _spectrum(job)),
         "points": _points(job),
+    }
+    if report:
+        stages["report"] = _report(job)
+    return stages
+
+
+def map_work(job: Job, compare: bool, report: bool) -> dict[str, Work]:
+    """Work of the stages of a map; its landmarks are drawn from a part of many points."""
+    pool = replace(job, n=min(job.n, POOL * job.k), d=min(job.d, MOST_COLUMNS))
+    others = stage_work(pool, compare, False)
+    affinities = 4e-5 * job.k if job.by_tree else 4.5e-9 * pool.n * job.k
+    # Places of points are predicted by planes, which takes longer than means.
+    points = Work(_LEAST, 4 * _points(job).shared) if job.by_tree else _points(job)
+    before = ("comparison", "landmarks")
+    stages: dict[str, Work] = {stage: others[stage] for stage in before if stage in others}
+    stages |= {
+        "affinities": Work(shared=affinities),
+        "layout": Work(shared=8e-4 * job.k),
+        "points": points,
     }
     if report:
         stages["report"] = _report(job)
