@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# What the demonstration needs: the library and Matplotlib, without the tools of development.
+DEMO_READY := $(VENV)/.ready-for-demo
 
 # The benchmarks' peers have an environment of their own.
 BENCH := .venv-bench
@@ -19,15 +21,25 @@ LOWEST_READY := $(LOWEST)/.ready
 
 setup: $(READY)
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("trigpoint needs Python 3.11 or newer; set PYTHON=...")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(READY): pyproject.toml | $(BIN)/python
+	@echo 'Installing trigpoint with the tools of development into $(VENV): some minutes, once.'
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-demo: $(READY)
-	$(BIN)/trigpoint demo
+# Modules are compiled where they are imported, which spares the time for most of them.
+$(DEMO_READY): pyproject.toml | $(BIN)/python
+	@echo 'Installing trigpoint and Matplotlib into $(VENV): half a minute, once.'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[plot]'
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("trigpoint needs Python 3.11 or newer; set PYTHON=...")'
+	@echo 'Creating $(VENV).'
+	@$(PYTHON) -m venv $(VENV)
+
+demo: $(or $(wildcard $(READY)),$(DEMO_READY))
+	@$(BIN)/trigpoint demo
 
 # The paper's experiments and the benchmarks: QUICK=1 uses small sizes, ONLY="table1 mnist" runs some
 # of them, DATA= is the folder of real data (or TRIGPOINT_DATA), OUT= the folder to write to.

@@ -16,14 +16,15 @@ _DRAWN_IN_3D = 8_000
 
 def run(n_points: int, n_landmarks: int, seed: int, out: Path) -> None:
     """Run the demonstration, print a one-screen summary and save a picture in the folder."""
-    X, intrinsic = make_swiss_roll(n_points, random_state=seed)
     print(f"A Swiss roll of {n_points:,} points, embedded in 2-D from {n_landmarks:,} landmarks")
+    print("Loading inner loops; the first time they are compiled, in about half a minute", flush=True)
+    X, intrinsic = make_swiss_roll(n_points, random_state=seed)
     emb = LaplacianEigenmaps(n_components=2, landmarks=n_landmarks, random_state=seed)
     # Fewer landmarks first, so that one-time compilation does not count as a slow stage. Of all
     # points: a small set is drawn by a loop of its own.
     start = time.perf_counter()
     LaplacianEigenmaps(landmarks=20, random_state=seed).fit(X).transform(X[:2000])
-    print(f"Inner loops loaded, or compiled on first use, in {time.perf_counter() - start:.1f} s")
+    print(f"Inner loops are ready after {time.perf_counter() - start:.1f} s")
     emb.fit(X)
     start = time.perf_counter()
     Y = emb.transform(X)
