@@ -46,6 +46,7 @@ __all__ = [
     "__version__",
     "compare_methods",
     "datasets",
+    "fit_anndata",
     "forecast",
     "landmark_curve",
     "load",

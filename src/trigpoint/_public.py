@@ -11,6 +11,7 @@ from trigpoint._estimators import KernelPCA as KernelPCA
 from trigpoint._estimators import LandmarkMap as LandmarkMap
 from trigpoint._estimators import LaplacianEigenmaps as LaplacianEigenmaps
 from trigpoint._estimators import compare_methods as compare_methods
+from trigpoint._estimators import fit_anndata as fit_anndata
 from trigpoint._estimators import load as load
 from trigpoint._extension.extensions import FarPointsWarning as FarPointsWarning
 from trigpoint._files import DamagedFileError as DamagedFileError

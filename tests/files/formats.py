@@ -10,9 +10,11 @@ from typing import Any
 import h5py
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
+import xarray as xr
 import zarr
 from scipy import sparse
 
@@ -174,5 +176,10 @@ OBJECTS: dict[str, Callable[[Path, np.ndarray], Any]] = {
     "table": lambda _, X: _made(table(X)),
     "dataset": _arrow_dataset,
     "pandas": lambda _, X: _made(pd.DataFrame(X, columns=names(X))),
+    "polars": lambda _, X: _made(pl.DataFrame(X, schema=names(X))),
+    "lazy": lambda _, X: _made(pl.LazyFrame(X, schema=names(X))),
+    "xarray": lambda _, X: _made(
+        xr.DataArray(X, dims=("row", "column"), coords={"column": names(X)})
+    ),
     "anndata": lambda _, X: _made(annotated(X)),
 }

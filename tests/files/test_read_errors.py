@@ -3,11 +3,13 @@
 import io
 import sys
 import zipfile
+from datetime import date
 from types import SimpleNamespace
 
 import h5py
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -111,6 +113,14 @@ def test_types_of_frames(dtype):
         read_points(frame)
 
 
+@pytest.mark.parametrize("odd", [["a", "b"], [date(2020, 1, 1), None], [[1.0], [2.0]]])
+def test_types_of_polars_frames(odd):
+    frame = pl.DataFrame({"x": [1.0, 2.0], "odd": odd})
+    with pytest.raises(ValueError, match=r"column 'odd' of DataFrame, of type .*leave it out"):
+        read_points(frame)
+    assert read_points(frame, columns="x").shape == (2, 1)
+
+
 def test_missing_values(tmp_path):
     holes = pa.table({"x": [1.0, 2.0, 3.0], "y": [1, 2, None]})
     pq.write_table(holes, tmp_path / "a.parquet")
@@ -119,9 +129,13 @@ def test_missing_values(tmp_path):
             ValueError, match=r"column 'y' of .* has missing values, the first in row 2"
         ):
             list(read_points(thing).blocks(2))
-    frame = pd.DataFrame({"x": pd.array([1, 2, None], dtype="Int64")})
-    with pytest.raises(ValueError, match=r"contains NaN in row 2, column 'x'"):
-        list(read_points(frame).blocks(2))
+    for frame in (
+        pd.DataFrame({"x": pd.array([1, 2, None], dtype="Int64")}),
+        pl.DataFrame({"x": [1, 2, None]}),
+        pl.DataFrame({"x": [True, False, None]}),
+    ):
+        with pytest.raises(ValueError, match=r"contains NaN in row 2, column 'x'"):
+            list(read_points(frame).blocks(2))
     with pytest.raises(ValueError, match="X has masked values"):
         read_points(np.ma.masked_equal(np.eye(3), 0))
 

@@ -84,7 +84,7 @@ def test_conversion_of_files(tmp_path, points, name, stored, read):
     check_source(read_points(tmp_path / name), X.astype(read))
 
 
-@pytest.mark.parametrize("name", ["ndarray", "h5py", "table", "pandas", "anndata"])
+@pytest.mark.parametrize("name", ["ndarray", "h5py", "table", "pandas", "polars", "anndata"])
 def test_conversion_of_objects(tmp_path, points, name):
     X = (10 * points).astype(np.int16)
     with OBJECTS[name](tmp_path, X) as thing:
@@ -123,7 +123,7 @@ def test_feature_names(tmp_path, points):
     for name in ("points.parquet", "folder", "points.h5ad"):
         PATHS[name](tmp_path / name, points)
         assert read_points(tmp_path / name).feature_names == names(points)
-    for name in ("table", "dataset", "pandas", "anndata"):
+    for name in ("table", "dataset", "pandas", "polars", "lazy", "xarray", "anndata"):
         (tmp_path / name).mkdir()
         with OBJECTS[name](tmp_path / name, points) as thing:
             assert read_points(thing).feature_names == names(points)
@@ -269,7 +269,7 @@ def test_only_one_block_is_held(tmp_path, rng, monkeypatch, name):
 
 def test_optional_libraries_are_not_imported():
     """Beyond what scikit-learn imports: it takes pandas where there is one, and that pyarrow."""
-    optional = "pyarrow", "pyarrow.parquet", "zarr", "h5py", "pandas", "anndata"
+    optional = "pyarrow", "pyarrow.parquet", "zarr", "h5py", "pandas", "polars", "xarray", "anndata"
     code = (
         "import sys, sklearn.utils; before = set(sys.modules); import trigpoint._files; "
         f"print([m for m in {optional} if m in sys.modules and m not in before])"

@@ -17,7 +17,9 @@ _DRAWN_IN_3D = 8_000
 def run(n_points: int, n_landmarks: int, seed: int, out: Path) -> None:
     """Run the demonstration, print a one-screen summary and save a picture in the folder."""
     print(f"A Swiss roll of {n_points:,} points, embedded in 2-D from {n_landmarks:,} landmarks")
-    print("Loading inner loops; the first time they are compiled, in about half a minute", flush=True)
+    print(
+        "Loading inner loops; the first time they are compiled, in about half a minute", flush=True
+    )
     X, intrinsic = make_swiss_roll(n_points, random_state=seed)
     emb = LaplacianEigenmaps(n_components=2, landmarks=n_landmarks, random_state=seed)
     # Fewer landmarks first, so that one-time compilation does not count as a slow stage. Of all

@@ -3,6 +3,7 @@
 This is the only package that runs all the stages in order.
 """
 
+from trigpoint._estimators.annotated import fit_anndata
 from trigpoint._estimators.comparison import compare_methods
 from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
@@ -17,5 +18,6 @@ __all__ = [
     "LandmarkMap",
     "LaplacianEigenmaps",
     "compare_methods",
+    "fit_anndata",
     "load",
 ]

@@ -58,6 +58,8 @@ from trigpoint._extension.support import (
     NearestLandmarks,
 )
 from trigpoint._files import open_writer
+from trigpoint._files.frames import labeled_as
+from trigpoint._files.optional import is_from
 from trigpoint._geometry import COVARIANCES
 from trigpoint._graph import METRICS as GRAPH_METRICS
 from trigpoint._graph import (
@@ -309,7 +311,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         -------
         ndarray or tensor of shape (n, n_components)
             In the precision of `X`; of a tensor, or of another library's array on a GPU, the same
-            kind on the same device. With `out`, the path
+            kind on the same device; of an xarray DataArray, one with the labels of its rows. With
+            `out`, the path
             of the file is returned instead. Of a Dask collection, a Dask array, of which nothing is
             computed yet; with `out`, its workers write a Zarr folder, which they must be able to
             reach, and other files are written here.
@@ -338,7 +341,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             result[done : done + len(coordinates)] = coordinates
             done, n_far = done + len(coordinates), n_far + count
         warn_of_far(n_far, done)
-        return result
+        return labeled_as(X, result) if is_from(X, "xarray", "DataArray") else result
 
     def _extended(self, blocks: Iterator[Points], device: Any) -> Iterator[tuple[np.ndarray, int]]:
         """Yield the coordinates of blocks of points, and how many are far from all landmarks."""

@@ -13,7 +13,7 @@ from trigpoint._files.anndata import from_anndata, read_h5ad
 from trigpoint._files.arrays import ArraySource, from_sparse
 from trigpoint._files.arrow import PARQUET_SUFFIXES, from_arrow, parquet_files, read_parquet
 from trigpoint._files.damage import check_is_file
-from trigpoint._files.frames import from_pandas
+from trigpoint._files.frames import from_pandas, from_polars, from_xarray
 from trigpoint._files.hdf5 import from_hdf5, read_hdf5
 from trigpoint._files.naming import naming_file
 from trigpoint._files.npy import from_npz_file, read_npy, read_npz
@@ -37,7 +37,8 @@ _READERS: dict[tuple[str, ...], _Reader] = {
 }
 _OBJECTS = (
     "a path, a NumPy array or NpzFile, a SciPy sparse array, an h5py Dataset, a zarr Array, "
-    "a pyarrow Table or Dataset, a pandas DataFrame or an AnnData object"
+    "a pyarrow Table or Dataset, a pandas or polars DataFrame, an xarray DataArray or an AnnData "
+    "object"
 )
 
 
@@ -51,8 +52,8 @@ def read_points(X: Any, *, key: str | None = None, columns: Any = None) -> Point
         ``.zarr`` folder or ``.zarr.zip``, a ``.h5``, ``.hdf5`` or ``.h5ad`` file, or a ``.csv``,
         ``.tsv`` or ``.txt`` file, also with ``.gz``. It may include a key, as in
         ``"cells.h5ad::obsm/X_pca"``. Or an object: a NumPy array or NpzFile, a SciPy sparse array,
-        an h5py Dataset, a zarr Array, a pyarrow Table or Dataset, a pandas DataFrame, an AnnData
-        object, or a `PointSource`, which is returned unchanged.
+        an h5py Dataset, a zarr Array, a pyarrow Table or Dataset, a pandas or polars DataFrame, an
+        xarray DataArray, an AnnData object, or a `PointSource`, which is returned unchanged.
     key : str or None
         Which of several arrays: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or an
         ``obsm`` entry of AnnData. ``None`` takes the only array, or the only 2-D numeric array; in
@@ -177,6 +178,10 @@ def _read_object(X: Any, key: str | None, columns: Any) -> PointSource:
         return from_arrow(X, key, columns)
     if is_from(X, "pandas", "DataFrame"):
         return from_pandas(X, key, columns)
+    if is_from(X, "polars", "DataFrame", "LazyFrame"):
+        return from_polars(X, key, columns)
+    if is_from(X, "xarray", "DataArray"):
+        return from_xarray(X, key, columns)
     # Not by class name: views of AnnData have their own classes.
     if hasattr(X, "X") and hasattr(X, "obsm"):
         return from_anndata(X, key, columns)

@@ -34,7 +34,7 @@ from trigpoint._points.torch.dlpack import as_tensor
 from trigpoint._points.unit_rows import METRICS, UnitRows
 
 _VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
-_FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata")
+_FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray")
 
 _NAMES_SHOWN = 5
 

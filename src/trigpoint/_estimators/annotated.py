@@ -1,0 +1,88 @@
+"""Embeddings of annotated data, written where scanpy looks for them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
+from trigpoint._estimators.landmark_map import LandmarkMap
+from trigpoint._files import read_points
+from trigpoint._files.contents import PRINCIPAL_COMPONENTS
+
+
+def fit_anndata(
+    adata: Any,
+    estimator: LandmarkEmbedding | None = None,
+    *,
+    use_rep: str | None = None,
+    key_added: str = "trigpoint",
+) -> Any:
+    """Embed the cells of an AnnData object, and write the result into it.
+
+    Parameters
+    ----------
+    adata : AnnData
+        The cells, in memory or backed by a file.
+    estimator : estimator or None, default=None
+        What to fit, such as `DiffusionMaps`; ``None`` takes ``LandmarkMap(random_state=0)``, a
+        picture.
+    use_rep : str or None, default=None
+        The entry of ``obsm`` to embed, or ``"X"``; ``None`` takes ``X_pca`` if there is one.
+    key_added : str, default="trigpoint"
+        What the results are called.
+
+    Returns
+    -------
+    estimator
+        Fitted, for `transform` of other cells, `quality` and `report`.
+
+    Notes
+    -----
+    With the default name, these are added to `adata`, and replace what has the same names:
+
+    - ``obsm["X_trigpoint"]``: the coordinates, which ``sc.pl.embedding(adata, "trigpoint")`` draws;
+    - ``obs["trigpoint_landmark"]``: whether a cell is a landmark, if these are cells;
+    - ``uns["trigpoint"]``: ``params``, ``landmark_embedding``, ``landmark_indices``, and
+      ``connectivities``, the weights between landmarks, if the estimator has a graph. It links
+      landmarks and not cells, so it is not in ``obsp``.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> adata = anndata.read_h5ad("cells.h5ad")  # doctest: +SKIP
+    >>> emb = tp.fit_anndata(adata)  # doctest: +SKIP
+    >>> adata.obsm["X_trigpoint"]  # doctest: +SKIP
+    """
+    estimator = LandmarkMap(random_state=0) if estimator is None else estimator
+    if use_rep is None:
+        pca = PRINCIPAL_COMPONENTS.removeprefix("obsm/")
+        use_rep = pca if pca in adata.obsm else "X"
+    points = read_points(adata, key=use_rep)
+    coordinates = np.asarray(estimator.fit(points).transform(points))
+    added: dict[str, Any] = {
+        "params": {"method": type(estimator).__name__, "use_rep": use_rep, **_plain(estimator)},
+        "landmark_embedding": estimator.landmark_embedding_,
+    }
+    graph = getattr(estimator, "graph_", None)
+    if graph is not None:
+        added["connectivities"] = graph
+    rows = estimator.landmark_indices_
+    if rows is not None:
+        added["landmark_indices"] = rows
+        is_landmark = np.zeros(len(coordinates), dtype=bool)
+        is_landmark[rows] = True
+        adata.obs[f"{key_added}_landmark"] = is_landmark
+    adata.obsm[f"X_{key_added}"] = coordinates
+    adata.uns[key_added] = added
+    return estimator
+
+
+def _plain(estimator: BaseEstimator) -> dict[str, Any]:
+    """Parameters that were set, as files can hold them."""
+    parameters = estimator.get_params(deep=False)
+    return {
+        name: value if isinstance(value, (bool, int, float, str)) else " ".join(str(value).split())
+        for name, value in parameters.items()
+        if value is not None and name not in HOW_IT_RUNS
+    }

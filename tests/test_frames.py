@@ -1,0 +1,155 @@
+"""Frames and annotated data: in and out as people of each field expect."""
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xarray as xr
+from sklearn.base import clone
+
+import trigpoint as tp
+
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture
+def X(rng):  # noqa: N802
+    return rng.normal(size=(120, 3)).astype(np.float32)
+
+
+@pytest.fixture
+def emb():
+    return tp.LaplacianEigenmaps(landmarks=40, random_state=0)
+
+
+def test_polars_frames_are_points(X, emb):
+    wanted = clone(emb).fit_transform(X)
+    frame = pl.DataFrame(X, schema=NAMES)
+    for points in (frame, frame.lazy()):
+        np.testing.assert_array_equal(emb.fit_transform(points), wanted)
+    assert emb.feature_names_in_.tolist() == NAMES
+    assert emb.quality(frame).n_points == 120
+    with pytest.raises(ValueError, match=r"DataFrame has columns b, a, c, but .* fitted with a, b"):
+        emb.transform(frame.select("b", "a", "c"))
+    with pytest.raises(ValueError, match="column 'kind' of DataFrame, of type String"):
+        emb.fit(frame.with_columns(kind=pl.lit("x")))
+    rows = tp.EfficientDPP(10, random_state=0).fit(frame).indices_
+    np.testing.assert_array_equal(rows, tp.EfficientDPP(10, random_state=0).fit(X).indices_)
+
+
+@pytest.mark.parametrize("points", [pl.DataFrame, pd.DataFrame, np.asarray])
+def test_polars_frames_come_out(X, emb, points):
+    out = emb.set_output(transform="polars").fit_transform(points(X))
+    assert isinstance(out, pl.DataFrame)
+    assert out.columns == ["laplacianeigenmaps0", "laplacianeigenmaps1"]
+    np.testing.assert_array_equal(out.to_numpy(), clone(emb).set_output().fit_transform(X))
+
+
+def test_polars_columns_color_a_report(X, emb):
+    colors = pl.DataFrame({"kind": ["oak", "elm"] * 60, "height": X[:, 0]})
+    page = emb.fit(X).report(X=pl.DataFrame(X), color=colors).html
+    assert '"oak"' in page
+    assert '"height"' in page
+
+
+def test_labeled_arrays_keep_the_labels_of_their_rows(X, emb):
+    cells = [f"cell {number}" for number in range(120)]
+    array = xr.DataArray(
+        X,
+        dims=("cell", "gene"),
+        coords={"cell": cells, "gene": NAMES, "batch": ("cell", np.arange(120) % 2), "day": 7},
+    )
+    out = emb.fit_transform(array)
+    assert emb.feature_names_in_.tolist() == NAMES
+    assert out.dims == ("cell", "component")
+    assert set(out.coords) == {"cell", "batch"}
+    assert out.sel(cell="cell 7").values.tolist() == out.values[7].tolist()
+    np.testing.assert_array_equal(out.values, clone(emb).fit_transform(X))
+    framed = emb.set_output(transform="pandas").transform(array)
+    assert framed.columns.tolist() == ["laplacianeigenmaps0", "laplacianeigenmaps1"]
+    # Numbers along the columns are no names.
+    emb.fit(xr.DataArray(X, dims=("x", "y"), coords={"y": [1.5, 2.5, 3.5]}))
+    assert not hasattr(emb, "feature_names_in_")
+
+
+def stand_in(X, **obsm):
+    """What `fit_anndata` uses of an AnnData object."""
+    return SimpleNamespace(
+        X=X,
+        obsm=obsm,
+        obs=pd.DataFrame(index=[f"cell {number}" for number in range(len(X))]),
+        uns={},
+        layers={},
+        var_names=pd.Index(NAMES),
+    )
+
+
+def annotated(X, **obsm):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        anndata = pytest.importorskip("anndata")
+        return anndata.AnnData(X, obsm=obsm, var=pd.DataFrame(index=NAMES))
+
+
+@pytest.fixture(params=[stand_in, annotated])
+def make(request):
+    return request.param
+
+
+def test_annotated_data(make, X, rng, emb):
+    pca = rng.normal(size=(120, 5)).astype(np.float32)
+    adata = make(X, X_pca=pca, X_umap=pca[:, :2])
+    fitted = tp.fit_anndata(adata, emb)
+    assert fitted is emb
+    np.testing.assert_array_equal(adata.obsm["X_trigpoint"], clone(emb).fit_transform(pca))
+    landmarks = np.flatnonzero(adata.obs["trigpoint_landmark"])
+    assert landmarks.tolist() == sorted(emb.landmark_indices_)
+    added = adata.uns["trigpoint"]
+    assert added["params"]["method"] == "LaplacianEigenmaps"
+    assert added["params"]["use_rep"] == "X_pca"
+    assert added["params"]["landmarks"] == 40
+    assert added["connectivities"].shape == (40, 40)
+    np.testing.assert_array_equal(added["landmark_indices"], emb.landmark_indices_)
+    np.testing.assert_array_equal(added["landmark_embedding"], emb.landmark_embedding_)
+
+
+def test_annotated_data_by_other_names(make, X):
+    adata = make(X, X_other=X[:, :2])
+    tp.fit_anndata(adata, use_rep="X_other", key_added="map")
+    assert adata.obsm["X_map"].shape == (120, 2)
+    assert adata.uns["map"]["params"]["method"] == "LandmarkMap"
+    assert "connectivities" not in adata.uns["map"]
+    # Without principal components it is X, whose columns are genes.
+    emb = tp.fit_anndata(adata, tp.Isomap(landmarks=40, random_state=0))
+    assert emb.feature_names_in_.tolist() == NAMES
+    assert adata.uns["trigpoint"]["params"]["use_rep"] == "X"
+    with pytest.raises(ValueError, match="AnnData has no 'X_scvi'"):
+        tp.fit_anndata(adata, use_rep="X_scvi")
+
+
+def test_landmarks_that_are_no_cells(X, make):
+    adata = make(X)
+    emb = tp.fit_anndata(adata, tp.LaplacianEigenmaps(landmarks=X[:40] + 0.1, random_state=0))
+    assert emb.landmark_indices_ is None
+    assert "trigpoint_landmark" not in adata.obs
+    assert "landmark_indices" not in adata.uns["trigpoint"]
+
+
+def test_annotated_data_in_a_file(tmp_path, X, emb):
+    path = tmp_path / "cells.h5ad"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        annotated(X, X_pca=X * 2).write_h5ad(path)
+        import anndata
+
+        backed = anndata.read_h5ad(path, backed="r+")
+        tp.fit_anndata(backed, emb, use_rep="X")
+        backed.write()
+        kept = anndata.read_h5ad(path)
+    np.testing.assert_array_equal(kept.obsm["X_trigpoint"], clone(emb).fit_transform(X))
+    assert kept.obs["trigpoint_landmark"].sum() == 40
+    assert kept.uns["trigpoint"]["connectivities"].shape == (40, 40)
+    assert kept.uns["trigpoint"]["params"]["random_state"] == 0
