@@ -5,9 +5,9 @@ import os
 import time
 from types import SimpleNamespace
 
+import IPython
+import IPython.display
 import pytest
-import tqdm.auto
-from tqdm.notebook import tqdm_notebook
 
 from trigpoint._common import progress
 from trigpoint._common.progress import (
@@ -151,30 +151,33 @@ def test_a_stage_that_ends_early_leaves_a_whole_line(terminal):
     assert terminal.getvalue().endswith("\n")
 
 
-def test_notebooks_get_bars(monkeypatch):
-    drawn = []
+def test_notebooks_get_bars(monkeypatch, clock):
+    """One output below the cell, redrawn, with a bar for each stage; `test_notebook` runs one."""
+    shown = []
 
-    class Notebook(tqdm_notebook):
-        """Takes note of what a widget would show."""
+    class Output:
+        def update(self, page):
+            shown.append(page.data)
 
-        def __init__(self, **options):
-            self.n, self.desc = options["initial"], options["desc"]
+    def display(page, display_id):
+        assert display_id
+        assert not shown
+        shown.append(page.data)
+        return Output()
 
-        def update(self, n=1):
-            self.n += n
-            drawn.append((self.desc, self.n))
-
-        def close(self):
-            drawn.append("closed")
-
-        def __del__(self):
-            pass
-
-    monkeypatch.setattr(tqdm.auto, "tqdm", Notebook)
-    display = progress_display(io.StringIO())
-    for done in (0, 4, 10):
-        display("points", done, 10)
-    assert drawn == [("points", 0), ("points", 4), ("points", 10), "closed"]
+    monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(kernel=None))
+    monkeypatch.setattr(IPython.display, "display", display)
+    bars = progress_display(io.StringIO())
+    for stage in ("landmarks", "points"):
+        for done in range(11):
+            bars(stage, done, 10)
+            clock.now += 0.1
+    assert 8 < len(shown) < 20
+    assert [page.count("<progress") for page in (shown[0], shown[-1])] == [1, 2]
+    assert 'landmarks <progress value="0.000"' in shown[0]
+    assert shown[-1].endswith("10 of 10 (100%), 1 s</div>")
+    monkeypatch.setattr(IPython, "get_ipython", lambda: None)
+    assert isinstance(progress_display(io.StringIO()), ProgressLines)
 
 
 def test_elsewhere_a_short_stage_is_one_line_at_its_end(clock):

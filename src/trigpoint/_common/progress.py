@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from copy import copy
+from html import escape
 from numbers import Integral
 from time import monotonic
 from typing import Any, Protocol, Self, TextIO
@@ -16,9 +17,6 @@ from trigpoint._common.words import duration
 
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
-
-# Without a terminal, a line is written at most this often.
-_SECONDS_BETWEEN_LINES = 10.0
 
 _USUAL_SIZE = {"ncols": 80, "nrows": 24}
 _BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]{postfix}"
@@ -95,12 +93,15 @@ class Display(Protocol):
 
 def progress_display(stream: TextIO) -> Display:
     """Bars on a terminal or in a notebook, plain lines elsewhere."""
-    # Slow to import, and needed only here.
-    from tqdm.auto import tqdm
-    from tqdm.notebook import tqdm_notebook
+    if _in_notebook():
+        return NotebookBars()
+    return ProgressBars(stream) if stream.isatty() else ProgressLines(stream)
 
-    in_notebook = issubclass(tqdm, tqdm_notebook)
-    return ProgressBars(tqdm, stream) if in_notebook or stream.isatty() else ProgressLines(stream)
+
+def _in_notebook() -> bool:
+    """Whether the code is run by a kernel; where there is one, IPython has been imported."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 def left_in_all(
@@ -128,13 +129,15 @@ class ProgressBars:
 
     Parameters
     ----------
-    bar_class : type of tqdm
     stream : file
-        A terminal; in a notebook it does not matter.
+        A terminal.
     """
 
-    def __init__(self, bar_class: Any, stream: TextIO) -> None:
-        self._bar_class, self._stream = bar_class, stream
+    def __init__(self, stream: TextIO) -> None:
+        # Slow to import, and needed only here.
+        from tqdm import tqdm
+
+        self._bar_class, self._stream = tqdm, stream
         self.expected: dict[str, float] = {}
         self._stage, self._since = "", 0.0
         self._bar: Any = None
@@ -188,6 +191,8 @@ class ProgressLines:
     stream : file
     """
 
+    _seconds_between = 10.0
+
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.expected: dict[str, float] = {}
@@ -201,13 +206,20 @@ class ProgressLines:
         if stage != self._stage:
             self._stage, self._done_before = stage, done
             self._since = self._last = now
-        if done < total and now - self._last < _SECONDS_BETWEEN_LINES:
+            self._begin()
+        if done < total and now - self._last < self._seconds_between:
             return
         self._last = now
-        self._stream.write(self._line(done, total, now - self._since) + "\n")
-        self._stream.flush()
+        self._show(self._line(done, total, now - self._since), done, total)
         if done >= total:
             self._stage = ""
+
+    def _begin(self) -> None:
+        """Nothing is shown of a stage before its first line."""
+
+    def _show(self, line: str, done: int, total: int) -> None:
+        self._stream.write(line + "\n")
+        self._stream.flush()
 
     def close(self) -> None:
         """Nothing is left open."""
@@ -226,3 +238,36 @@ class ProgressLines:
             return f"{self._stage}: {times}"
         share = min(done / total, 1.0) if total > 0 else 1.0
         return f"{self._stage}: {done:,} of {total:,} ({share:.0%}), {times}"
+
+
+class NotebookBars(ProgressLines):
+    """A bar for each stage, below the cell of a notebook; needs no widgets."""
+
+    _seconds_between = 0.2
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+        self._over: list[str] = []
+        self._handle: Any = None
+
+    def _begin(self) -> None:
+        # Drawn at once, unless the stage before has just been.
+        self._last = 0.0
+
+    def _show(self, line: str, done: int, total: int) -> None:
+        from IPython.display import HTML, display
+
+        stage, _, rest = line.partition(": ")
+        share = min(done / total, 1.0) if total > 0 else 1.0
+        bar = (
+            f'<div style="font-family: monospace">{escape(stage)} '
+            f'<progress value="{share:.3f}" style="vertical-align: middle">{share:.0%}</progress> '
+            f"{escape(rest)}</div>"
+        )
+        page = HTML("".join([*self._over, bar]))
+        if self._handle is None:
+            self._handle = display(page, display_id=True)
+        else:
+            self._handle.update(page)
+        if done >= total:
+            self._over.append(bar)

@@ -1,6 +1,8 @@
 """Words for counts, durations and sizes, and text that is safe to print."""
 
 import unicodedata
+from collections.abc import Mapping
+from html import escape
 
 # Characters that turn the direction of the text after them.
 _DIRECTIONS = frozenset(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
@@ -47,3 +49,13 @@ def printable(text: str) -> str:
 def _is_control(character: str) -> bool:
     # Controls, and halves of characters, which cannot be encoded.
     return unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTIONS
+
+
+def html_table(heading: str, rows: Mapping[str, str]) -> str:
+    """A table of names and values below a heading, for notebooks."""
+    lines = "".join(
+        f'<tr><th style="text-align: left">{escape(name)}</th>'
+        f'<td style="text-align: left">{escape(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    return f"<p><b>{escape(heading)}</b></p><table>{lines}</table>"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from trigpoint._common.words import duration, html_table, size
 from trigpoint._forecast.device import device_bytes
 from trigpoint._forecast.job import Job
 from trigpoint._forecast.memory import COMPILER_BYTES, job_bytes
@@ -49,6 +50,13 @@ class Forecast:
         if self.device_bytes:
             text += f", and at most {self.device_bytes / 1e9:,.2f} GB of the GPU's memory"
         return text
+
+    def _repr_html_(self) -> str:
+        how = "at least" if self.device_bytes else "about"
+        heading = f"{how} {duration(self.seconds)}, and {size(self.bytes)} of memory"
+        if self.device_bytes:
+            heading += f", and at most {size(self.device_bytes)} of the GPU's"
+        return html_table(heading, {name: duration(spent) for name, spent in self.stages.items()})
 
 
 def forecast(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from trigpoint._common.checks import as_generator, check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import reporter
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, html_table
 from trigpoint._landmarks.base import Sampler, too_much_of_sparse
 from trigpoint._landmarks.count import ErrorEstimate, distinct_points
 from trigpoint._landmarks.efficient import EfficientDPP
@@ -44,6 +44,14 @@ class LandmarkCurve:
     errors: np.ndarray
     standard_errors: np.ndarray
     bandwidth: float
+
+    def _repr_html_(self) -> str:
+        errors = zip(self.n_landmarks, self.errors, self.standard_errors, strict=True)
+        rows = {
+            f"{k:,} landmarks": f"{error:.2%}" + (f" ± {spread:.2%}" if spread else "")
+            for k, error, spread in errors
+        }
+        return html_table(f"relative trace error, bandwidth {self.bandwidth:.3g}", rows)
 
     def needed(self, tolerance: float) -> int:
         """Fewest landmarks that keep the error within `tolerance`, by interpolation.

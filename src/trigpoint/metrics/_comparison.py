@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from trigpoint._common.words import html_table
+
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
@@ -65,9 +67,18 @@ class Comparison:
         return {attempt.method: attempt.score for attempt in self.attempts}
 
     def __repr__(self) -> str:
-        lines = [*self.scores.items(), ("PCA, for comparison", self.pca_score)]
-        width = max(len(name) for name, _ in lines)
-        table = [f"  {name:<{width}}  {score:.3f}" for name, score in lines]
-        table += [f"  {name:<{width}}  {reason}" for name, reason in self.failures.items()]
+        lines = self._lines()
+        width = max(map(len, lines))
+        table = [f"  {name:<{width}}  {value}" for name, value in lines.items()]
+        return "\n".join([f"{self._verdict()}:", *table])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._verdict(), self._lines())
+
+    def _verdict(self) -> str:
         points = f"{self.n_fitted:,} of {self.n_points:,} points"
-        return "\n".join([f"{self.attempts[0].method} keeps most, on {points}:", *table])
+        return f"{self.attempts[0].method} keeps most, on {points}"
+
+    def _lines(self) -> dict[str, str]:
+        scores = self.scores | {"PCA, for comparison": self.pca_score}
+        return {name: f"{score:.3f}" for name, score in scores.items()} | self.failures

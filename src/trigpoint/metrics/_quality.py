@@ -1,14 +1,13 @@
 """How good an embedding is: everything that is measured of it, in one record."""
 
 from dataclasses import dataclass, fields
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import FittedEmbedding
-from trigpoint._common.words import counted
+from trigpoint._common.words import counted, html_table
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
@@ -226,12 +225,7 @@ class Quality:
         return f"{self.verdict}\n{body}"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f'<tr><th style="text-align: left">{escape(name)}</th>'
-            f'<td style="text-align: left">{escape(value)}</td></tr>'
-            for name, value in self.lines().items()
-        )
-        return f"<p><b>{escape(self.verdict)}</b></p><table>{rows}</table>"
+        return html_table(self.verdict, self.lines())
 
 
 def sample_size(n: int, d: int, itemsize: int) -> int:

@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
+from trigpoint._common.words import counted, html_table
 from trigpoint._landmarks.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._landmarks.refinement.moving import move_landmarks
 from trigpoint._landmarks.refinement.patches import (
@@ -86,6 +87,16 @@ class RefinementResult:
     errors: tuple[float, ...]
     n_exchanges: int
     is_local: bool
+
+    def _repr_html_(self) -> str:
+        rows = {
+            f"after {counted(sweep, 'sweep')}": f"{error:.3%}"
+            for sweep, error in enumerate(self.errors)
+        }
+        heading = (
+            f"{counted(len(self.points), 'landmark')}, {counted(self.n_exchanges, 'exchange')}"
+        )
+        return html_table(f"{heading}; relative trace error", rows)
 
 
 class ExchangeSearch:
