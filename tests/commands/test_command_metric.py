@@ -79,9 +79,15 @@ def test_a_sparse_file(vectors, capsys):
         assert run("evaluate", "m.trig", "counts.npz", "--json") == 0
     capsys.readouterr()
     assert run("info", "counts.npz") == 0
-    assert "300 rows x 40 columns, float32, sparse: " in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "300 rows x 40 columns, float32, sparse: " in printed
+    assert "indptr" not in printed
 
 
 def test_what_cannot_be_sparse_says_so(vectors, capsys):
     assert run("select", "counts.npz", "-k", "auto") == FAILED
-    assert "EfficientDPP('auto') does not take sparse points" in said(capsys)
+    line = said(capsys)
+    assert "EfficientDPP('auto') does not take sparse points" in line
+    assert "toarray" not in line
+    assert run("embed", "counts.npz", "-o", "Y.npy", "--method", "map") == FAILED
+    assert said(capsys).startswith("--method map takes no sparse points: choose another, or reduce")

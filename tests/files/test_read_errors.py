@@ -276,6 +276,11 @@ def test_text_refused_at_once(tmp_path, content, message):
             r"column 1 of .*a\.csv holds text, 'x', in row 3",
         ),
         ("1,2\n3,4\n5,6\n7,\n", r"column 1 of .*a\.csv is empty in row 3: fill it in"),
+        (
+            "x,y,z\n1,2,3\n3,NA,4\n5,6,\n",
+            r"column 'y' of .* has a missing value, 'NA', in row 1: fill it in, remove the row or "
+            r"keep to the complete ones with columns=\['x'\]$",
+        ),
         ("1,2\n3,4\n5,6\n7\n", r"a\.csv has 2 columns at first but 1 in row 3: give every row"),
         (
             "x;y\n" + "1;2\n" * 200 + "5;6,5\n",

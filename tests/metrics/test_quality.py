@@ -1,5 +1,6 @@
 """The verdict on an embedding: what is measured, what it is called, what is advised."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.manifold import trustworthiness
 
 import trigpoint as tp
 from trigpoint.datasets import load_mnist, make_swiss_roll
+from trigpoint.metrics import _preserved
 from trigpoint.metrics._preserved import compare_neighborhoods, ranked_neighbors
 from trigpoint.metrics._quality import redundant_coordinates, sample_size
 from trigpoint.metrics._suspects import SHORTCUT, judge_edges
@@ -33,16 +35,17 @@ def slow_kept(X, Y, m):
 
 
 @pytest.mark.parametrize("d", [4, 40])
-def test_figures_by_definition(rng, d):
+def test_figures_by_definition(rng, d, monkeypatch):
+    monkeypatch.setattr(_preserved, "WIDE", 0.1)
     X = rng.normal(size=(160, d)) * np.linspace(3, 1, d) + 100
     Y = X[:, :2] + 0.5 * rng.normal(size=(160, 2))
     found = compare_neighborhoods(X, Y, len(X))
-    assert (found.n_near, found.n_wide) == (10, 2)
+    assert (found.n_near, found.n_wide) == (10, 16)
     assert found.kept == pytest.approx(slow_kept(X, Y, 10))
-    assert found.kept_wide == pytest.approx(slow_kept(X, Y, 2))
+    assert found.kept_wide == pytest.approx(slow_kept(X, Y, 16))
     by_pca = PCA(2).fit_transform(X)
     assert found.pca_kept == pytest.approx(slow_kept(X, by_pca, 10))
-    assert found.pca_kept_wide == pytest.approx(slow_kept(X, by_pca, 2))
+    assert found.pca_kept_wide == pytest.approx(slow_kept(X, by_pca, 16))
     assert found.trustworthiness == pytest.approx(trustworthiness(X, Y, n_neighbors=10))
     assert found.continuity == pytest.approx(trustworthiness(Y, X, n_neighbors=10))
     lost = [
@@ -50,6 +53,14 @@ def test_figures_by_definition(rng, d):
         for a, b in zip(slow_neighbors(X, 10), slow_neighbors(Y, 10), strict=True)
     ]
     np.testing.assert_allclose(found.distortion, lost, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "near"), [(5, 2), (12, 5), (300, 10)])
+def test_a_small_sample_has_one_kind_of_neighborhood(rng, n, near):
+    X = rng.normal(size=(n, 3))
+    lines = tp.LaplacianEigenmaps(random_state=0).fit(X).quality(X).lines()
+    assert re.fullmatch(rf"[\d.]+% of the nearest {near}", lines["neighbors kept"])
+    assert re.fullmatch(r"[\d.]+%", lines["kept by PCA"])
 
 
 def test_a_tenth_of_the_queries_comes_close(rng):

@@ -34,6 +34,7 @@ from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks
+from trigpoint._points.inputs import stays_sparse
 from trigpoint._points.torch.device import resolve_device
 from trigpoint.metrics._comparison import Comparison
 
@@ -183,6 +184,15 @@ def run(options: argparse.Namespace) -> Result:
     named = [*(options.color or ()), options.text, options.images]
     points = common.open_points(options, named=[name for name in named if name])
     # Rejected now rather than after an hour.
+    if (
+        options.method is not None
+        and stays_sparse(points)
+        and not METHODS[options.method].takes_sparse
+    ):
+        raise CommandError(
+            f"--method {options.method} takes no sparse points: choose another, or reduce the "
+            "columns first, as with scikit-learn's TruncatedSVD"
+        )
     places = {text: value_place(text, points, "--color") for text in options.color or ()}
     shape = _image_shape(options.images)
     things = {"text": options.text, "images": None if shape else options.images}

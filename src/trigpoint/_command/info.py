@@ -85,7 +85,8 @@ def run(options: argparse.Namespace) -> Result:
         values, shown = _numbers(options, whole_table)
     else:
         values, shown = _mixed_table(options, columns)
-    if arrays:
+    # Those of a sparse array are not its rows.
+    if likely is not None:
         values["arrays"] = {key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()}
         told = [
             f"{key} ({' x '.join(f'{count:,}' for count in shape)}, {kind})"

@@ -116,7 +116,7 @@ def compare_methods(
             "X",
             source.shape,
             "all points of {source} that were looked at coincide",
-            "there is nothing to embed: check how the points were made",
+            "there is nothing to embed; check how the points were made",
             source=source.name,
         )
     seed = int(rng.integers(2**31))

@@ -11,8 +11,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_count, check_positive
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, Spectrum
+from trigpoint._common.words import counted
 from trigpoint._estimators.base import LandmarkEmbedding, Run
 from trigpoint._estimators.isomap import Isomap
 from trigpoint._extension.extensions import extend
@@ -49,6 +50,9 @@ _GEODESIC_SIZE = 0.6
 # Where affinities come from landmarks alone, the effective number of neighbors that attract each,
 # for each neighbor of a point: with fewer, sheets are drawn as threads.
 _PERPLEXITY = 3.0
+
+# Of fewer landmarks, all others are neighbors.
+_DEFAULT_NEIGHBORS = 10
 
 # A map has two coordinates, or three to turn.
 _MOST_COMPONENTS = 3
@@ -118,7 +122,7 @@ class LandmarkMap(LandmarkEmbedding):
         n_components: int = 2,
         *,
         landmarks: Any = None,
-        n_neighbors: int = 10,
+        n_neighbors: int = _DEFAULT_NEIGHBORS,
         exaggeration: float = 1.0,
         n_iter: int = 500,
         refine: int = 0,
@@ -156,6 +160,13 @@ class LandmarkMap(LandmarkEmbedding):
         check_count("n_neighbors", self.n_neighbors)
         check_positive("exaggeration", self.exaggeration)
         check_count("n_iter", self.n_iter)
+        if isinstance(self.refine, bool):
+            raise ParameterTypeError(
+                "refine",
+                self.refine,
+                "{parameter=} does not say how many steps over all points are made",
+                "pass their number, such as {parameter}=200",
+            )
         check_count("refine", self.refine, low=0)
 
     def _covariance(self, n_columns: int) -> str | None:
@@ -286,6 +297,9 @@ class LandmarkMap(LandmarkEmbedding):
     ) -> tuple[np.ndarray, csr_array]:
         """Masses (k,) of the landmarks, and their affinities (k, k)."""
         k = len(inside)
+        if self.n_neighbors > _DEFAULT_NEIGHBORS:
+            why = f"there are {counted(k, 'landmark')}"
+            check_count("n_neighbors", self.n_neighbors, high=max(k - 1, 1), why=why)
         count = min(self.n_neighbors, k - 1)
         sample = sample_of(run.points, k, run.rng)
         masses = np.zeros(k)

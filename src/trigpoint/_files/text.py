@@ -16,7 +16,7 @@ from trigpoint._files.selection import (
     refuse_key,
 )
 from trigpoint._files.source import PointSource
-from trigpoint._files.text_layout import has_decimal_comma, is_number, refuse_unreadable
+from trigpoint._files.text_layout import has_decimal_comma, is_missing, is_number, refuse_unreadable
 from trigpoint._files.text_table import open_table
 
 
@@ -77,10 +77,20 @@ class TextSource(PointSource):
                 del piece
         except ValueError as error:
             # Searched again for the row, because NumPy counts from the first row it was given.
+            remedy, values = self._remedy()
             for row, fields in enumerate(islice(self.table.records(), done, None), done):
-                remedy = ("fill it in", "remove the row", "choose other {columns}")
-                self._refuse_text(fields, f"in row {row}", remedy)
+                self._refuse_text(fields, f"in row {row}", remedy, **values)
             raise DamagedFileError(f"{self.name}, from row {done} on: {error}") from error
+
+    def _remedy(self) -> tuple[Sequence[str], dict[str, Any]]:
+        """What helps against text among numbers, with the columns to paste that have none."""
+        whole = set(self._chosen)
+        for fields in self.table.records():
+            whole = {j for j in whole if is_number(self.table.layout.plain(fields[j]))}
+        remedy, values = leave_out(self.table.layout.names, sorted(whole))
+        if values:
+            remedy = "keep to the complete ones with {columns=}"
+        return ("fill it in", "remove the row", remedy), values
 
     def _refuse_text(
         self, fields: Sequence[str], where: str, remedy: str | Sequence[str], **values: Any
@@ -96,7 +106,8 @@ class TextSource(PointSource):
                 if self.table.layout.comma:
                     remedy = "write all numbers alike, with a point or with a comma"
             else:
-                what = f"holds text, {field!r}," if field else "is empty"
+                what = "has a missing value," if is_missing(field) else "holds text,"
+                what = f"{what} {field!r}," if field else "is empty"
             raise ParameterValueError(
                 "X",
                 field,

@@ -153,7 +153,8 @@ def too_much_of_sparse(
         (
             *instead,
             "reduce the columns first, as with scikit-learn's TruncatedSVD",
-            "pass X.toarray(), which takes {dense}",
+            # Not for users of the command, who have no X.
+            "pass {X}.toarray(), which takes {dense}",
         ),
         what=what,
         dense=size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0)),

@@ -97,6 +97,14 @@ def choose_landmarks(
     else:
         chosen = _given(landmarks, X, metric)
     if len(chosen.points) < _FEWEST_LANDMARKS:
+        if distinct_rows(X, 1) is not None:
+            raise ParameterValueError(
+                "X",
+                X.shape,
+                "all {n_points} coincide",
+                "there is nothing to embed; check how the points were made",
+                n_points=counted(n, "point"),
+            )
         raise ParameterValueError(
             "landmarks",
             landmarks,

@@ -257,7 +257,7 @@ def _verdict(quality: Quality) -> str:
         for count, kept, by_pca in (
             (quality.n_neighbors, quality.neighbors_kept, quality.pca_kept),
             (quality.n_wide, quality.neighbors_kept_wide, quality.pca_kept_wide),
-        )
+        )[: 1 + (quality.n_wide > quality.n_neighbors)]
     )
     shown = {name: line for name, line in quality.lines().items() if name not in _SHOWN_ELSEWHERE}
     return _filled(

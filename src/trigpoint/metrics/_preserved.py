@@ -89,7 +89,7 @@ def compare_neighborhoods(
     """
     r = len(X)
     near = min(NEAREST, (r - 1) // 2)
-    wide = max(1, round(WIDE * r))
+    wide = max(near, round(WIDE * r))
     centered = X.astype(np.float64)
     centered -= centered.mean(axis=0)
     with one_blas_thread():

@@ -64,7 +64,8 @@ class Quality:
     n_sampled, n_queries : int
         Points in the sample, and how many of their neighborhoods were compared.
     n_neighbors, n_wide : int
-        Sizes of the neighborhoods: 10, and 1 % of the sample.
+        Sizes of the neighborhoods: 10, and 1 % of the sample if that is more; fewer of a sample of
+        20 or less.
     neighbors_kept, neighbors_kept_wide : float
         Share of a point's nearest `n_neighbors`, or `n_wide`, that are its nearest in the embedding
         too.
@@ -188,10 +189,13 @@ class Quality:
     def lines(self) -> dict[str, str]:
         """What was measured, in words, by name."""
         near, wide = self.n_neighbors, self.n_wide
+        kept, by_pca = f"{self.neighbors_kept:.1%} of the nearest {near}", f"{self.pca_kept:.1%}"
+        if wide > near:
+            kept += f", {self.neighbors_kept_wide:.1%} of the nearest {wide}"
+            by_pca += f" and {self.pca_kept_wide:.1%}"
         lines = {
-            "neighbors kept": f"{self.neighbors_kept:.1%} of the nearest {near}, "
-            f"{self.neighbors_kept_wide:.1%} of the nearest {wide}",
-            "kept by PCA": f"{self.pca_kept:.1%} and {self.pca_kept_wide:.1%}",
+            "neighbors kept": kept,
+            "kept by PCA": by_pca,
             "trustworthiness": f"{self.trustworthiness:.3f}",
             "continuity": f"{self.continuity:.3f}",
             "local dimension": f"{self.dimension:.1f}",
