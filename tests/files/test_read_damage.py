@@ -11,7 +11,7 @@ from scipy import sparse
 
 from trigpoint._common.errors import ParameterError, ParameterWarning
 from trigpoint._files import DamagedFileError, read_points
-from trigpoint._files.column_types import table_columns
+from trigpoint._files.column_types import TableColumn, table_columns
 from trigpoint._files.values import read_values
 
 NAMED = (DamagedFileError, ParameterError, OSError)
@@ -73,6 +73,25 @@ def test_columns_of_a_table_with_decimal_commas(tmp_path):
     assert [column.kind for column in table_columns(place)] == ["text", "number", "date"]
     assert read_values(f"{place}::size").tolist() == [1.5, 2]
     assert read_values(f"{place}::kind").tolist() == ["oak, old", "elm 1.5"]
+
+
+def test_columns_that_only_look_like_numbers(tmp_path):
+    """Ids that count the rows, and text that may have been meant as a number."""
+    place = tmp_path / "a.csv"
+    rows = [f'{row},{row},$5.0{row},"1,20{row}",7 kg,r{row}' for row in range(1, 9)]
+    place.write_text("\n".join(["Tree_ID,x,cost,mass,size,name", *rows]))
+    assert [column.described() for column in table_columns(place)] == [
+        "row number",
+        "number",
+        "text such as $5.01",
+        "number with a decimal comma",
+        "text such as 7 kg",
+        "text",
+    ]
+    place.write_text("id,x\n3,1\n7,2\n")
+    assert [column.kind for column in table_columns(place)] == ["number", "number"]
+    place.write_text(f"x,y\n{'1.' * 10**5},2\n")
+    assert table_columns(place)[0] == TableColumn("x", "text")
 
 
 HEADERS = {

@@ -184,7 +184,7 @@ def test_files_that_are_not_what_they_say(tmp_path):
         ("a.h5", OSError, "cannot be opened as HDF5"),
         ("a.h5ad", OSError, "cannot be opened as HDF5"),
         ("a.csv.gz", ValueError, "cannot be read as text"),
-        ("a.csv", ValueError, "cannot be read as text"),
+        ("a.csv", ValueError, r"is not text in UTF-8 .*: if it is text, save it as UTF-8"),
     ):
         (tmp_path / name).write_bytes(b"\xff\xfe\xfd nonsense" * 9)
         with pytest.raises(error, match=rf"{name} {message}"):

@@ -267,12 +267,12 @@ def _open_numbers(options: argparse.Namespace, path: Path, named: Sequence[str])
     if not is_table(path):
         return _open_array(options, path)
     columns = [
-        (number, column.name or str(number), column.kind)
+        (number, column.name or str(number), column)
         for number, column in enumerate(table_columns(path))
         if column.kind != "row label"
     ]
-    left_out = [f"{name} ({kind})" for _, name, kind in columns if kind != "number"]
-    numbers = {number: name for number, name, kind in columns if kind == "number"}
+    left_out = [f"{name} ({of.described()})" for _, name, of in columns if of.kind != "number"]
+    numbers = {number: name for number, name, of in columns if of.kind == "number"}
     left_out += [f"{name} (for the page)" for name in numbers.values() if name in named]
     taken = [number for number, name in numbers.items() if name not in named]
     if not left_out or not numbers:

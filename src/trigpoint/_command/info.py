@@ -145,7 +145,7 @@ def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) ->
     """Result for a table with other columns too: the kinds of columns, and the numbers."""
     labels = [column.name or str(number) for number, column in enumerate(columns)]
     kinds = {label: column.kind for label, column in zip(labels, columns, strict=True)}
-    told = [f"{label} ({kind})" for label, kind in kinds.items()]
+    told = [f"{label} ({of.described()})" for label, of in zip(labels, columns, strict=True)]
     values: dict[str, Any] = {"name": options.input, "column_kinds": kinds}
     shown = {"columns": _some(range(len(told)), told)}
     numbers = [number for number, column in enumerate(columns) if column.kind == "number"]

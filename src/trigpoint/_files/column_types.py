@@ -33,6 +33,11 @@ _ROWS_SEEN = 1000
 
 DECIMAL_COMMA = "number with a decimal comma"
 
+# Names of columns that count rows, and text that may have been meant as a number.
+_COUNTER = re.compile(r"(.*[ _.])?(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
+_LIKE_NUMBER = re.compile(r"[^\w\s]?\s?[\d.,'\s]*\d[\d.,'\s]*[^\w\s]?|\d+[.,]?\d*\s?[a-zA-Z]{1,3}")
+_LONGEST_NUMBER = 30
+
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 
 
@@ -45,12 +50,20 @@ class TableColumn:
     name : str or None
         ``None`` in a file without a header.
     kind : str
-        ``"number"``, ``"number with a decimal comma"``, ``"date"``, ``"text"``, ``"other"``, or
-        ``"row label"`` for the index that pandas keeps beside the columns.
+        ``"number"``, ``"number with a decimal comma"``, ``"date"``, ``"text"``, ``"other"``,
+        ``"row number"`` for ids that count the rows, or ``"row label"`` for the index that pandas
+        keeps beside the columns.
+    example : str, default=""
+        A value of text with digits, such as ``"$5"``, which may have been meant as a number.
     """
 
     name: str | None
     kind: str
+    example: str = ""
+
+    def described(self) -> str:
+        """What it holds, in words."""
+        return f"{self.kind} such as {self.example}" if self.example else self.kind
 
 
 def is_table(path: Path) -> bool:
@@ -81,11 +94,20 @@ def _text_columns(path: Path, name: str) -> list[TableColumn]:
     names: Sequence[str | None] = layout.names or [None] * layout.n_columns
     columns = []
     for number, column in enumerate(names):
-        kind = text_kind([layout.plain(fields[number].strip()) for fields in seen])
-        columns.append(
-            TableColumn(column, "row label" if number == layout.index_column() else kind)
-        )
+        fields = [layout.plain(fields[number].strip()) for fields in seen]
+        kind = "row label" if number == layout.index_column() else text_kind(fields)
+        if kind == "number" and _COUNTER.fullmatch(column or "") and _counts(fields):
+            kind = "row number"
+        # Longer ones are no numbers, and would take long to match.
+        short = kind == "text" and fields and len(fields[0]) <= _LONGEST_NUMBER
+        like_number = short and _LIKE_NUMBER.fullmatch(fields[0])
+        columns.append(TableColumn(column, kind, layout.plain(fields[0]) if like_number else ""))
     return columns
+
+
+def _counts(fields: list[str]) -> bool:
+    """Whether a column counts the rows, from 0 or 1 on."""
+    return fields in ([str(row + first) for row in range(len(fields))] for first in (0, 1))
 
 
 def text_kind(fields: list[str]) -> str:

@@ -123,7 +123,12 @@ def refuse_unreadable(name: str) -> Iterator[None]:
     """Raise a clear error if a file is not text or is truncated."""
     try:
         yield
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise DamagedFileError(
+            f"{name} is not text in UTF-8 ({error.reason} at byte {error.start:,}): if it is text, "
+            "save it as UTF-8, in spreadsheets as 'CSV UTF-8'"
+        ) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
         raise DamagedFileError(f"{name} cannot be read as text: {error}") from error
 
 
