@@ -96,7 +96,8 @@ def reference_distances(X: np.ndarray, n_neighbors: int | None) -> np.ndarray:
         gaps = np.linalg.norm(X[left] - X[right], axis=1)
         graph = graph + coo_array((gaps, (left, right)), shape=graph.shape)
         distances = dijkstra(graph, directed=False)
-    return distances[np.ix_(copies, copies)]
+    # NumPy 2.0.0 gives them a second axis.
+    return distances[np.ix_(copies.ravel(), copies.ravel())]
 
 
 def neighbor_ranks(distances: np.ndarray) -> np.ndarray:
