@@ -23,7 +23,14 @@ def seconds(monkeypatch):
 
 
 def options(**given):
-    usual = {"landmarks": None, "components": 2, "report": None, "dask": None, "jobs": 1}
+    usual = {
+        "landmarks": None,
+        "components": 2,
+        "report": None,
+        "dask": None,
+        "jobs": 1,
+        "device": None,
+    }
     return SimpleNamespace(quiet=False, **(usual | given))
 
 
