@@ -239,6 +239,8 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
     assert blank == end == ""
     # As they stay on the screen.
     stages = [bar.rpartition("\r")[2].partition(":")[0] for bar in bars]
+    # On a slow machine, how long it will take is said first.
+    stages = [stage for stage in stages if stage != "trigpoint"]
     assert stages == ["landmarks", "graph", "spectrum", "points"]
     assert sorted(os.listdir()) == before
 

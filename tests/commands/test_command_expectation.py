@@ -23,14 +23,8 @@ def seconds(monkeypatch):
 
 
 def options(**given):
-    usual = {
-        "landmarks": None,
-        "components": 2,
-        "report": None,
-        "dask": None,
-        "jobs": 1,
-        "device": None,
-    }
+    usual = {"landmarks": None, "components": 2, "report": None, "jobs": 1}
+    usual |= {"dask": None, "device": None}
     return SimpleNamespace(quiet=False, **(usual | given))
 
 
@@ -57,7 +51,9 @@ def test_a_run_is_expected_and_said_once(capsys):
 
 
 @pytest.mark.usefixtures("seconds")
-@pytest.mark.parametrize("given", [{"landmarks": "auto"}, {"dask": 2}, {"quiet": True}])
+@pytest.mark.parametrize(
+    "given", [{"landmarks": "auto"}, {"dask": 2}, {"device": "cuda"}, {"quiet": True}]
+)
 def test_nothing_is_expected_of_what_is_not_known(given, capsys):
     asked = options()
     vars(asked).update(given)

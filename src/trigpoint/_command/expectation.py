@@ -9,7 +9,6 @@ from trigpoint._estimators.landmark_map import DEFAULT_LANDMARKS
 from trigpoint._files import PointSource
 from trigpoint._forecast import Job, stage_seconds
 from trigpoint._landmarks.choice import default_n_landmarks
-from trigpoint._points.torch.device import resolve_device
 
 # Less is over before one has read it.
 _WORTH_SAYING = 5.0
@@ -29,7 +28,7 @@ def expect(
     common.progress(options)
     display = getattr(options, "display", None)
     # Nothing is known of other machines and GPUs, nor of landmarks whose number is to be found.
-    elsewhere = options.dask is not None or resolve_device(options.device) is not None
+    elsewhere = options.dask is not None or options.device not in (None, "cpu")
     if display is None or elsewhere or options.landmarks == "auto":
         return
     runs = [
