@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.blocks import sample_points
 from trigpoint._numerics.kernels import nth_distances
 
-# Points that neighborhoods are measured among, points that have one measured, and the distances
-# held at once.
+# Points that neighborhoods are measured among, and points that have one measured.
 _POINTS = 20_000
 _QUERIES = 128
-_BYTES = 2**25
 
 # Neighbors in the smaller ball, at least, and how many times as many are in the larger one.
 _FEWEST = 10
@@ -50,10 +48,7 @@ def local_dimension(X: Any, k: int) -> float:
     inner = max(_FEWEST, n // k)
     outer = min(_GROWTH * inner, n - 1)
     inner = min(inner, max(1, outer // _GROWTH))
-    blocks = row_blocks(len(queries), block_rows(8 * n, _BYTES))
-    radii = np.concatenate(
-        [nth_distances(queries[part], points, (inner, outer)) for part in blocks]
-    )
+    radii = nth_distances(queries, points, (inner, outer))
     radii = radii[radii[:, 0] > 0]
     growth = np.log(radii[:, 1] / radii[:, 0])
     if growth.sum() == 0:

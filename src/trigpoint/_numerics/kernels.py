@@ -30,6 +30,9 @@ _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128
 
+# Distances to all of some points that are held at once.
+_HELD_BYTES = 2**23
+
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
@@ -37,11 +40,21 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     Both are centered on the mean of `B` first: far from the origin the product alone would cancel
     all significant digits.
     """
+    return _squared_distances_to(B)(A)
+
+
+def _squared_distances_to(B: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What `squared_distances` does for each of several `A`."""
     center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
-    A = A - center
     B = B - center
-    squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B) - 2 * (A @ B.T)
-    return np.maximum(squares, 0, out=squares)
+    norms = np.einsum("ij,ij->i", B, B)
+
+    def squares_from(A: np.ndarray) -> np.ndarray:
+        A = A - center
+        squares = np.einsum("ij,ij->i", A, A)[:, None] + norms - 2 * (A @ B.T)
+        return np.maximum(squares, 0, out=squares)
+
+    return squares_from
 
 
 def distances_between(points: np.ndarray) -> np.ndarray:
@@ -148,13 +161,18 @@ def nth_distances(queries: np.ndarray, X: Any, ranks: tuple[int, ...]) -> np.nda
 
     There is a column for each n in `ranks`.
     """
+    squares_from: Callable[[np.ndarray], np.ndarray]
     if isinstance(X, csr_array):
-        squares = _squares_to_sparse(queries, X)
+        squares_from = partial(_squares_to_sparse, X)
     elif X.shape[1] <= FEW_COLUMNS:
-        squares = cdist(queries, X, "sqeuclidean")
+        squares_from = partial(cdist, XB=X, metric="sqeuclidean")
     else:
-        squares = squared_distances(queries, X)
-    nth = np.argpartition(squares, ranks, axis=1)[:, list(ranks)]
+        squares_from = _squared_distances_to(X)
+    blocks = row_blocks(len(queries), block_rows(8 * X.shape[0], _HELD_BYTES))
+    columns = list(ranks)
+    nth = np.concatenate(
+        [np.argpartition(squares_from(queries[part]), ranks)[:, columns] for part in blocks]
+    )
     # From differences: in products, copies of a point would seem to lie at some distance.
     found = X[nth.ravel()]
     found = found.toarray() if isinstance(X, csr_array) else found
@@ -162,7 +180,7 @@ def nth_distances(queries: np.ndarray, X: Any, ranks: tuple[int, ...]) -> np.nda
     return np.sqrt(np.einsum("ijc,ijc->ij", difference, difference))
 
 
-def _squares_to_sparse(queries: np.ndarray, X: csr_array) -> np.ndarray:
+def _squares_to_sparse(X: csr_array, queries: np.ndarray) -> np.ndarray:
     from trigpoint._numerics.compiled.sparse import sparse_norms, sparse_products
 
     stored, origin = (X.data, X.indices, X.indptr), np.zeros(X.shape[1])
