@@ -128,8 +128,10 @@ def shapes(count: int, seed: int = 0) -> list[tuple[int, int, int, int, float]]:
 def _peak(n: int, d: int, k: int, dtype: str) -> int:
     """Bytes that a run takes at most, besides the points and what the process has before."""
     X = np.random.default_rng(0).standard_normal((n, d), dtype=dtype)
+    # Its name imports the library.
+    estimator = tp.LaplacianEigenmaps(landmarks=k, random_state=0)
     before = resident()
-    tp.LaplacianEigenmaps(landmarks=k, random_state=0).fit_transform(X)
+    estimator.fit_transform(X)
     return _status("VmHWM") - before
 
 

@@ -257,7 +257,8 @@ def run(options: argparse.Namespace) -> Result:
         "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
         "bridges": len(getattr(estimator, "bridges_", ())),
         "dimension": round(estimator.dimension_, 2),
-        "device": estimator.device_,
+        # Not known of a fit that this run has not made but goes on from.
+        "device": getattr(estimator, "device_", None),
         "seed": options.seed,
         "seconds": round(seconds, 3),
         "seconds_in_all": round(in_all, 3),
