@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import trigpoint as tp
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._extension.search import exact_search
-from trigpoint._numerics.compiled.placing import nearest_among, place
+from trigpoint._numerics.compiled.placing import list_candidates, nearest_among, place
 from trigpoint._numerics.reduction import all_projected, principal_projection, projected
 
 
@@ -265,11 +265,23 @@ def test_nearest_of_candidates_by_definition(rng):
     norms = np.square(landmarks).sum(axis=1).astype(np.float32)
     for slack, count in ((0.0, 1), (0.0, 5), (0.7, 5), (3.0, 50)):
         products = X @ landmarks.T + slack / 2 * rng.uniform(-1, 1, size=squares.shape)
-        found, to_found = np.full((40, count), -1), np.full((40, count), -100.0)
-        products = products.astype(np.float32)
-        nearest_among(products, norms, np.full(40, slack), X, landmarks, found, to_found)
-        np.testing.assert_array_equal(found, order[:, :count])
-        np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
+        products, slacks = products.astype(np.float32), np.full(40, slack)
+        # In one tile or several; with room for all candidates, or not.
+        for tile, room in ((50, 50), (7, 50), (7, 20), (50, 3)):
+            smallest, values = np.full((40, count), np.inf), np.empty((40, room), np.float32)
+            columns, counts = np.empty((40, room), np.int32), np.zeros(40, np.int64)
+            for start in range(0, 50, tile):
+                some = slice(start, start + tile)
+                part = np.ascontiguousarray(products[:, some])
+                listed = smallest, values, columns, counts
+                list_candidates(part, norms[some], start, slacks, *listed)
+            assert room != 50 or (counts <= room).all()
+            assert room != 3 or count == 1 or (counts > room).any()
+            found, to_found = np.full((40, count), -1), np.full((40, count), -100.0)
+            limits = smallest[:, -1] + 2 * slacks
+            nearest_among(limits, values, columns, counts, X, landmarks, found, to_found)
+            np.testing.assert_array_equal(found, order[:, :count])
+            np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
 
 
 def test_points_of_a_plane_are_not_drawn_inward(rng):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.sparse import Points, stored
 
@@ -30,6 +31,11 @@ _BUCKETS = ((4, 8), (7, 32), (15, 512))
 # the four nearest to a point in 95 cases of 100, and on a surface in nearly all; longer lists take
 # longer to read.
 _LISTED = 8
+
+# Landmarks that products are computed with at once, so that these stay in the processor's cache;
+# and candidates that there is room for, several times as many as are met on the way.
+_TILE = 512
+_ROOM = 256
 _MOST_LISTED = 64
 
 
@@ -262,24 +268,33 @@ class ExactProductSearch:
     @property
     def row_bytes(self) -> int:
         """Bytes held for each point."""
-        return 4 * len(self.landmarks)
+        return 4 * min(_TILE, len(self.landmarks)) + 8 * _ROOM
 
     def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Landmarks and their squared distances, each of shape (b, count), nearest first."""
-        from trigpoint._numerics.compiled.placing import nearest_among
+        from trigpoint._numerics.compiled.placing import list_candidates, nearest_among
 
         center, landmarks, norms = self.single
+        smallest = np.full((len(X), count), np.inf)
+        values = np.empty((len(X), _ROOM), dtype=np.float32)
+        columns = np.empty((len(X), _ROOM), dtype=np.int32)
+        counts = np.zeros(len(X), dtype=np.int64)
         # Where float32 overflows, the bound does too, and every landmark is a candidate.
         with np.errstate(over="ignore", invalid="ignore"):
             around = (X - center).astype(np.float32)
-            products = around @ landmarks.T
             own = np.einsum("ij,ij->i", around, around, dtype=np.float64)
             # Worst case of a rounded dot product and of two norms, relative to the squares of both.
             rounding = 4 * (X.shape[1] + 8) * float(np.finfo(np.float32).eps)
             slacks = rounding * (own + float(norms.max()))
+            for part in row_blocks(len(landmarks), _TILE):
+                products = around @ landmarks[part].T
+                list_candidates(
+                    products, norms[part], part.start, slacks, smallest, values, columns, counts
+                )
         found = np.empty((len(X), count), dtype=np.int64)
         squares = np.empty((len(X), count))
-        nearest_among(products, norms, slacks, X, self.landmarks, found, squares)
+        limits = smallest[:, -1] + 2 * slacks
+        nearest_among(limits, values, columns, counts, X, self.landmarks, found, squares)
         return found, squares
 
 

@@ -43,52 +43,31 @@ def project(
 
 
 @compiled_strictly
-def nearest_among(
+def list_candidates(
     products: np.ndarray,
     norms: np.ndarray,
+    first: int,
     slacks: np.ndarray,
-    X: np.ndarray,
-    landmarks: np.ndarray,
-    nearest: np.ndarray,
-    squares: np.ndarray,
+    smallest: np.ndarray,
+    values: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
 ) -> None:
-    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by landmark.
+    """List landmarks, from the `first` on, that can be among the nearest of each point.
 
-    ``norms[j] - 2 products[i, j]``, off by no more than ``slacks[i]``, tells which landmarks can be
-    among the nearest.
+    ``norms[j] - 2 products[i, j]``, off by no more than ``slacks[i]``, tells which can. The least
+    of these numbers are kept in `smallest` (b, count), and every one that was not beyond them when
+    it came in `values` and `columns` (b, room). Where there is no more room, `counts` (b,) goes
+    beyond it.
     """
-    k, count = products.shape[1], nearest.shape[1]
-    last = count - 1
+    k, last, room = products.shape[1], smallest.shape[1] - 1, values.shape[1]
     two = np.float32(2)
-    for i in range(len(X)):
-        for place in range(count):
-            squares[i, place] = np.inf
-        limit = np.float32(np.inf)
+    for i in range(len(products)):
+        limit = np.float32(smallest[i, last] + 2 * slacks[i])
         for start in range(0, k, _RUN):
             stop = min(start + _RUN, k)
             # Most runs hold none, which takes no branches to tell; without a sign, indices are not
-            # checked for it.
-            some = False
-            for offset in range(stop - start):
-                at = np.uint64(start + offset)
-                some |= norms[at] - two * products[i, at] < limit
-            if not some:
-                continue
-            for j in range(start, stop):
-                value = norms[j] - two * products[i, j]
-                if value < limit:
-                    place = last
-                    while place > 0 and squares[i, place - 1] > value:
-                        squares[i, place] = squares[i, place - 1]
-                        place -= 1
-                    squares[i, place] = value
-                    limit = np.float32(squares[i, last])
-        limit = np.float32(squares[i, last] + 2 * slacks[i])
-        for place in range(count):
-            nearest[i, place], squares[i, place] = k, np.inf
-        for start in range(0, k, _RUN):
-            stop = min(start + _RUN, k)
-            # Overflow leaves no bound, and then all are candidates.
+            # checked for it. Overflow leaves no bound, and then all are candidates.
             some = False
             for offset in range(stop - start):
                 at = np.uint64(start + offset)
@@ -96,19 +75,70 @@ def nearest_among(
             if not some:
                 continue
             for j in range(start, stop):
-                if norms[j] - two * products[i, j] > limit:
+                value = norms[j] - two * products[i, j]
+                if value > limit or counts[i] > room:
                     continue
-                square = squared_distance(landmarks, j, X[i])
-                if square < squares[i, last] or nearest[i, last] == k:
+                if counts[i] == room:
+                    counts[i] = _kept_below(limit, values[i], columns[i])
+                    if counts[i] == room:
+                        counts[i] += 1
+                        continue
+                values[i, counts[i]], columns[i, counts[i]] = value, first + j
+                counts[i] += 1
+                if value < smallest[i, last]:
                     place = last
-                    while place > 0 and (
-                        squares[i, place - 1] > square or nearest[i, place - 1] == k
-                    ):
-                        squares[i, place] = squares[i, place - 1]
-                        nearest[i, place] = nearest[i, place - 1]
+                    while place > 0 and smallest[i, place - 1] > value:
+                        smallest[i, place] = smallest[i, place - 1]
                         place -= 1
-                    squares[i, place] = square
-                    nearest[i, place] = j
+                    smallest[i, place] = value
+                    limit = np.float32(smallest[i, last] + 2 * slacks[i])
+
+
+@compiled_strictly
+def _kept_below(limit: float, values: np.ndarray, columns: np.ndarray) -> int:
+    """Move those that are not beyond a limit to the front, in their order; return their number."""
+    count = 0
+    for c in range(len(values)):
+        if not (values[c] > limit):
+            values[count], columns[count] = values[c], columns[c]
+            count += 1
+    return count
+
+
+@compiled_strictly
+def nearest_among(
+    limits: np.ndarray,
+    values: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    nearest: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by landmark.
+
+    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
+    `limits` (b,); where `counts` (b,) goes beyond the room, among all.
+    """
+    k, room, last = len(landmarks), columns.shape[1], nearest.shape[1] - 1
+    for i in range(len(X)):
+        for place in range(last + 1):
+            nearest[i, place], squares[i, place] = k, np.inf
+        among_all = counts[i] > room
+        for c in range(k if among_all else counts[i]):
+            if not among_all and values[i, c] > limits[i]:
+                continue
+            j = c if among_all else columns[i, c]
+            square = squared_distance(landmarks, j, X[i])
+            if square < squares[i, last] or nearest[i, last] == k:
+                place = last
+                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == k):
+                    squares[i, place] = squares[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                squares[i, place] = square
+                nearest[i, place] = j
 
 
 @compiled_strictly
