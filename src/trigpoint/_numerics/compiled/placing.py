@@ -95,7 +95,7 @@ def list_candidates(
 
 
 @compiled_strictly
-def _kept_below(limit: float, values: np.ndarray, columns: np.ndarray) -> int:
+def _kept_below(limit: np.float32, values: np.ndarray, columns: np.ndarray) -> int:
     """Move those that are not beyond a limit to the front, in their order; return their number."""
     count = 0
     for c in range(len(values)):
