@@ -268,3 +268,13 @@ def test_work_that_is_dropped_is_not_waited_for(lonely):
     lonely.cancel(futures)
     with pytest.raises(ClusterError, match="dropped the work"):
         cluster_module.gathered(lonely, futures)
+
+
+def test_a_cluster_that_has_no_workers_at_first(points, monkeypatch):
+    monkeypatch.setattr(cluster_module, "_NO_WORKERS_FOR", 0.3)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        distributed.Client(cluster),
+        pytest.raises(ClusterError, match="no workers for 0 seconds: start some"),
+    ):
+        estimator().fit(parted(points))

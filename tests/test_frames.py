@@ -153,3 +153,16 @@ def test_annotated_data_in_a_file(tmp_path, X, emb):
     assert kept.obs["trigpoint_landmark"].sum() == 40
     assert kept.uns["trigpoint"]["connectivities"].shape == (40, 40)
     assert kept.uns["trigpoint"]["params"]["random_state"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.zeros((9, 2)),), "adata must be an AnnData object, and is of type ndarray"),
+        ((None,), "of type NoneType"),
+        ((SimpleNamespace(obsm={}), tp.DiffusionMaps), "estimator must be one of this library's"),
+    ],
+)
+def test_what_is_not_annotated(arguments, message):
+    with pytest.raises(tp.ParameterError, match=message):
+        tp.fit_anndata(*arguments)

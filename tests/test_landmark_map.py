@@ -504,3 +504,10 @@ def test_surfaces_keep_their_large_shape_with_any_seed():
     # From principal components it is 0.69: the roll is cut.
     assert tp.metrics.rank_correlation(on_the_surface, in_the_map) > 0.97
     assert procrustes(*maps)[2] < 0.02
+
+
+@pytest.mark.parametrize("n", [3, 5, 12, 31, 60])
+def test_few_points_are_kept_apart(n, rng):
+    placed = tp.LandmarkMap(n_iter=200, random_state=0).fit_transform(rng.normal(size=(n, 3)))
+    apart = np.linalg.norm(placed[:, None] - placed, axis=2)[~np.eye(n, dtype=bool)]
+    assert np.median(apart) > 1

@@ -213,7 +213,7 @@ def test_affinities_have_the_perplexity_and_the_masses(k, rng):
     squares = np.square(points[:, None] - points[None]).sum(axis=-1)
     for i in range(k):
         others = np.argsort(squares[i], kind="stable")[1:31]
-        shares = calibrated(squares[i, others][None], min(10.0, len(others)))[0]
+        shares = calibrated(squares[i, others][None], min(10.0, max(1.0, len(others) / 3)))[0]
         directed[i, others] = shares * masses[i] / masses.sum()
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
 

@@ -65,13 +65,15 @@ def affinities(
     masses : float64 ndarray of shape (k,)
         How many points each landmark stands for.
     perplexity : float
-        Effective number of neighbors of each; if there are fewer others, all count alike.
+        Effective number of neighbors of each, but at most a third of the others: if all counted
+        alike, nothing would keep them apart.
     n_threads : int, default=1
     """
     from trigpoint._numerics.compiled.layout import calibrate
 
     k = len(points)
     m = min(k - 1, int(_REACH * perplexity))
+    perplexity = min(perplexity, max(1.0, m / _REACH))
     distances, rows = nearest(points, points, m + 1, n_threads)
     # Each is its own neighbor, wherever among equally distant ones.
     own = rows == np.arange(k)[:, None]
@@ -79,7 +81,7 @@ def affinities(
     columns, squares = rows[~own].reshape(k, m), np.square(distances[~own].reshape(k, m))
     shares = np.empty((k, m))
     for _ in thread_map(
-        lambda part: calibrate(squares[part], min(perplexity, m), shares[part]),
+        lambda part: calibrate(squares[part], perplexity, shares[part]),
         row_blocks(k, _ROWS),
         n_threads,
     ):

@@ -119,6 +119,13 @@ def test_info_lists_arrays_and_says_which_to_take(folder, capsys, rng):
         assert f"trigpoint embed several.{name}::{key} -o several_embedding.npy" in out
 
 
+def test_a_name_that_begins_like_an_option(folder, capsys):
+    (folder / "-dash.csv").write_text("a,b\n" + "1,2\n3,5\n2,1\n" * 9)
+    assert main(["info", "--json", "--", "-dash.csv"]) == 0
+    command = json.loads(capsys.readouterr().out)["next"]
+    assert command == "trigpoint embed ./-dash.csv -o ./-dash_embedding.csv --report ./-dash.html"
+
+
 def test_what_info_says_to_run_next_runs(folder, capsys, rng):
     """Text, dates and decimal commas; the columns that color the page are not points."""
     lines = ["name;species;planted;height;width;depth"]

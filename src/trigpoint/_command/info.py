@@ -106,12 +106,14 @@ def run(options: argparse.Namespace) -> Result:
 def _next_command(options: argparse.Namespace, kinds: Mapping[str, str]) -> str:
     """The command to embed the points, as typed into a shell."""
     path = Path(split_place(options.input)[0])
-    stem = path.name.partition(".")[0]
+    # A name that begins like an option is given with its folder.
+    stem, here = path.name.partition(".")[0], "./" if path.name.startswith("-") else ""
     suffix = ".npy"
     if is_table(path):
         suffix = ".csv" if text_suffix(path) else ".parquet"
-    words = ["trigpoint", "embed", options.input, "-o", f"{stem}_embedding{suffix}"]
-    words += ["--report", f"{stem}.html"]
+    points = f"./{options.input}" if options.input.startswith("-") else options.input
+    words = ["trigpoint", "embed", points, "-o", f"{here}{stem}_embedding{suffix}"]
+    words += ["--report", f"{here}{stem}.html"]
     if options.columns is not None:
         words += ["--columns", ",".join(map(str, options.columns))]
     color = next((name for name, kind in kinds.items() if _are_classes(path, name, kind)), None)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from trigpoint._common.errors import ParameterTypeError
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._files import read_points
@@ -54,7 +55,23 @@ def fit_anndata(
     >>> emb = tp.fit_anndata(adata)  # doctest: +SKIP
     >>> adata.obsm["X_trigpoint"]  # doctest: +SKIP
     """
+    if not hasattr(adata, "obsm"):
+        raise ParameterTypeError(
+            "adata",
+            type(adata).__name__,
+            "{parameter} must be an AnnData object, and is of type {kind}",
+            "pass an array to fit_transform of an estimator",
+            kind=type(adata).__name__,
+        )
     estimator = LandmarkMap(random_state=0) if estimator is None else estimator
+    if not isinstance(estimator, LandmarkEmbedding):
+        raise ParameterTypeError(
+            "estimator",
+            type(estimator).__name__,
+            "{parameter} must be one of this library's, and is of type {kind}",
+            "pass an object such as DiffusionMaps(random_state=0)",
+            kind=type(estimator).__name__,
+        )
     if use_rep is None:
         pca = PRINCIPAL_COMPONENTS.removeprefix("obsm/")
         use_rep = pca if pca in adata.obsm else "X"

@@ -163,10 +163,22 @@ class _LookAtWorkers:
         now = time.monotonic()
         self._alone_since = None if self._client.nthreads() else self._alone_since or now
         if self._alone_since is not None and now - self._alone_since > _NO_WORKERS_FOR:
-            raise ClusterError(
-                f"the cluster has had no workers for {_NO_WORKERS_FOR:.0f} seconds: start some "
-                "and fit again; nothing of this run is kept"
-            ) from None
+            raise _no_workers()
+
+
+def wait_for_a_worker(client: Any) -> None:
+    """Wait until there is one; an error if none comes."""
+    try:
+        client.wait_for_workers(1, timeout=_NO_WORKERS_FOR)
+    except TimeoutError:
+        raise _no_workers() from None
+
+
+def _no_workers() -> ClusterError:
+    return ClusterError(
+        f"the cluster has had no workers for {_NO_WORKERS_FOR:.0f} seconds: start some and fit "
+        "again; nothing of this run is kept"
+    )
 
 
 def current_client(task: str) -> Any:

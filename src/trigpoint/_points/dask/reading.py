@@ -8,7 +8,12 @@ from trigpoint._common.checks import check_magnitude
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.words import counted
-from trigpoint._points.dask.cluster import Cluster, current_client, waited_for
+from trigpoint._points.dask.cluster import (
+    Cluster,
+    current_client,
+    wait_for_a_worker,
+    waited_for,
+)
 from trigpoint._points.dask.collections import Partitions, checked_points
 from trigpoint._points.dask.layout import Layout
 from trigpoint._points.dask.shards import Shard
@@ -80,7 +85,7 @@ def _placed(client: Any, partitions: Partitions) -> dict[str, np.ndarray]:
 
     threads: dict[str, int] = client.nthreads()
     if not threads:
-        client.wait_for_workers(1, timeout=60)
+        wait_for_a_worker(client)
         threads = client.nthreads()
     n = partitions.n_partitions
     held = client.who_has(futures_of(partitions.array))

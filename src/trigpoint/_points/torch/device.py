@@ -4,7 +4,6 @@ PyTorch is imported only if it is asked for.
 """
 
 import logging
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, pairwise
@@ -74,8 +73,6 @@ def resolve_device(device: Any, X: Any = None) -> Any:
 
 
 def _torch_or_none() -> Any:
-    if "torch" in sys.modules:
-        return sys.modules["torch"]
     try:
         import torch
     except ImportError:

@@ -27,12 +27,15 @@ def _as_float(X: Any) -> Any:
 
     X = X.detach()
     if X.is_complex() or X.is_sparse or X.layout != torch.strided:
+        what, remedy = "a sparse layout", "pass X.to_dense()"
+        if X.is_complex():
+            what, remedy = "complex numbers", "pass real ones, such as torch.view_as_real(X) gives"
         raise ParameterTypeError(
             "X",
             str(X.dtype),
             "{parameter} is a tensor of {what}, which cannot be used",
-            "pass a dense tensor of real numbers, as X.to_dense() gives",
-            what="complex numbers" if X.is_complex() else "sparse layout",
+            remedy,
+            what=what,
         )
     return X if X.dtype in (torch.float32, torch.float64) else X.double()
 
