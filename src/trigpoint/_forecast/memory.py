@@ -11,9 +11,9 @@ from trigpoint._numerics.neighbors import bucket_size
 from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import SCAN_BYTES
 
-# Compiled code that is loaded, and what the allocator keeps: 115 to 150 MB in a new process, and up to
-# 190 MB where more of the compiler's library is in memory already. Compiling, where loops are not yet
-# on disk, takes 130 MB more.
+# Compiled code that is loaded, and what the allocator keeps: 115 to 150 MB in a new process, and up
+# to 190 MB where more of the compiler's library is in memory already. Compiling, where loops are
+# not yet on disk, takes 130 MB more.
 COMPILED_BYTES = 200e6
 COMPILER_BYTES = 150e6
 
