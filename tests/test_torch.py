@@ -149,7 +149,7 @@ def test_landmarks_of_cells_are_the_nearest(d):
 def test_a_sample_that_misjudges_changes_nothing(d, monkeypatch):
     from trigpoint._points.torch import store as module
 
-    monkeypatch.setattr(module, "_SAMPLE_SIZES", (64, 64))
+    monkeypatch.setattr(module, "SAMPLE_SIZES", (64, 64))
     monkeypatch.setattr(module, "_DOUBT", -1.0)
     points = cloud(1500, d)
     # A dense spot, which the sample has no idea of.

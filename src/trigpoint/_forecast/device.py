@@ -10,14 +10,12 @@ from trigpoint._forecast.job import Job
 from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD
 from trigpoint._landmarks.drawing import NEIGHBORS_KEPT
 from trigpoint._points.torch.device import fits, working_memory
+from trigpoint._points.torch.store import CANDIDATE_BYTES, SAMPLE_SIZES, SAMPLED_NEIGHBORS
 
-# Neighborhoods searched in one pass, and points of a sample that says how far; bytes of a candidate
-# while these are sorted, and candidates for each neighbor. Share of the working memory that blocks
-# of products take, in the search and, with what is made of them, in the extension.
+# Neighborhoods searched in one pass, candidates for each neighbor, and bytes that sorting takes for
+# a point. Share of the working memory that blocks of products take, in the search and, with what is
+# made of them, in the extension.
 _TOGETHER = 256
-_SAMPLED_NEIGHBORS = 128
-_SAMPLE_SIZES = (2**11, 2**17)
-_CANDIDATE_BYTES = 96
 _CANDIDATES = 2
 _SORTED_BYTES = 24
 _SEARCHED_SHARE = 8
@@ -31,7 +29,7 @@ def device_bytes(job: Job, device: Any) -> float:
     points = itemsize * n * d
     # Rows of neighbors that wait to be measured or are kept, which hold those found with them.
     held = max(m, min(NEIGHBORS_HELD, MEASURED_TOGETHER * m)) + min(NEIGHBORS_KEPT, k * m)
-    drawing, candidate = 2 * 8 * held, _CANDIDATE_BYTES
+    drawing, candidate = 2 * 8 * held, CANDIDATE_BYTES
     if not job.by_tree:
         # Bounds of distances beside the rows, and of the weights of all points.
         drawing = 2 * drawing + 8 * n
@@ -41,8 +39,8 @@ def device_bytes(job: Job, device: Any) -> float:
         drawing += copy if fits(copy, device) else 0
         candidate += 32 * (3 * d + 4)
     drawing += min(memory, _TOGETHER * _CANDIDATES * m * candidate)
-    least, most = _SAMPLE_SIZES
-    sample = min(n, most, max(least, _SAMPLED_NEIGHBORS * n // m))
+    least, most = SAMPLE_SIZES
+    sample = min(n, most, max(least, SAMPLED_NEIGHBORS * n // m))
     drawing += 8 * sample * (_TOGETHER + d + 1)
     # Covariances are measured in such blocks, too.
     neighbors = 4 * d * min(k, MEASURED_TOGETHER) * m

@@ -23,15 +23,15 @@ from trigpoint._points.torch.cells import FEWEST_POINTS, Cells
 from trigpoint._points.torch.device import fits, to_device, working_memory
 
 # Points of a sample that lie in a neighborhood, on average, and the fewest and most of the sample.
-_SAMPLED_NEIGHBORS = 128
-_SAMPLE_SIZES = (2**11, 2**17)
+SAMPLED_NEIGHBORS = 128
+SAMPLE_SIZES = (2**11, 2**17)
 
 # Standard deviations by which a count in the sample may be off before a pass is repeated.
 _DOUBT = 4.5
 
 # Share of the working memory that holds one block of products; bytes of a candidate while sorted.
 _BLOCK_SHARE = 8
-_CANDIDATE_BYTES = 96
+CANDIDATE_BYTES = 96
 
 # Where neighborhoods hold a larger share of the points than this, products with all of them are
 # faster than lists of those in cells.
@@ -68,7 +68,7 @@ class TorchStore:
         self.together = 256
         self._torch = torch
         self._memory = working_memory(device)
-        some = np.linspace(0, self.n_points - 1, min(self.n_points, _SAMPLE_SIZES[0]))
+        some = np.linspace(0, self.n_points - 1, min(self.n_points, SAMPLE_SIZES[0]))
         middle = self._rows(np.unique(some.astype(np.int64))).double().mean(dim=0)
         # Of a few digits, so that differences from it are nearly always exact.
         self._center = middle.to(torch.bfloat16).double()
@@ -134,8 +134,8 @@ class TorchStore:
     def _sampled_rank(self, m: int) -> int:
         """Rank in a sample, of a point that is probably beyond `m` of all points."""
         if self._sample is None:
-            least, most = _SAMPLE_SIZES
-            size = min(self.n_points, most, max(least, _SAMPLED_NEIGHBORS * self.n_points // m))
+            least, most = SAMPLE_SIZES
+            size = min(self.n_points, most, max(least, SAMPLED_NEIGHBORS * self.n_points // m))
             # A fixed seed: the sample must not take numbers from the draw, and changes no result.
             rows = np.random.default_rng(0).choice(self.n_points, size, replace=False)
             self._sample = self._factors(self._rows(np.sort(rows)))
@@ -148,7 +148,7 @@ class TorchStore:
     def _queries_at_once(self, m: int, rank: int) -> int:
         """Queries whose candidates can be sorted together."""
         candidates = max(m, int(self._share(rank) * self.n_points))
-        width = _CANDIDATE_BYTES
+        width = CANDIDATE_BYTES
         if self._is_listed(rank):
             # Cells reach beyond the neighborhood, and each of their points is compared.
             width += 16 * (3 * self.n_features + 4)
