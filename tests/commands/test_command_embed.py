@@ -253,3 +253,9 @@ def read_terminal(controller):
         while part := file.read(4096):
             written += part
     return written.decode().replace("\r\n", "\n")
+
+
+def test_a_file_of_one_row(folder, capsys):
+    (folder / "one.csv").write_text("a,b,c\n1,2,3\n")
+    assert main(["embed", "one.csv", "-o", "y.csv"]) == FAILED
+    assert "one.csv has 1 row, and at least two are needed" in capsys.readouterr().err

@@ -124,6 +124,15 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
             refuse_non_finite(X, "X", _names(estimator))
     if from_file or scaled or issparse(X):
         source = read_points(X)
+        if source.shape[0] < 2:
+            raise ParameterValueError(
+                "X",
+                source.name,
+                "{source} has {rows}, and at least two are needed",
+                "choose a file with more",
+                source=source.name,
+                rows=counted(source.shape[0], "row"),
+            )
         X = _loaded(UnitRows(source) if scaled else source, report)
         if from_file:
             X = validate_data(
