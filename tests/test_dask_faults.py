@@ -6,6 +6,7 @@ The run ends with the same bits, in bounded time: what the worker held is comput
 import os
 import signal
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -40,15 +41,22 @@ def limit():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.fixture(scope="module")
-def client(forked_workers):
-    """Four worker processes, each of which is started again when it is killed."""
+@contextmanager
+def cluster_of(n_workers, *, processes=True):
+    """A client of workers with one thread each."""
     with (
         distributed.LocalCluster(
-            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=n_workers, threads_per_worker=1, processes=processes, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(forked_workers):
+    """Four worker processes, each of which is started again when it is killed."""
+    with cluster_of(4) as client:
         yield client
 
 
@@ -200,14 +208,9 @@ def test_weights_are_rebuilt_from_the_landmarks(points, client, monkeypatch):
 
 
 def test_a_worker_that_joins_late_is_used(points, expected):
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster_of(1) as client:
         there = estimator().fit(parted(points))
-        cluster.scale(2)
+        client.cluster.scale(2)
         client.wait_for_workers(2)
         blocks = there.transform(parted(points)).persist()
         distributed.wait(blocks)
@@ -219,16 +222,11 @@ def test_a_worker_that_joins_late_is_used(points, expected):
 def test_a_cluster_without_workers_is_not_waited_for(points, monkeypatch):
     monkeypatch.setattr(cluster_module, "_LOOK_AFTER", 0.2)
     monkeypatch.setattr(cluster_module, "_NO_WORKERS_FOR", 1.0)
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster),
-    ):
+    with cluster_of(1) as client:
 
         def leave(stage, done, total):
             if stage == "landmarks":
-                cluster.scale(0)
+                client.cluster.scale(0)
 
         with pytest.raises(ClusterError, match="no workers for 1 seconds: start some"):
             estimator(callback=leave).fit(parted(points))
@@ -237,12 +235,7 @@ def test_a_cluster_without_workers_is_not_waited_for(points, monkeypatch):
 @pytest.fixture
 def lonely():
     """A client whose only worker is a thread of this process."""
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster_of(1, processes=False) as client:
         yield client
 
 
@@ -273,8 +266,7 @@ def test_work_that_is_dropped_is_not_waited_for(lonely):
 def test_a_cluster_that_has_no_workers_at_first(points, monkeypatch):
     monkeypatch.setattr(cluster_module, "_NO_WORKERS_FOR", 0.3)
     with (
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
-        distributed.Client(cluster),
+        cluster_of(0, processes=False),
         pytest.raises(ClusterError, match="no workers for 0 seconds: start some"),
     ):
         estimator().fit(parted(points))

@@ -312,10 +312,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         ndarray or tensor of shape (n, n_components)
             In the precision of `X`; of a tensor, or of another library's array on a GPU, the same
             kind on the same device; of an xarray DataArray, one with the labels of its rows. With
-            `out`, the path
-            of the file is returned instead. Of a Dask collection, a Dask array, of which nothing is
-            computed yet; with `out`, its workers write a Zarr folder, which they must be able to
-            reach, and other files are written here.
+            `out`, the path of the file is returned instead. Of a Dask collection, a Dask array, of
+            which nothing is computed yet; with `out`, its workers write a Zarr folder, which they
+            must be able to reach, and other files are written here.
         """
         check_is_fitted(self)
         self._check_out(X, out)

@@ -33,6 +33,10 @@ _BANDWIDTH = 0.7
 # This many landmarks share in a point: with three, maps fold in a few spots.
 SHARING = 5
 
+# Rows whose edges are sorted together, so few that millions of landmarks with tens of millions of
+# edges can be packed into one number each.
+_PACKED_ROWS = 2**16
+
 # Share of the variance of a landmark's neighbors that is added in every direction. Slopes across a
 # surface, along which they hardly vary, vanish; those along it lose two or three percent.
 _RIDGE = 0.01
@@ -179,19 +183,26 @@ def _ordinary_edges(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray, np.nd
     columns, lengths = graph.lengths.indices.astype(np.int64), graph.lengths.data
     bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
     ordinary = ~np.isin(rows * k + columns, bridges[:, 0] * k + bridges[:, 1])
-    ends = _nearest(
-        np.concatenate([np.arange(k), rows[ordinary]]),
-        np.concatenate([np.arange(k), columns[ordinary]]),
-        np.concatenate([np.zeros(k), lengths[ordinary]]),
-    )
-    return ends.rows, ends.columns, ends.lengths
+    rows = np.concatenate([np.arange(k), rows[ordinary]])
+    columns = np.concatenate([np.arange(k), columns[ordinary]])
+    lengths = np.concatenate([np.zeros(k), lengths[ordinary]])
+    found = []
+    for part in row_blocks(k, _PACKED_ROWS):
+        inside = (rows >= part.start) & (rows < part.stop)
+        ends = _nearest(rows[inside], columns[inside], lengths[inside])
+        found.append((ends.rows, ends.columns, ends.lengths))
+    rows, columns, lengths = (np.concatenate(values) for values in zip(*found, strict=True))
+    return rows, columns, lengths
 
 
 def _nearest(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> _Ends:
     """The nearest columns of each row, its own and up to 20 others, at their shortest lengths."""
     # Rows, columns and places of lengths in their order are packed into one number, which sorts
-    # several times as fast as three keys. Equal lengths have one place.
-    k, (distinct, places) = int(columns.max()) + 1, np.unique(lengths, return_inverse=True)
+    # faster than three keys. Equal lengths have one place.
+    first, k = int(rows.min()), int(columns.max()) + 1
+    distinct, places = np.unique(lengths, return_inverse=True)
+    rows = rows - first
+    assert (int(rows.max()) + 1) * k * len(distinct) < 2**63, "too many rows to be packed"
     pairs, places = np.divmod(np.sort((rows * k + columns) * len(distinct) + places), len(distinct))
     shortest = np.ones(len(pairs), dtype=bool)
     shortest[1:] = pairs[1:] != pairs[:-1]
@@ -202,7 +213,7 @@ def _nearest(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> _End
     lengths = distinct[places]
     ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
     near = ranks <= _FITTED
-    return _Ends(rows[near], ranks[near], columns[near], lengths[near])
+    return _Ends(first + rows[near], ranks[near], columns[near], lengths[near])
 
 
 def _around(
