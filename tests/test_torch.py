@@ -14,8 +14,10 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._numerics.dimension import local_dimension
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.torch import device as device_module
+from trigpoint._points.torch import eigen
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -213,6 +215,31 @@ def test_estimators_agree_with_the_host(estimator, d, gpu):
     fitted_to_tensor = clone(there).fit(torch.tensor(points))
     np.testing.assert_array_equal(fitted_to_tensor.landmark_indices_, here.landmark_indices_)
     np.testing.assert_array_equal(fitted_to_tensor.transform(torch.tensor(points)).numpy(), found)
+
+
+@pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.Isomap, tp.KernelPCA])
+def test_eigenvectors_come_from_the_device(estimator, gpu, monkeypatch):
+    """Unless there are so many landmarks that some eigenvectors on the host take less time."""
+    points, asked = cloud(600, 3), []
+    found = eigen.largest_eigenpairs
+
+    def counted(matrix, count, device):
+        asked.append((len(matrix), device))
+        return found(matrix, count, device)
+
+    monkeypatch.setattr(eigen, "largest_eigenpairs", counted)
+    estimator(landmarks=80, random_state=0, device="cuda").fit(points)
+    assert asked == [(80, HERE)]
+    estimator(landmarks=80, random_state=0).fit(points)
+    monkeypatch.setattr(eigen, "MOST_ROWS", 79)
+    estimator(landmarks=80, random_state=0, device="cuda").fit(points)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("d", [3, 60])
+def test_the_dimension_is_that_of_the_host(d):
+    points = cloud(30_000 if d == 3 else 3000, d)
+    assert local_dimension(store(points), 100) == pytest.approx(local_dimension(points, 100))
 
 
 MAPS = {

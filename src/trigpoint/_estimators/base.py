@@ -84,7 +84,7 @@ from trigpoint._points.inputs import (
     remember_traffic,
 )
 from trigpoint._points.store import Store
-from trigpoint._points.torch.device import device_memory, is_tensor
+from trigpoint._points.torch.device import device_memory, device_of, is_tensor
 from trigpoint._points.torch.dlpack import as_tensor, like
 from trigpoint._points.unit_rows import METRICS
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -117,6 +117,8 @@ class Run:
         # The points as a map measures their distances.
         self.projection: Projection | None = None
         self.points: Any = np.empty((0, 0))
+        # That of PyTorch which has the points, or None for the host.
+        self.device: Any = None
         # Seconds in which loops were compiled for the first time; no stage includes them.
         self.compiling = 0.0
         self._last = time.perf_counter()
@@ -227,6 +229,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         points = points_to_fit(self, X, run.report)
         # Those of a file are known only now.
         self._check_storage(points)
+        run.device = device_of(points)
         run.done("reading")
         chosen = self._choose(points, run)
         k = len(chosen.points)
@@ -636,7 +639,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     @abstractmethod
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
     ) -> EmbeddedLandmarks:
         """Embed the landmarks from their graph."""
 
@@ -650,7 +653,7 @@ class GraphEmbedding(LandmarkEmbedding):
             graph = self._built(self._builder(chosen.points, run.dimension), X, chosen, run)
         run.done("graph")
         run.begin("spectrum")
-        return self._embed_graph(chosen, graph, n_components)
+        return self._embed_graph(chosen, graph, n_components, run.device)
 
     def _check_storage(self, X: Any) -> None:
         super()._check_storage(X)

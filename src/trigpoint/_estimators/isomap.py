@@ -113,10 +113,10 @@ default="auto"
         return super()._embed(X, chosen, n_components, run)
 
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
     ) -> EmbeddedLandmarks:
         paths = geodesics(graph.lengths)
-        spectrum = classical_scaling(paths, n_components)
+        spectrum = classical_scaling(paths, n_components, device=device)
         return EmbeddedLandmarks("Isomap", chosen, spectrum, graph, geodesics=paths)
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:

@@ -67,7 +67,7 @@ class MarkovEmbedding(GraphEmbedding):
         embedded = super()._embed(X, chosen, n_components, run)
         builder = self._builder(chosen.points, run.dimension)
         if isinstance(builder, CompleteGraph) and builder is not self.graph:
-            embedded = self._narrowed(embedded, builder, n_components)
+            embedded = self._narrowed(embedded, builder, n_components, run.device)
         if self._which(n_components) == "leading" and 1 < n_components <= SHOWN:
             _warn_of_redundant(redundant_columns(embedded.spectrum.coordinates))
         if self._is_anchored():
@@ -75,7 +75,11 @@ class MarkovEmbedding(GraphEmbedding):
         return embedded
 
     def _narrowed(
-        self, embedded: EmbeddedLandmarks, builder: CompleteGraph, n_components: int
+        self,
+        embedded: EmbeddedLandmarks,
+        builder: CompleteGraph,
+        n_components: int,
+        device: Any,
     ) -> EmbeddedLandmarks:
         """Replace a kernel that is too wide to have so many eigenvalues of any size."""
         mean_weight = float(builder.mean_weight)
@@ -86,7 +90,7 @@ class MarkovEmbedding(GraphEmbedding):
         ):
             mean_weight /= 2
             graph = CompleteGraph(mean_weight=mean_weight).build(embedded.landmarks)
-            embedded = self._embed_graph(embedded.landmarks, graph, n_components)
+            embedded = self._embed_graph(embedded.landmarks, graph, n_components, device)
         return embedded
 
     def _is_anchored(self) -> bool:
@@ -298,9 +302,10 @@ default="auto"
         self.callback = callback
 
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
     ) -> EmbeddedLandmarks:
-        spectrum = laplacian_eigenmaps(graph.weights, n_components, self._which(n_components))
+        which = self._which(n_components)
+        spectrum = laplacian_eigenmaps(graph.weights, n_components, which, device=device)
         return EmbeddedLandmarks("LaplacianEigenmaps", chosen, spectrum, graph)
 
     def _markov_values(self, embedded: EmbeddedLandmarks) -> np.ndarray:
@@ -385,7 +390,7 @@ class DiffusionMaps(MarkovEmbedding):
         check_positive("time", self.time, zero=True)
 
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
     ) -> EmbeddedLandmarks:
         spectrum = diffusion_maps(
             graph.weights,
@@ -393,6 +398,7 @@ class DiffusionMaps(MarkovEmbedding):
             self._which(n_components),
             alpha=float(self.alpha),
             time=float(self.time),
+            device=device,
         )
         return EmbeddedLandmarks("DiffusionMaps", chosen, spectrum, graph)
 

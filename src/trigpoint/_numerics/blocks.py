@@ -26,12 +26,16 @@ def sample_points(X: Any, size: int, rng: np.random.Generator) -> Any:
 
     Those of a store are fetched.
     """
-    n = X.shape[0]
     is_here = isinstance(X, (np.ndarray, csr_array))
-    if n <= size:
-        return X if is_here else X.take(np.arange(n))
-    rows = np.sort(rng.choice(n, size, replace=False))
+    if is_here and X.shape[0] <= size:
+        return X
+    rows = sample_rows(X.shape[0], size, rng)
     return X[rows] if is_here else X.take(rows)
+
+
+def sample_rows(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw `size` of `n` rows without replacement, in their order; all if there are no more."""
+    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
 
 
 def distinct_rows(X: Any, most: int) -> np.ndarray | None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._numerics.blocks import sample_points
+from trigpoint._numerics.blocks import sample_rows
 from trigpoint._numerics.kernels import nth_distances
 
 # Points that neighborhoods are measured among, and points that have one measured.
@@ -27,7 +27,7 @@ def local_dimension(X: Any, k: int) -> float:
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or store of shape (n, d)
     k : int
         Number of landmarks.
 
@@ -41,16 +41,29 @@ def local_dimension(X: Any, k: int) -> float:
     E. Levina and P. J. Bickel, "Maximum likelihood estimation of intrinsic dimension", NIPS, 2004.
     """
     rng = np.random.default_rng(0)
-    points = sample_points(X, _POINTS, rng)
-    n = points.shape[0]
-    queries = points[rng.choice(n, min(n, _QUERIES), replace=False)]
-    queries = queries.toarray() if isinstance(queries, csr_array) else queries
+    rows = sample_rows(X.shape[0], _POINTS, rng)
+    n = len(rows)
+    queries = rng.choice(n, min(n, _QUERIES), replace=False)
     inner = max(_FEWEST, n // k)
     outer = min(_GROWTH * inner, n - 1)
     inner = min(inner, max(1, outer // _GROWTH))
-    radii = nth_distances(queries, points, (inner, outer))
+    radii = _radii(X, rows, queries, (inner, outer))
     radii = radii[radii[:, 0] > 0]
     growth = np.log(radii[:, 1] / radii[:, 0])
     if growth.sum() == 0:
         return 0.0
     return float(min(X.shape[1], np.log(outer / inner) / growth.mean()))
+
+
+def _radii(X: Any, rows: np.ndarray, queries: np.ndarray, ranks: tuple[int, ...]) -> np.ndarray:
+    """Distances from some of the points in `rows` to their n-th neighbors among them."""
+    if hasattr(X, "nth_distances"):
+        measured: np.ndarray = X.nth_distances(rows, queries, ranks)
+        return measured
+    if isinstance(X, (np.ndarray, csr_array)):
+        points = X if len(rows) == X.shape[0] else X[rows]
+    else:
+        points = X.take(rows)
+    asked = points[queries]
+    asked = asked.toarray() if isinstance(asked, csr_array) else asked
+    return nth_distances(asked, points, ranks)

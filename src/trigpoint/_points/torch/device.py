@@ -34,6 +34,12 @@ def is_elsewhere(X: Any) -> bool:
     return is_tensor(X) and X.device.type != "cpu"
 
 
+def device_of(points: Any) -> Any:
+    """The device of PyTorch on which this process has the points, or None."""
+    device = getattr(points, "device", None)
+    return device if is_from(device, "torch", "device") else None
+
+
 def resolve_device(device: Any, X: Any = None) -> Any:
     """The device of PyTorch to compute on, or None for loops on the host.
 

@@ -20,7 +20,7 @@ from trigpoint._points.memory import SUM_ROUNDING, MemoryWeights
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
 from trigpoint._points.torch.cells import FEWEST_POINTS, Cells
-from trigpoint._points.torch.device import fits, to_device, working_memory
+from trigpoint._points.torch.device import blocks_ahead, fits, to_device, working_memory
 
 # Points of a sample that lie in a neighborhood, on average, and the fewest and most of the sample.
 SAMPLED_NEIGHBORS = 128
@@ -111,13 +111,25 @@ class TorchStore:
             return to_device(self._points[rows], self.device)
         return self._points[self._torch.as_tensor(rows, device=self.device)]
 
-    def _block(self, part: slice) -> Any:
-        """The points of a block on the device."""
+    def _blocks(self, rows: int) -> Iterator[tuple[slice, Any]]:
+        """Yield all points in blocks on the device."""
+        parts = row_blocks(self.n_points, rows)
         if isinstance(self._points, np.ndarray):
-            return to_device(self._points[part], self.device)
-        return self._points[part]
+            return blocks_ahead(self._points, parts, self.device)
+        return ((part, self._points[part]) for part in parts)
 
     # Searching -----------------------------------------------------------------------------------
+
+    def nth_distances(
+        self, rows: np.ndarray, queries: np.ndarray, ranks: tuple[int, ...]
+    ) -> np.ndarray:
+        """Distances (q, r) from points to their n-th neighbors among those in `rows`.
+
+        Queries are places in `rows`; there is a column for each n in `ranks`.
+        """
+        among, points = TorchStore(self._rows(rows), self.device), self.take(rows[queries])
+        # Each of them is its own nearest neighbor.
+        return np.stack([among.search(points, n + 1).radii for n in ranks], axis=1)
 
     def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
         """How far the `m` nearest points of each query reach."""
@@ -264,8 +276,8 @@ class TorchStore:
         found = []
         width = 8 * (3 * (self.n_features + 1) + 2 * len(multipliers))
         most = min(self._memory // _BLOCK_SHARE // width, _MOST_ENTRIES // len(multipliers))
-        for part in row_blocks(self.n_points, max(1, most)):
-            products = multipliers @ self._factors(self._block(part)).T
+        for part, block in self._blocks(max(1, most)):
+            products = multipliers @ self._factors(block).T
             owners, places = (products <= cuts[:, None]).nonzero(as_tuple=True)
             found.append((owners, products[owners, places], places + part.start))
         return _by_distance(*(torch.cat(parts) for parts in zip(*found, strict=True)))
@@ -361,8 +373,8 @@ class TorchStore:
         rows = max(1, self._memory // _BLOCK_SHARE // (16 * self.n_features))
         return np.concatenate(
             [
-                part.start + (self._block(part) == wanted).all(dim=1).nonzero()[:, 0].cpu().numpy()
-                for part in row_blocks(self.n_points, rows)
+                part.start + (block == wanted).all(dim=1).nonzero()[:, 0].cpu().numpy()
+                for part, block in self._blocks(rows)
             ]
         )
 
