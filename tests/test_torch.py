@@ -242,6 +242,21 @@ def test_the_dimension_is_that_of_the_host(d):
     assert local_dimension(store(points), 100) == pytest.approx(local_dimension(points, 100))
 
 
+@pytest.mark.parametrize("d", [3, 60])
+def test_trace_errors_agree_with_the_host(d, monkeypatch):
+    from trigpoint.metrics import _approximation
+
+    points = cloud(900, d)
+    # Rows, one of them twice, and points that are no rows.
+    for landmarks in (np.r_[0:90:2, 0], points[:40] + 0.1):
+        expected = tp.metrics.nystrom_error(points, landmarks, 3.0, block_bytes=2**16)
+        with monkeypatch.context() as patched:
+            patched.setattr(_approximation, "resolve_device", lambda device, X: HERE)
+            there = torch.tensor(points)
+            found = tp.metrics.nystrom_error(there, landmarks, 3.0, block_bytes=2**16)
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
 MAPS = {
     "all points in the pool": {"landmarks": 150},
     "a pool of the points": {"landmarks": 20},

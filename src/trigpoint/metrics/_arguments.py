@@ -9,6 +9,8 @@ from trigpoint._common.checks import check_magnitude
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._points.dask.recognition import is_dask
+from trigpoint._points.torch.device import is_tensor
+from trigpoint._points.torch.tensors import on_host
 
 
 def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
@@ -71,8 +73,8 @@ def _bad_shape(name: str, values: np.ndarray, remedy: str) -> ParameterValueErro
     )
 
 
-def as_landmarks(X: np.ndarray, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Landmark points, and their rows in `X` if rows were given."""
+def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Landmark points, and their rows in `X`, an array or a tensor, if rows were given."""
     given = np.asarray(landmarks)
     if given.size == 0:
         raise _bad_shape("landmarks", given, "pass at least one")
@@ -109,7 +111,7 @@ def as_landmarks(X: np.ndarray, landmarks: Any) -> tuple[np.ndarray, np.ndarray 
             n_points=len(X),
         )
     rows = given.astype(np.int64)
-    return X[rows], rows
+    return on_host(X[rows]) if is_tensor(X) else X[rows], rows
 
 
 def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

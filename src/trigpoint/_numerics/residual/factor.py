@@ -212,7 +212,7 @@ def unexplained_variances(
     That is its part of the trace error. All in float64, from a factor with diagonal pivoting, which
     leaves out landmarks that others make redundant.
     """
-    basis, factor = _independent(landmarks.astype(np.float64, copy=False), bandwidth)
+    basis, factor = independent_landmarks(landmarks, bandwidth)
     for block in row_blocks(len(X), block_rows(8 * len(basis), block_bytes)):
         x = X[block].astype(np.float64, copy=False)
         kernel = gaussian(squared_distances(x, basis), bandwidth)
@@ -224,8 +224,9 @@ def unexplained_variances(
         yield block, np.maximum(1.0 - np.einsum("ij,ij->j", explained, explained), 0.0)
 
 
-def _independent(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
+def independent_landmarks(points: np.ndarray, bandwidth: float) -> tuple[np.ndarray, np.ndarray]:
     """Landmarks that are independent of each other, and the upper factor of their kernel."""
+    points = points.astype(np.float64, copy=False)
     # Distances by differences: the smallest pivots are what is left after nearly all digits of
     # the kernel have canceled.
     kernel = gaussian(cdist(points, points, "sqeuclidean"), bandwidth)
