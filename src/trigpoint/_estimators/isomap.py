@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
-from trigpoint._estimators.base import GraphEmbedding, Run, check_pairs
+from trigpoint._estimators.base import Run, check_pairs
+from trigpoint._estimators.graph_based import GraphEmbedding
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges

@@ -11,8 +11,9 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
-from trigpoint._estimators.base import GraphEmbedding, Run
+from trigpoint._estimators.base import Run
 from trigpoint._estimators.defaults import SHOWN, default_eigenvectors
+from trigpoint._estimators.graph_based import GraphEmbedding
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph

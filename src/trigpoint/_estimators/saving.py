@@ -32,7 +32,8 @@ from trigpoint._common.records import (
     Projection,
     Spectrum,
 )
-from trigpoint._estimators.base import ANCHORS, HOW_IT_RUNS, GraphEmbedding, LandmarkEmbedding
+from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
+from trigpoint._estimators.graph_based import ANCHORS, GraphEmbedding
 from trigpoint._files.naming import naming_file
 from trigpoint._files.tensors import read_tensors, write_tensors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
