@@ -163,7 +163,7 @@ def test_every_extension_recovers_arc_length(estimator, extension, least, roll):
 @pytest.mark.parametrize(
     ("n_components", "n_columns", "graph", "n_neighbors", "extension"),
     [
-        (2, 3, "bhattacharyya", 10, "smooth"),
+        (4, 3, "bhattacharyya", 10, "smooth"),
         (5, 20, "bhattacharyya", 10, "graph"),
         (6, 20, "complete", None, "all"),
         (6, 3, "complete", None, "all"),
@@ -178,6 +178,75 @@ def test_defaults_depend_on_what_is_asked_for(
     by_name = tp.LaplacianEigenmaps(n_components, landmarks=80, random_state=0, **given)
     np.testing.assert_array_equal(emb.fit_transform(X), by_name.fit_transform(X))
     assert emb.dimension_ == pytest.approx(2, abs=0.3)
+
+
+@pytest.fixture(scope="module")
+def sphere():
+    """A sphere with a small hole, which no graph of neighbors unrolls."""
+    points = np.random.default_rng(0).normal(size=(1500, 3))
+    points /= np.linalg.norm(points, axis=1)[:, None]
+    return points[points[:, 2] < 0.95]
+
+
+@pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
+def test_a_picture_takes_the_graph_that_keeps_most(estimator, sphere, tmp_path):
+    emb = estimator(landmarks=200, random_state=0)
+    coordinates = emb.fit_transform(sphere)
+    assert len(emb.tried_) == 7
+    first, *others = emb.tried_
+    assert first == "bhattacharyya 10, smooth"
+    best = max(others, key=lambda name: emb.tried_[name] + 0.01 * name.endswith("smooth"))
+    assert emb.tried_[best] > emb.tried_[first] + 0.02
+    graph, extension = best.split(", ")
+    metric, *count = graph.split()
+    by_name = estimator(
+        landmarks=200,
+        graph=metric,
+        n_neighbors=int(count[0]) if count else None,
+        extension=extension,
+        random_state=0,
+    )
+    np.testing.assert_array_equal(coordinates, by_name.fit_transform(sphere))
+    assert by_name.tried_ == {}
+    # All points are looked at, as there are fewer than 2,000.
+    kept = tp.metrics.neighbor_preservation(sphere, coordinates, n_neighbors=10)
+    assert emb.tried_[best] == pytest.approx(kept, abs=1e-9)
+    emb.save(tmp_path / "model.trig")
+    loaded = tp.load(tmp_path / "model.trig")
+    np.testing.assert_array_equal(loaded.transform(sphere), coordinates)
+    assert loaded.fitted_.decided == emb.fitted_.decided
+    assert emb.fitted_.decided["graph"] == metric
+
+
+def test_a_good_picture_is_taken_at_once(rng):
+    sheet = np.column_stack([rng.uniform(size=(1500, 2)) * [3, 2], np.zeros(1500)])
+    emb = tp.LaplacianEigenmaps(landmarks=200, random_state=0).fit(sheet)
+    assert list(emb.tried_) == ["bhattacharyya 10, smooth"]
+    assert min(emb.tried_.values()) > 0.55
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"graph": "bhattacharyya"},
+        {"n_neighbors": 10},
+        {"extension": "graph"},
+        {"eigenvectors": "independent"},
+        {"n_components": 4},
+    ],
+)
+def test_nothing_is_tried_where_something_was_asked_for(asked, sphere):
+    assert tp.LaplacianEigenmaps(landmarks=100, random_state=0, **asked).fit(sphere).tried_ == {}
+
+
+def test_only_the_graph_that_is_taken_warns(rng, recwarn):
+    """With five neighbors, these two groups are in pieces."""
+    X = rng.normal(size=(600, 6))
+    X[300:, 0] += 6.5
+    emb = tp.LaplacianEigenmaps(landmarks=300, random_state=0).fit(X)
+    assert len(emb.tried_) > 1
+    in_pieces = len(emb.bridges_) > 0
+    assert any(w.category is tp.DisconnectedGraphWarning for w in recwarn) == in_pieces
 
 
 def test_more_neighbors_are_not_taken_where_they_join_no_pieces(rng):

@@ -1,7 +1,7 @@
 """The small frozen records passed between the stages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -205,6 +205,8 @@ class EmbeddedLandmarks:
         Center and principal directions in which a map measures distances.
     extended_by : str or int
         The `extension` in use: the estimator's parameter, with ``"auto"`` decided.
+    decided : dict
+        What other parameters stand for that were left open, if it was tried out.
     """
 
     method: str
@@ -219,6 +221,7 @@ class EmbeddedLandmarks:
     masses: np.ndarray | None = None
     projection: Projection | None = None
     extended_by: str | int = "auto"
+    decided: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
@@ -90,6 +91,12 @@ class Run:
         self._last = time.perf_counter()
         self._compiled = COMPILE_CLOCK.seconds
         self._begun = ""
+
+    def quiet(self) -> "Run":
+        """The same state, of which nothing is reported."""
+        other = copy(self)
+        other.report, other.seconds = reporter(False, None), {}
+        return other
 
     def begin(self, stage: str) -> None:
         """Announce a stage that reports no progress of its own."""

@@ -216,9 +216,11 @@ class GraphEmbedding(LandmarkEmbedding):
 
     def _decided(self, fitted: EmbeddedLandmarks) -> dict[str, str]:
         """What parameters stand for that are left open, as far as the result does not show it."""
-        if fitted.dimension is None:
-            return {}
+        if fitted.decided or fitted.dimension is None:
+            return fitted.decided
         builder = self._builder(fitted.landmarks.points, fitted.dimension)
+        if builder is not self.graph and isinstance(builder, CompleteGraph):
+            return {"graph": "complete"}
         if builder is self.graph or not isinstance(builder, KNNGraph):
             return {}
         return {"graph": builder.metric, "n_neighbors": str(builder.n_neighbors)}
@@ -234,6 +236,8 @@ class GraphEmbedding(LandmarkEmbedding):
     def _extended_by(self, embedded: EmbeddedLandmarks, n_points: int | None) -> str | int:
         if not isinstance(self.extension, str) or self.extension != "auto":
             return super()._extended_by(embedded, n_points)
+        if embedded.extended_by != "auto":
+            return embedded.extended_by
         if embedded.anchor_values is not None:
             return ANCHORS
         if self._many_coordinates():

@@ -1,10 +1,13 @@
 """Laplacian eigenmaps and diffusion maps: eigenvectors of a Markov matrix."""
 
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from trigpoint._common.checks import check_choice, check_positive
 from trigpoint._common.errors import ParameterValueError
@@ -12,8 +15,15 @@ from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGrap
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._estimators.base import Run
-from trigpoint._estimators.defaults import SHOWN, default_eigenvectors
+from trigpoint._estimators.defaults import SHOWN, default_eigenvectors, default_extension
 from trigpoint._estimators.graph_based import GraphEmbedding
+from trigpoint._estimators.trying import (
+    ALL_PAIRS_UP_TO,
+    NEIGHBORS_TRIED,
+    Judge,
+    best_of,
+    can_judge,
+)
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph
@@ -63,6 +73,45 @@ class MarkovEmbedding(GraphEmbedding):
         return None
 
     def _embed(
+        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
+    ) -> EmbeddedLandmarks:
+        self.tried_: dict[str, float] = {}
+        n, (k, d) = X.shape[0], chosen.points.shape
+        if not (self._is_left_open() and can_judge(X)):
+            return self._embed_once(X, chosen, n_components, run)
+
+        def attempt(
+            estimator: MarkovEmbedding, extensions: Iterable[str], run: Run
+        ) -> Iterator[tuple[EmbeddedLandmarks, Extension]]:
+            embedded = estimator._embed_once(X, chosen, n_components, run)
+            embedded = replace(embedded, dimension=run.dimension)
+            for extended_by in extensions:
+                placed = replace(embedded, extended_by=extended_by)
+                placed = replace(placed, decided=estimator._decided(placed))
+                yield placed, estimator._prepare(placed)
+
+        by_rule = default_extension(n_components, run.dimension, d, n / k)
+        attempts = [partial(attempt, self, [by_rule], run)]
+        for count in NEIGHBORS_TRIED:
+            if 2 * count < k:
+                other = clone(self).set_params(graph="bhattacharyya", n_neighbors=count)
+                attempts.append(partial(attempt, other, [by_rule, "graph"], run.quiet()))
+        if k <= ALL_PAIRS_UP_TO:
+            other = clone(self).set_params(graph="complete", covariance="auto")
+            attempts.append(partial(attempt, other, ["all"], run.quiet()))
+        embedded, self.tried_ = best_of(attempts, Judge(X))
+        return embedded
+
+    def _is_left_open(self) -> bool:
+        """Whether all that makes a picture is left to the library."""
+        parameters = self.graph, self.extension, self.eigenvectors
+        return (
+            self.n_components <= SHOWN
+            and self.n_neighbors is None
+            and all(isinstance(value, str) and value == "auto" for value in parameters)
+        )
+
+    def _embed_once(
         self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
     ) -> EmbeddedLandmarks:
         embedded = super()._embed(X, chosen, n_components, run)
@@ -165,7 +214,10 @@ class LaplacianEigenmaps(MarkovEmbedding):
 default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
         share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
-        matrix of weights. ``"auto"`` takes nearest neighbors by Bhattacharyya distance. For more
+        matrix of weights. ``"auto"`` takes nearest neighbors by Bhattacharyya distance. For up to
+        three coordinates it tries several numbers of them, and all pairs of up to 1,000 landmarks,
+        and takes what keeps most neighbors of up to 2,000 of the points (`tried_`), unless the
+        first try is good, or one of `n_neighbors`, `eigenvectors` and `extension` is set. For more
         than five coordinates it takes all pairs, or, with more than 4,000 landmarks or four
         coordinates for each column, nearest neighbors by Euclidean distance.
     n_neighbors : int or None, default=None
@@ -246,6 +298,9 @@ default="auto"
         landmarks.
     device_ : str
         Where the points were searched.
+    tried_ : dict
+        Share of neighbors that each graph has kept that was tried, by its description; empty if
+        none was.
     stage_seconds_ : dict
         Seconds spent in each stage of `fit`, without the time in which loops are compiled for the
         first time on a machine.

@@ -132,6 +132,7 @@ def _contents(estimator: LandmarkEmbedding) -> tuple[dict[str, np.ndarray], dict
         "bandwidth": fitted.bandwidth,
         "dimension": fitted.dimension,
         "extension": fitted.extended_by,
+        "decided": fitted.decided,
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "dtype": estimator.landmark_embedding_.dtype.name,
@@ -191,7 +192,11 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
         _require(dtype in (np.float32, np.float64), "types")
         embedded = _embedded(kind.__name__, arrays, n_features, model["bandwidth"])
-        embedded = replace(embedded, dimension=_dimension(model.get("dimension")))
+        embedded = replace(
+            embedded,
+            dimension=_dimension(model.get("dimension")),
+            decided={str(name): str(value) for name, value in model.get("decided", {}).items()},
+        )
         estimator = kind(**_parameters(model["parameters"], arrays))
         if "dimension" not in model and estimator.extension == "auto":
             # Files of the first release: which one was automatic depended on the columns alone.

@@ -8,7 +8,9 @@ beside forecasts.
 from dataclasses import dataclass, replace
 
 from trigpoint._estimators.comparison import COMPARED_POINTS
+from trigpoint._estimators.defaults import SHOWN
 from trigpoint._estimators.landmark_map import MOST_COLUMNS, POOL
+from trigpoint._estimators.trying import ALL_PAIRS_UP_TO, LOOKED_AT, NEIGHBORS_TRIED
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import covariance_mode
 from trigpoint._graph import MATRIX_MAX
@@ -57,7 +59,7 @@ def stage_work(job: Job, compare: bool, report: bool) -> dict[str, Work]:
     stages |= {
         "landmarks": _tree_draw(job) if job.by_tree else _product_draw(job),
         "graph": Work(alone=_LEAST, shared=_graph(job)),
-        "spectrum": Work(alone=_LEAST + _spectrum(job)),
+        "spectrum": _spectrum_and_trials(job),
         "points": _points(job),
     }
     if report:
@@ -139,8 +141,24 @@ def _graph(job: Job) -> float:
 
 def _spectrum(job: Job) -> float:
     if job.is_complete:
-        return 2e-10 * job.k**3
+        return _spectrum_of_all_pairs(job)
     return 1e-4 * job.k * max(1.0, job.n_components / 4)
+
+
+def _spectrum_of_all_pairs(job: Job) -> float:
+    return 2e-10 * job.k**3
+
+
+def _spectrum_and_trials(job: Job) -> Work:
+    """Also that of other graphs, which a picture tries unless it is good at once."""
+    alone = _LEAST + _spectrum(job)
+    if job.is_complete or job.n_components > SHOWN:
+        return Work(alone)
+    if job.k <= ALL_PAIRS_UP_TO:
+        alone += _spectrum_of_all_pairs(job)
+    n_graphs = len(NEIGHBORS_TRIED)
+    products = 2.9e-11 * job.d * min(job.n, LOOKED_AT) ** 2
+    return Work(0.1 + alone + n_graphs * _spectrum(job), n_graphs * _graph(job), products)
 
 
 def _points(job: Job) -> Work:

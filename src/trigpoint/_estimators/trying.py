@@ -1,0 +1,124 @@
+"""The graph of a picture: a few are tried, and the one that keeps most neighbors is taken.
+
+How many neighbors suit some points, and whether the surface that they lie on can be unrolled at
+all, no rule could tell well from their dimension and number. A picture of some of them can.
+"""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.errors import ParameterError
+from trigpoint._common.records import EmbeddedLandmarks, Extension
+from trigpoint._common.warn import warn_user
+from trigpoint._numerics.blocks import sample_points
+from trigpoint._numerics.nearest import nearest
+from trigpoint.metrics._preserved import shared
+
+logger = logging.getLogger(__name__)
+
+# Numbers of neighbors in graphs that are tried, and up to how many landmarks all pairs are.
+NEIGHBORS_TRIED = (5, 10, 20)
+ALL_PAIRS_UP_TO = 1000
+
+# Points that are looked at, at most and at least, and numbers that these may have in all. Neighbors
+# of each that a picture should keep.
+LOOKED_AT, _FEWEST = 2000, 200
+_MOST_NUMBERS = 2**23
+_NEIGHBORS = 10
+
+# How much more of the neighbors another graph must keep than the one that the rules propose: twice
+# what another sample of points makes of the difference. What a smooth picture may keep less.
+_CLEARLY = 0.02
+_SMOOTHER = 0.01
+
+# A picture that keeps so many is good: nothing else is tried.
+_GOOD = 0.55
+
+
+Attempt = tuple[EmbeddedLandmarks, Extension]
+Tried = tuple[EmbeddedLandmarks, dict[str, float]]
+
+
+class Judge:
+    """Some of the points, and their nearest among these."""
+
+    def __init__(self, X: Any) -> None:
+        points = sample_points(X, _most_looked_at(X), np.random.default_rng(0))
+        self._points = points.toarray() if isinstance(points, csr_array) else points
+        self._neighbors = self._nearest(self._points)
+
+    def kept(self, extension: Extension) -> float:
+        """Share of the neighbors that are neighbors in a picture, too."""
+        coordinates, _ = extension(self._points)
+        found = self._nearest(coordinates)
+        return float(shared(self._neighbors, found, len(found)).mean())
+
+    @staticmethod
+    def _nearest(points: np.ndarray) -> np.ndarray:
+        rows = nearest(points, points, _NEIGHBORS + 1)[1]
+        itself = rows == np.arange(len(rows))[:, None]
+        # Among many copies of a point, it may not be found itself.
+        itself[~itself.any(axis=1), -1] = True
+        return rows[~itself].reshape(len(rows), _NEIGHBORS)
+
+
+def can_judge(X: Any) -> bool:
+    """Whether there are enough points to look at, and not too many columns."""
+    return min(X.shape[0], _most_looked_at(X)) >= _FEWEST
+
+
+def _most_looked_at(X: Any) -> int:
+    return min(LOOKED_AT, _MOST_NUMBERS // X.shape[1])
+
+
+def best_of(attempts: Sequence[Callable[[], Iterator[Attempt]]], judge: Judge) -> Tried:
+    """The best of some embedded landmarks, and what each of them keeps.
+
+    The first is taken if it is good, or unless another is clearly better. Only what the best one
+    warns of is said; others may fail.
+    """
+    made: dict[str, tuple[EmbeddedLandmarks, list[warnings.WarningMessage]]] = {}
+    kept: dict[str, float] = {}
+    for attempt in attempts:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                for embedded, extension in attempt():
+                    name = _described(embedded)
+                    if name in made or (made and _was_in_pieces(embedded)):
+                        continue
+                    made[name], kept[name] = (embedded, caught), judge.kept(extension)
+                    logger.info("%s keeps %.3f of the neighbors", name, kept[name])
+            except ParameterError:
+                if not made:
+                    raise
+        first = next(iter(kept))
+        if len(kept) == 1 and kept[first] >= _GOOD:
+            break
+
+    def rated(name: str) -> float:
+        return kept[name] + _SMOOTHER * (made[name][0].extended_by == "smooth")
+
+    best = max(kept, key=rated)
+    if kept[best] < kept[first] + _CLEARLY:
+        best = first
+    embedded, said = made[best]
+    for warning in said:
+        assert isinstance(warning.message, Warning)
+        warn_user(warning.message)
+    return embedded, kept
+
+
+def _was_in_pieces(embedded: EmbeddedLandmarks) -> bool:
+    return embedded.graph is not None and len(embedded.graph.bridges) > 0
+
+
+def _described(embedded: EmbeddedLandmarks) -> str:
+    """A graph and how points are placed, in a few words."""
+    graph, count = (embedded.decided.get(name, "") for name in ("graph", "n_neighbors"))
+    return f"{graph} {count}".strip() + f", {embedded.extended_by}"
