@@ -29,17 +29,18 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Embed and classify once."""
-    task = _task(settings.find("mnist"), case["n_train"], case["n_test"])
+    task = digits(settings.find("mnist"), case["n_train"], case["n_test"], settings.device)
     n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
     return classification.run_scheme(task, case, n_components)
 
 
-@lru_cache(maxsize=1)
-def _task(folder: Path, n_train: int, n_test: int) -> Task:
+@lru_cache(maxsize=2)
+def digits(folder: Path, n_train: int, n_test: int, device: str | None) -> Task:
     """The digits in the order of their files: all of them, or the first ones."""
     train, train_labels = load_mnist(folder, split="train")
     test, test_labels = load_mnist(folder, split="test")
-    return Task(train[:n_train], train_labels[:n_train], test[:n_test], test_labels[:n_test])
+    task = Task(train[:n_train], train_labels[:n_train], test[:n_test], test_labels[:n_test])
+    return task.on(device)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
