@@ -80,6 +80,8 @@ class Experiment:
         Writes text, tables and pictures. A row has the columns of its case and of its result.
     parameters : mapping
         What all cases share. Rows with other parameters are ignored.
+    brief : function of the rows, Settings and a Page, or None
+        Writes the table that the overview of all experiments shows.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Experiment:
     run: Callable[[Row, Settings], Row | None]
     show: Callable[[Sequence[Row], Settings, "Page"], None]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    brief: Callable[[Sequence[Row], Settings, "Page"], None] | None = None
 
 
 def load_experiment(package: str, name: str) -> Experiment:

@@ -7,7 +7,7 @@ from typing import Any
 from experiments.framework.cells import number
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
-from experiments.framework.summary import column, grouped, median
+from experiments.framework.summary import grouped, median
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BHATTACHARYYA,
@@ -16,6 +16,7 @@ from experiments.paper.classification import (
     REFERENCE,
     Task,
     classify_scheme,
+    mean_and_spread,
     nearest_neighbor_scores,
 )
 from experiments.paper.on_device import device_name
@@ -167,6 +168,13 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         {N_COMPONENTS["patch"]} of patches, unless the table says otherwise; everything else has
         its default."""
     )
+    brief(rows, settings, page)
+    with page.details("How it was run"):
+        _describe(rows, page)
+
+
+def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """Accuracy and seconds of every method on all data."""
     cells = grouped(rows, "method", "data")
     shown = [data for data in DATA if any(row["data"] == data for row in rows)]
     lines = []
@@ -174,17 +182,13 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         line: list[Any] = [method]
         for data in shown:
             runs = cells.get((method, data), [])
-            values = 100 * column(runs, "accuracy")
-            spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
-            accuracy = f"{values.mean():.2f}{spread} ({len(values)})" if runs else "-"
+            accuracy = f"{mean_and_spread(runs, 'accuracy')} ({len(runs)})" if runs else "-"
             # The points themselves need no embedding.
             seconds = number(median(runs, "seconds")).text if runs and method != REFERENCE else ""
             line += [accuracy, seconds]
         lines.append(line)
     heads = [head for data in shown for head in (DATA[data], "seconds")]
     page.table(["method", *heads], lines)
-    with page.details("How it was run"):
-        _describe(rows, page)
 
 
 def _describe(rows: Sequence[Row], page: Page) -> None:
@@ -208,4 +212,5 @@ EXPERIMENT = Experiment(
     run,
     show,
     PARAMETERS | {"n_components": N_COMPONENTS},
+    brief,
 )

@@ -4,7 +4,7 @@ What `mnist`, `headneck` and `graphs` share.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -271,12 +271,32 @@ def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> No
             if not runs:
                 line.append("-")
                 continue
-            values = 100 * column(runs, "accuracy")
-            spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
-            line.append(f"{values.mean():.2f}{spread} ({len(values)})")
+            line.append(f"{mean_and_spread(runs, 'accuracy')} ({len(runs)})")
         if any(cell != "-" for cell in line[1:]):
             lines.append(line)
     page.table(["scheme", *(f"k = {k:,}" for k in counts)], lines)
+
+
+def brief_table(columns: Mapping[str, tuple[Sequence[Row], int]], page: Page) -> None:
+    """Mean and standard deviation of the accuracy in percent; columns are rows and a k."""
+    lines = []
+    for name in (*SCHEMES, REFERENCE):
+        cells = []
+        for rows, k in columns.values():
+            runs = [row for row in rows if row["scheme"] == name and row["k"] in (k, None)]
+            cells.append(mean_and_spread(runs, "accuracy"))
+        if any(cells):
+            lines.append([name, *cells])
+    page.table(["accuracy, %", *columns], lines)
+
+
+def mean_and_spread(rows: Sequence[Row], name: str) -> str:
+    """Mean and standard deviation of a column of shares, in percent."""
+    values = 100 * column(rows, name)
+    if not len(values):
+        return ""
+    spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
+    return f"{values.mean():.2f}{spread}"
 
 
 def compared_schemes(

@@ -129,6 +129,16 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         classification.show_scheme_rows(mine, _reading(variant, settings), page)
 
 
+def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """Accuracies of all schemes on the patches of 24 patients, for few and many landmarks."""
+    columns = {}
+    for variant in VARIANTS[:2]:
+        mine = [row for row in rows if _patches(variant, settings).items() <= row.items()]
+        for k in _counts(VARIANTS[1], settings):
+            columns[f"by {variant.split}, k = {k:,}"] = mine, k
+    classification.brief_table(columns, page)
+
+
 def _describe(settings: Settings, page: Page) -> None:
     low, high = WINDOW_HU
     n_patches = _patches(VARIANTS[0], settings)["n_patches"]
@@ -158,4 +168,5 @@ EXPERIMENT = Experiment(
     run,
     show,
     PARAMETERS,
+    brief,
 )

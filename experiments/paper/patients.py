@@ -27,6 +27,7 @@ from experiments.paper.classification import (
     SEEDING,
     UNIFORM,
     Task,
+    mean_and_spread,
 )
 from experiments.paper.patches import UNIT_HU, WINDOW_HU, load_patches
 
@@ -95,16 +96,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         axes.set(xlabel="patients to learn from", ylabel="accuracy, %")
         axes.legend()
     page.text("Accuracy in per cent, mean ± standard deviation over the runs.")
-    lines = []
-    for name in (*COMPARED, REFERENCE):
-        line = [name]
-        for count in counts:
-            values = 100 * column(cells.get((name, count), []), "accuracy")
-            spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
-            line.append(f"{values.mean():.2f}{spread}" if len(values) else "-")
-        lines.append(line)
-    heads = [f"{count} patients" for count in counts]
-    page.table(["scheme", *heads], lines)
+    brief(rows, settings, page)
     found = _compared(rows, counts)
     page.text(
         f"""Differences in percentage points over the runs with the same patients. Stars at .05, .01
@@ -112,7 +104,17 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         """
     )
     lines = [[" - ".join(pair), *(found[pair, n].points for n in counts)] for pair in PAIRS]
-    page.table(["difference", *heads], lines)
+    page.table(["difference", *(f"{count} patients" for count in counts)], lines)
+
+
+def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """Accuracies over the number of patients."""
+    cells, counts = grouped(rows, "scheme", "patients"), sorted({row["patients"] for row in rows})
+    lines = [
+        [name, *(mean_and_spread(cells.get((name, n), []), "accuracy") for n in counts)]
+        for name in (*COMPARED, REFERENCE)
+    ]
+    page.table(["accuracy, %", *(f"{count} patients" for count in counts)], lines)
 
 
 def _compared(
@@ -135,5 +137,5 @@ PARAMETERS = classification.PARAMETERS | {
 }
 
 EXPERIMENT = Experiment(
-    "patients", "Head and neck: how many patients", cases, run, show, PARAMETERS
+    "patients", "Head and neck: how many patients", cases, run, show, PARAMETERS, brief
 )

@@ -438,6 +438,33 @@ def test_committed_runs_are_found_again(name):
     assert record["parameters"] == json.loads(json.dumps(dict(experiment.parameters)))
 
 
+OVERVIEW = ROOT / "docs" / "paper.md"
+
+
+@pytest.mark.parametrize("name", re.findall(r"<!-- (\w+) -->", OVERVIEW.read_text("utf-8")))
+def test_the_overview_has_the_tables_of_the_committed_runs(name, tmp_path):
+    experiment = load_experiment("experiments.paper", name)
+    table = CsvTable(ROOT / "docs" / "paper" / f"{name}.csv")
+    copy = tmp_path / "paper.md"
+    copy.write_text(OVERVIEW.read_text("utf-8"), "utf-8")
+    page = Page(tmp_path, name, experiment.title)
+    assert experiment.brief is not None
+    experiment.brief(found_rows(experiment, Settings(), table), Settings(), page)
+    page.write_into(copy)
+    assert copy.read_bytes() == OVERVIEW.read_bytes(), "write the pages again, with --render"
+
+
+def test_a_table_goes_into_its_place_alone(tmp_path):
+    path = tmp_path / "paper.md"
+    path.write_text("a\n\n<!-- x -->\n\nold\n\n<!-- end of x -->\n\nb\n")
+    page = Page(tmp_path, "x", "X")
+    page.text("new")
+    page.write_into(path)
+    assert path.read_text() == "a\n\n<!-- x -->\n\nnew\n\n<!-- end of x -->\n\nb\n"
+    with pytest.raises(ValueError, match="has no lines <!-- y -->"):
+        Page(tmp_path, "y", "Y").write_into(path)
+
+
 def test_private_parts_of_the_library_are_imported_in_one_place():
     importing = [
         path.relative_to(ROOT).as_posix()

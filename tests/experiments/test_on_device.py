@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from experiments.paper.on_device import landmarks_of, lloyd, nearest_labels, seed_rows
 from trigpoint import KMeansLandmarks, KMeansPlusPlus
-from trigpoint.datasets import make_swiss_roll
+from trigpoint.datasets import load_mnist, make_swiss_roll
 from trigpoint.metrics import knn_labels
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -38,6 +38,17 @@ def test_lloyd_gives_the_centers_of_scikit_learn(name, max_iter):
     np.testing.assert_allclose(centers.numpy(), means, rtol=1e-9)
     if max_iter == 300:
         np.testing.assert_allclose(centers.numpy(), expected.cluster_centers_, atol=1e-2)
+
+
+def test_lloyd_gives_the_clusters_of_scikit_learn_on_digits(data_dir):
+    X = load_mnist(data_dir / "mnist", split="test")[0][:3000].astype(np.float64)
+    start = X[:60]
+    expected = KMeans(60, init=start, n_init=1).fit(X)
+    labels, centers, n_iter = lloyd(torch.tensor(X), torch.tensor(start))
+    np.testing.assert_array_equal(labels, expected.labels_)
+    assert n_iter == expected.n_iter_
+    inertia = np.square(X - centers.numpy()[labels]).sum()
+    assert inertia == pytest.approx(expected.inertia_, rel=1e-6)
 
 
 @pytest.mark.parametrize("n_empty", [1, 4])
