@@ -31,7 +31,7 @@ from experiments.paper.on_device import device_name, on_device
 from trigpoint import KNNGraph, LaplacianEigenmaps
 from trigpoint.datasets import load_mnist
 
-RUNS, N_COMPONENTS, N_LANDMARKS = 10, 100, 1000
+RUNS, N_COMPONENTS, N_LANDMARKS = 5, 100, 1000
 QUICK_COMPONENTS, QUICK_LANDMARKS = 30, 150
 N_VALIDATION = 10_000
 QUICK_SIZES = (3_000, 1_000)
