@@ -42,8 +42,9 @@ demo: $(or $(wildcard $(READY)),$(DEMO_READY))
 	@$(BIN)/trigpoint demo
 
 # The paper's experiments and the benchmarks: QUICK=1 uses small sizes, ONLY="table1 mnist" runs some
-# of them, DATA= is the folder of real data (or TRIGPOINT_DATA), OUT= the folder to write to.
-EXPERIMENT_OPTIONS = $(ONLY) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT))
+# of them, DATA= is the folder of real data (or TRIGPOINT_DATA), OUT= the folder to write to;
+# DEVICE=cuda computes what the paper has on real data on a GPU.
+EXPERIMENT_OPTIONS = $(ONLY) $(if $(QUICK),--quick) $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(if $(DEVICE),--device $(DEVICE))
 
 reproduce: $(READY)
 	$(BIN)/python -m experiments paper $(EXPERIMENT_OPTIONS)
@@ -78,7 +79,7 @@ $(LOWEST_READY): pyproject.toml $(READY)
 
 # Do the tests notice small mistakes? Defaults: LINES=200, SEED=0, PROCESSES= all cores, OUT=mutation.
 mutate: $(READY)
-	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT))
+	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT)) $(if $(DEVICE),--device $(DEVICE))
 
 # Kill, fail and cut off everything that writes a file, at every call and at 1,000 random moments; needs
 # Linux and a C compiler. KILLS=, and ONLY="zarr save" for some of the operations.

@@ -1,24 +1,25 @@
 """Landmarks that were drawn once and graphs that were built once, to compare what uses them."""
 
-from typing import Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from experiments.internals import LandmarkGraph, Landmarks
+from experiments.internals import LandmarkGraph, Landmarks, Sampler
 
 
-class Chosen(BaseEstimator):
+class Chosen(Sampler):
     """A sampler that returns given landmarks."""
 
+    takes_stores = True
+
     def __init__(self, chosen: Landmarks) -> None:
+        # With a callback of its own, it is not given that of an estimator.
+        super().__init__(callback=lambda *_: None)
         self.chosen = chosen
 
-    def fit(self, X: np.ndarray) -> Self:
-        """Take the landmarks."""
-        self.landmarks_, self.indices_ = self.chosen.points, self.chosen.indices
-        self.radii_, self.covariances_ = self.chosen.radii, self.chosen.covariances
-        return self
+    def _select(self, X: Any, rng: np.random.Generator) -> Landmarks:
+        return self.chosen
 
 
 class Built(BaseEstimator):

@@ -30,12 +30,18 @@ class Settings:
         Seed of the first repetition.
     data : Path or None
         Folder of the real data.
+    device : str or None
+        Device of PyTorch that the paper's experiments on real data compute on, such as ``"cuda"``.
+    part : pair of int
+        Which part of the cases to run, of how many: processes can share the work.
     """
 
     quick: bool = False
     runs: int | None = None
     seed: int = 0
     data: Path | None = None
+    device: str | None = None
+    part: tuple[int, int] = (1, 1)
 
     def seeds(self, full: int, quick: int = 2) -> range:
         """Seeds of the repetitions, as many as were asked for, or the experiment's own number."""
@@ -69,19 +75,22 @@ class Experiment:
     cases : function of Settings
         Yields what to run, in order. A case is a row with everything that decides the result.
     run : function of a case and Settings
-        Returns what was measured, as a row.
+        Returns what was measured, as a row, or None where it cannot be run here.
     show : function of the rows, Settings and a Page
         Writes text, tables and pictures. A row has the columns of its case and of its result.
     parameters : mapping
         What all cases share. Rows with other parameters are ignored.
+    brief : function of the rows, Settings and a Page, or None
+        Writes the table that the overview of all experiments shows.
     """
 
     name: str
     title: str
     cases: Callable[[Settings], Iterable[Row]]
-    run: Callable[[Row, Settings], Row]
+    run: Callable[[Row, Settings], Row | None]
     show: Callable[[Sequence[Row], Settings, "Page"], None]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    brief: Callable[[Sequence[Row], Settings, "Page"], None] | None = None
 
 
 def load_experiment(package: str, name: str) -> Experiment:

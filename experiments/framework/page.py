@@ -104,6 +104,17 @@ class Page:
         path.write_text("\n\n".join(self._parts) + "\n", encoding="utf-8")
         return path
 
+    def write_into(self, path: Path) -> None:
+        """Replace what another page has between two comments with the name of this one."""
+        text = path.read_text(encoding="utf-8")
+        first, last = f"<!-- {self.name} -->", f"<!-- end of {self.name} -->"
+        before, found, rest = text.partition(first)
+        _, ended, after = rest.partition(last)
+        if not (found and ended):
+            raise ValueError(f"{path} has no lines {first} and {last}")
+        parts = "\n\n".join([first, *self._parts[1:], last])
+        path.write_text(before + parts + after, encoding="utf-8")
+
 
 def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(

@@ -59,7 +59,8 @@ def run_missing(
         How many cases were run.
     """
     source, last_line, n_new = source_digest(), 0.0, 0
-    cases = all_cases(experiment, settings)
+    first, step = settings.part
+    cases = all_cases(experiment, settings)[first - 1 :: step]
     missing = [case for case in cases if table.find(case) is None]
     for done, case in enumerate(missing, start=1 + len(cases) - len(missing)):
         start = time.perf_counter()

@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from experiments.framework.experiment import Row
 _LEVELS = {"***": 0.001, "**": 0.01, "*": 0.05}
 
 PAIRED_TEST = "paired t-test, two-sided"
+CORRECTED = "with Holm's correction for all comparisons of the table"
 RESAMPLED_TEST = f"{PAIRED_TEST}, with the variance that Nadeau and Bengio give for repeated splits"
 
 
@@ -75,6 +76,13 @@ class Comparison:
         """Level of significance, as the paper marks it; empty above 0.05."""
         return next((stars for stars, level in _LEVELS.items() if self.p_value < level), "")
 
+    @property
+    def points(self) -> str:
+        """Difference of two shares in percentage points with its stars, as tables show it."""
+        if not self.n_pairs:
+            return "-"
+        return f"{100 * self.difference:+.2f} {self.stars}".strip().replace("*", "\\*")
+
 
 def compare(
     first: Sequence[Row], second: Sequence[Row], name: str, overlap: float = 0.0
@@ -105,3 +113,20 @@ def compare(
         variance = np.var(a - b, ddof=1) * (1 / len(seeds) + overlap)
         p_value = float(2 * t.sf(abs(difference) / np.sqrt(variance), len(seeds) - 1))
     return Comparison(len(seeds), difference, p_value)
+
+
+def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The same comparisons, with p-values corrected for how many they are.
+
+    References
+    ----------
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics, 1979.
+    """
+    p_values = np.array([found.p_value for found in comparisons])
+    order = np.argsort(p_values)[: np.isfinite(p_values).sum()]
+    factors = np.arange(len(order), 0, -1)
+    # A smaller one that is not significant ends the search.
+    p_values[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1)
+    corrected = zip(comparisons, p_values.tolist(), strict=True)
+    return [replace(found, p_value=p_value) for found, p_value in corrected]

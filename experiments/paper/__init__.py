@@ -13,6 +13,9 @@ NAMES = {
     "neighbors": "the figure of ten million points: Euclidean against Bhattacharyya graphs",
     "mnist": "classification of digits from 100 coordinates",
     "headneck": "classification of CT patches from 50 coordinates",
+    "patients": "the same patches over the number of patients to learn from",
     "graphs": "the setting in which the Bhattacharyya graph pays on images",
+    "digits": "a second look at the Bhattacharyya graph on digits",
     "runtime": "Algorithm 2 against k-means at an equal number of landmarks",
+    "beyond": "what there is now, on the paper's data",
 }

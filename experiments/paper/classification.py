@@ -4,15 +4,25 @@ What `mnist`, `headneck` and `graphs` share.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from experiments.framework.experiment import Row
 from experiments.framework.page import Page
-from experiments.framework.summary import PAIRED_TEST, RESAMPLED_TEST, column, compare, grouped
+from experiments.framework.summary import (
+    CORRECTED,
+    PAIRED_TEST,
+    RESAMPLED_TEST,
+    Comparison,
+    column,
+    compare,
+    grouped,
+    holm,
+)
+from experiments.paper.on_device import device_name, landmarks_of, nearest_labels, on_device
 from trigpoint import (
     EfficientDPP,
     KMeansLandmarks,
@@ -35,12 +45,21 @@ EXTENSION: Any = "all"
 
 @dataclass(frozen=True)
 class Task:
-    """Points with labels, for training and for testing."""
+    """Points with labels, for training and for testing; arrays, or tensors on a device."""
 
-    train: np.ndarray
+    train: Any
     train_labels: np.ndarray
-    test: np.ndarray
+    test: Any
     test_labels: np.ndarray
+
+    def on(self, device: str | None) -> "Task":
+        """The same points on a device."""
+        return replace(self, train=on_device(self.train, device), test=on_device(self.test, device))
+
+    @property
+    def device(self) -> str | None:
+        """What the library is to compute with."""
+        return None if isinstance(self.train, np.ndarray) else "cuda"
 
 
 @dataclass(frozen=True)
@@ -96,9 +115,6 @@ SCHEMES = {
         lambda k, n, seed: EfficientDPP(k, random_state=seed), "bhattacharyya", "#cc79a7", own=True
     ),
 }
-
-# Minutes where the others take seconds: they come last, and may be run fewer times.
-SLOW = (KMEANS_UNIFORM, KMEANS)
 
 # Comparisons of two schemes: those that the paper makes, and two of our own.
 COMPARISONS = (
@@ -160,25 +176,31 @@ def run_scheme(task: Task, case: Row, n_components: int) -> Row:
     if case["scheme"] == REFERENCE:
         start = time.perf_counter()
         scores = nearest_neighbor_scores(task.train, task.train_labels, task.test, task.test_labels)
-        return _measured(*scores, 0.0, 0.0, time.perf_counter() - start)
-    scheme, k, seed = case["scheme"], case["k"], case["seed"]
-    return classify(task, scheme_estimator(scheme, k, len(task.train), n_components, seed))
+        return _measured(task, *scores, 0.0, 0.0, time.perf_counter() - start)
+    return classify_scheme(task, case["scheme"], case["k"], n_components, case["seed"])
 
 
-def scheme_estimator(name: str, k: int, n: int, n_components: int, seed: int) -> LaplacianEigenmaps:
-    """Laplacian eigenmaps with the landmarks and the graph of a scheme."""
-    scheme = SCHEMES[name]
-    sampler = scheme.sampler(k, n, seed)
-    if scheme.own:
-        return LaplacianEigenmaps(n_components, landmarks=sampler, random_state=seed)
-    graph = KNNGraph(GRAPH_NEIGHBORS, metric=scheme.metric)
-    return LaplacianEigenmaps(
-        n_components, landmarks=sampler, graph=graph, extension=EXTENSION, random_state=seed
-    )
+def classify_scheme(task: Task, name: str, k: int, n_components: int, seed: int) -> Row:
+    """Measure Laplacian eigenmaps with the landmarks and the graph of a scheme."""
+    scheme, start = SCHEMES[name], time.perf_counter()
+    landmarks = scheme.sampler(k, len(task.train), seed)
+    drawn = 0.0
+    if task.device is not None and isinstance(landmarks, (KMeansLandmarks, KMeansPlusPlus)):
+        # The library has these on the host alone.
+        landmarks = landmarks_of(landmarks, task.train)
+        drawn = time.perf_counter() - start
+    setting: dict[str, Any] = {"landmarks": landmarks, "random_state": seed, "device": task.device}
+    if not scheme.own:
+        setting["graph"] = KNNGraph(GRAPH_NEIGHBORS, metric=scheme.metric)
+        setting["extension"] = EXTENSION
+    return classify(task, LaplacianEigenmaps(n_components, **setting), drawn)
 
 
-def classify(task: Task, estimator: LaplacianEigenmaps) -> Row:
-    """Accuracy of the nearest neighbor in the embedding, and what it cost."""
+def classify(task: Task, estimator: LaplacianEigenmaps, drawn: float = 0.0) -> Row:
+    """Accuracy of the nearest neighbor in the embedding, and what it cost.
+
+    `drawn` are seconds that landmarks have taken before.
+    """
     estimator.fit(task.train)
     start = time.perf_counter()
     train, test = estimator.transform(task.train), estimator.transform(task.test)
@@ -186,13 +208,19 @@ def classify(task: Task, estimator: LaplacianEigenmaps) -> Row:
     accuracy, recall = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
     seconds = estimator.stage_seconds_
     embedding = seconds["graph"] + seconds["spectrum"]
-    return _measured(accuracy, recall, seconds["landmarks"], embedding, spent)
+    return _measured(task, accuracy, recall, drawn + seconds["landmarks"], embedding, spent)
 
 
 def _measured(
-    accuracy: float, recall: float, selection: float, embedding: float, extension: float
+    task: Task,
+    accuracy: float,
+    recall: float,
+    selection: float,
+    embedding: float,
+    extension: float,
 ) -> Row:
     return {
+        "device": device_name(task.train),
         "accuracy": round(accuracy, 6),
         "mean_recall": round(recall, 6),
         "selection_seconds": round(selection, 3),
@@ -202,18 +230,18 @@ def _measured(
 
 
 def nearest_neighbor_scores(
-    train: np.ndarray, train_labels: np.ndarray, test: np.ndarray, test_labels: np.ndarray
+    train: Any, train_labels: np.ndarray, test: Any, test_labels: np.ndarray
 ) -> tuple[float, float]:
     """Share that is correct, overall and as a mean over the classes."""
-    right = knn_labels(train, train_labels, test) == test_labels
+    nearest = knn_labels if isinstance(train, np.ndarray) else nearest_labels
+    right = nearest(train, train_labels, test) == test_labels
     recalls = [right[test_labels == label].mean() for label in np.unique(test_labels)]
     return float(right.mean()), float(np.mean(recalls))
 
 
 def ordered_schemes(seeds: Sequence[int]) -> list[tuple[str, int]]:
-    """Scheme and seed, run by run; slow schemes wait until all others are done."""
-    quick = [name for name in SCHEMES if name not in SLOW]
-    return [(name, seed) for names in (quick, SLOW) for seed in seeds for name in names]
+    """Scheme and seed: all schemes with one seed, then with the next."""
+    return [(name, seed) for seed in seeds for name in SCHEMES]
 
 
 def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
@@ -243,29 +271,62 @@ def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> No
             if not runs:
                 line.append("-")
                 continue
-            values = 100 * column(runs, "accuracy")
-            spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
-            line.append(f"{values.mean():.2f}{spread} ({len(values)})")
+            line.append(f"{mean_and_spread(runs, 'accuracy')} ({len(runs)})")
         if any(cell != "-" for cell in line[1:]):
             lines.append(line)
     page.table(["scheme", *(f"k = {k:,}" for k in counts)], lines)
 
 
+def brief_table(columns: Mapping[str, tuple[Sequence[Row], int]], page: Page) -> None:
+    """Mean and standard deviation of the accuracy in percent; columns are rows and a k."""
+    lines = []
+    for name in (*SCHEMES, REFERENCE):
+        cells = []
+        for rows, k in columns.values():
+            runs = [row for row in rows if row["scheme"] == name and row["k"] in (k, None)]
+            cells.append(mean_and_spread(runs, "accuracy"))
+        if any(cells):
+            lines.append([name, *cells])
+    page.table(["accuracy, %", *columns], lines)
+
+
+def mean_and_spread(rows: Sequence[Row], name: str) -> str:
+    """Mean and standard deviation of a column of shares, in percent."""
+    values = 100 * column(rows, name)
+    if not len(values):
+        return ""
+    spread = f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else ""
+    return f"{values.mean():.2f}{spread}"
+
+
+def compared_schemes(
+    rows: Sequence[Row], reading: Reading
+) -> dict[tuple[tuple[str, str], int], Comparison]:
+    """`COMPARISONS` for every number of landmarks, corrected for how many these are."""
+    cells = grouped(rows, "scheme", "k")
+    found = {
+        (pair, k): compare(
+            *(cells.get((name, k), []) for name in pair), "accuracy", reading.overlap
+        )
+        for pair in COMPARISONS
+        for k in reading.counts
+    }
+    return dict(zip(found, holm(list(found.values())), strict=True))
+
+
 def comparison_table(rows: Sequence[Row], reading: Reading, page: Page) -> None:
     """What the paper says about two schemes, and the difference found here in percentage points."""
-    cells = grouped(rows, "scheme", "k")
+    found = compared_schemes(rows, reading)
     lines = []
-    for (one, other), claim in zip(COMPARISONS, reading.claims, strict=True):
-        line = [f"{one} - {other}", claim]
+    for pair, claim in zip(COMPARISONS, reading.claims, strict=True):
+        line = [" - ".join(pair), claim]
         for k in reading.counts:
-            runs = cells.get((one, k), []), cells.get((other, k), [])
-            found = compare(*runs, "accuracy", reading.overlap)
-            text = f"{100 * found.difference:+.2f} {found.stars}".strip().replace("*", "\\*")
-            line.append(f"{text} ({found.n_pairs})" if found.n_pairs else "-")
+            cell = found[pair, k]
+            line.append(f"{cell.points} ({cell.n_pairs})" if cell.n_pairs else "-")
         lines.append(line)
     page.text(
         f"""Differences in percentage points over the runs with the same seed, in brackets the
-        number of pairs. Stars at .05, .01 and .001: {reading.test}."""
+        number of pairs. Stars at .05, .01 and .001, {CORRECTED}: {reading.test}."""
     )
     page.table(["difference", "the paper", *(f"k = {k:,}" for k in reading.counts)], lines)
 
@@ -292,31 +353,26 @@ def accuracy_bars(axes: Any, rows: Sequence[Row], reading: Reading, title: str) 
         highs.append(max(np.add(means, spreads)))
     span = max(highs) - min(lows)
     axes.set_ylim(min(lows) - 0.1 * span, max(highs) + 0.18 * span)
-    for group, k in enumerate(counts):
-        _stars(axes, cells, shown, group, k, width, span, reading.overlap)
+    _stars(axes, rows, reading, shown, width, span)
     axes.set_xticks(range(len(counts)), [f"{k:,}" for k in counts])
     axes.set(xlabel="landmarks k", ylabel="accuracy, %", title=title)
 
 
 def _stars(
     axes: Any,
-    cells: dict[Any, list[Row]],
+    rows: Sequence[Row],
+    reading: Reading,
     shown: Sequence[str],
-    group: int,
-    k: int,
     width: float,
     span: float,
-    overlap: float,
 ) -> None:
     """Stars over the bars of the two comparisons that the paper marks."""
-    for better, worse in ((DPP, SEEDING), (BHATTACHARYYA, DPP)):
-        runs = cells.get((better, k), []), cells.get((worse, k), [])
-        if not all(runs):
-            continue
-        found = compare(*runs, "accuracy", overlap)
-        if found.stars and found.difference > 0:
-            values = 100 * column(runs[0], "accuracy")
-            at = group + (shown.index(better) - (len(shown) - 1) / 2) * width
+    cells, marked = grouped(rows, "scheme", "k"), ((DPP, SEEDING), (BHATTACHARYYA, DPP))
+    for (pair, k), found in compared_schemes(rows, reading).items():
+        if pair in marked and found.stars and found.difference > 0:
+            values = 100 * column(cells[pair[0], k], "accuracy")
+            group = list(reading.counts).index(k)
+            at = group + (shown.index(pair[0]) - (len(shown) - 1) / 2) * width
             spread = values.std(ddof=1) if len(values) > 1 else 0.0
             height = values.mean() + spread + 0.02 * span
             axes.text(at, height, found.stars, ha="center", va="bottom", rotation=90, fontsize=7)

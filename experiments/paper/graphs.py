@@ -7,13 +7,15 @@ validation points: training digits, and training patches of the first split.
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from experiments.framework.chosen import Chosen
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import (
     PAIRED_TEST,
-    Comparison,
     column,
     compare,
     grouped,
@@ -23,6 +25,7 @@ from experiments.internals import (
     RIDGE,
     Landmarks,
     MemoryStore,
+    TorchStore,
     neighborhood_covariances,
     thread_count,
 )
@@ -32,6 +35,7 @@ from experiments.paper.classification import (
     Task,
     classify,
     paper_dpp,
+    paper_neighbors,
 )
 from experiments.paper.headneck import patch_task
 from trigpoint import KNNGraph, LaplacianEigenmaps
@@ -99,14 +103,13 @@ def _setting(metric: str, neighbors: int, extension: str | int, ridge: float, m:
 def run(case: Row, settings: Settings) -> Row:
     """Embed with one graph and classify the validation points."""
     data, k, m, seed = (case[name] for name in ("data", "k", "m", "seed"))
-    sizes = case["n_train"], case["n_validation"]
     # All data first: the caches hold the data, not the settings.
-    folder = settings.find(data)
-    task = _task(data, folder, *sizes)
-    chosen = _landmarks(data, folder, *sizes, k, seed)
+    place = data, settings.find(data), case["n_train"], case["n_validation"], settings.device
+    task = _task(*place)
+    chosen = _landmarks(*place, k, seed)
     kind = METRICS[case["metric"]]
     if kind is not None:
-        chosen = _with_covariances(data, folder, *sizes, k, seed, m, kind)
+        chosen = _with_covariances(*place, k, seed, m, kind)
     ridge = RIDGE if case["ridge"] is None else case["ridge"]
     metric = EUCLIDEAN if kind is None else BHATTACHARYYA
     graph = KNNGraph(case["neighbors"], metric=metric, ridge=ridge)
@@ -115,6 +118,7 @@ def run(case: Row, settings: Settings) -> Row:
         landmarks=Chosen(chosen),
         graph=graph,
         extension=case["extension"],
+        device=task.device,
     )
     measured = classify(task, estimator)
     # The landmarks have been drawn, once for all settings.
@@ -123,7 +127,7 @@ def run(case: Row, settings: Settings) -> Row:
 
 
 @lru_cache(maxsize=1)
-def _task(data: str, folder: Path, n_train: int, n_validation: int) -> Task:
+def _task(data: str, folder: Path, n_train: int, n_validation: int, device: str | None) -> Task:
     """A part of the training points, and another part for validation."""
     if data == "mnist":
         X, y = load_mnist(folder, split="train")
@@ -131,24 +135,43 @@ def _task(data: str, folder: Path, n_train: int, n_validation: int) -> Task:
         patches = patch_task(folder, "openkbp", "patch", 150_000, 0)
         X, y = patches.train, patches.train_labels
     last = slice(len(X) - n_validation, None)
-    return Task(X[:n_train], y[:n_train], X[last], y[last])
+    return Task(X[:n_train], y[:n_train], X[last], y[last]).on(device)
 
 
 @lru_cache(maxsize=1)
 def _landmarks(
-    data: str, folder: Path, n_train: int, n_validation: int, k: int, seed: int
+    data: str, folder: Path, n_train: int, n_validation: int, device: str | None, k: int, seed: int
 ) -> Landmarks:
-    X = _task(data, folder, n_train, n_validation).train
-    return paper_dpp(k, len(X), seed).select(X)
+    X = _task(data, folder, n_train, n_validation, device).train
+    return paper_dpp(k, len(X), seed).select(stored(X, paper_neighbors(len(X)), k))
 
 
 @lru_cache(maxsize=4)
 def _with_covariances(
-    data: str, folder: Path, n_train: int, n_validation: int, k: int, seed: int, m: int, kind: str
+    data: str,
+    folder: Path,
+    n_train: int,
+    n_validation: int,
+    device: str | None,
+    k: int,
+    seed: int,
+    m: int,
+    kind: str,
 ) -> Landmarks:
-    X = _task(data, folder, n_train, n_validation).train
-    chosen = _landmarks(data, folder, n_train, n_validation, k, seed)
-    store = MemoryStore.of(X, m, k, thread_count(-1))
+    place = data, folder, n_train, n_validation, device
+    return with_covariances(_task(*place).train, _landmarks(*place, k, seed), m, kind)
+
+
+def stored(X: Any, m: int, k: int) -> MemoryStore | TorchStore:
+    """The points of an array or a tensor, to be searched for `m` neighbors of `k` landmarks."""
+    if isinstance(X, np.ndarray):
+        return MemoryStore.of(X, m, k, thread_count(-1))
+    return TorchStore(X, X.device)
+
+
+def with_covariances(X: Any, chosen: Landmarks, m: int, kind: str) -> Landmarks:
+    """Landmarks with the covariances of their `m` nearest points."""
+    store = stored(X, m, len(chosen.points))
     radii, covariances = neighborhood_covariances(store, chosen.points, m, kind)
     return Landmarks(chosen.points, chosen.indices, radii, covariances)
 
@@ -200,7 +223,7 @@ def _metric_table(rows: Sequence[Row], page: Page) -> None:
         for metric in compared:
             other = cells.get((metric, count, extension, RIDGE, largest), [])
             line.append(with_error(column(other, "accuracy"), 100) if other else "-")
-            line.append(_difference(compare(other, euclidean, "accuracy")))
+            line.append(compare(other, euclidean, "accuracy").points)
         lines.append(line)
     headings = {BHATTACHARYYA: "Bhattacharyya", LOW_RANK: "low rank"}
     columns = [name for metric in compared for name in (headings[metric], "difference")]
@@ -224,10 +247,10 @@ def _geometry_table(rows: Sequence[Row], page: Page) -> None:
             found = compare(
                 cells.get((BHATTACHARYYA, count, extension, ridge, m), []), euclidean, "accuracy"
             )
-            line.append(_difference(found))
+            line.append(found.points)
         lines.append(line)
     low_rank = [cells.get((LOW_RANK, count, extension, RIDGE, m), []) for m in sizes]
-    differences = [_difference(compare(runs, euclidean, "accuracy")) for runs in low_rank]
+    differences = [compare(runs, euclidean, "accuracy").points for runs in low_rank]
     if any(low_rank):
         lines.append([f"{RIDGE:g}, low rank", *differences])
     with page.details("By ridge and neighborhood"):
@@ -237,12 +260,6 @@ def _geometry_table(rows: Sequence[Row], page: Page) -> None:
             {count} neighbors and the extension over all landmarks."""
         )
         page.table(["ridge", *(f"m = {m:,}" for m in sizes)], lines)
-
-
-def _difference(found: Comparison) -> str:
-    if not found.n_pairs:
-        return "-"
-    return f"{100 * found.difference:+.2f} {found.stars}".strip().replace("*", "\\*")
 
 
 def _draw(rows: Sequence[Row], page: Page) -> None:

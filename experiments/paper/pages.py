@@ -1,7 +1,8 @@
 """Running an experiment of the paper, and writing its page.
 
 In the folder of the results, an experiment has ``NAME.csv`` with every run, ``NAME.md`` and
-``NAME.png``, and ``NAME.json`` with seeds, parameters, versions and times.
+``NAME.png``, and ``NAME.json`` with seeds, parameters, versions and times. An overview, the page
+beside the folder that has its name, gets the most important table of each.
 """
 
 import json
@@ -23,15 +24,29 @@ def default_folder(quick: bool) -> Path:
 
 
 def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int:
-    """Run what is missing, and return how many runs that took."""
-    path = out / f"{name}.csv"
+    """Run what is missing, and return how many runs that took.
+
+    A part has a table of its own until the page is written.
+    """
+    number, count = settings.part
+    path = out / (f"{name}.csv" if count == 1 else f"{name}.{number}of{count}.csv")
     with alone(path):
         return run_missing(_load(name), settings, CsvTable(path), quiet=quiet)
+
+
+def gather(name: str, out: Path) -> None:
+    """Move the rows of all parts to the one table of an experiment."""
+    for part in sorted(out.glob(f"{name}.*of*.csv")):
+        table = CsvTable(out / f"{name}.csv")
+        for row in CsvTable(part).rows:
+            table.add(row, {})
+        part.unlink()
 
 
 def show(name: str, out: Path, settings: Settings) -> Path:
     """Write the page of the runs so far, and the record beside it."""
     experiment = _load(name)
+    gather(name, out)
     path = out / f"{name}.csv"
     rows = found_rows(experiment, settings, CsvTable(path))
     if not rows:
@@ -47,6 +62,11 @@ def show(name: str, out: Path, settings: Settings) -> Path:
             Its numbers are not to be compared with the paper's.**"""
         )
     experiment.show(rows, settings, page)
+    overview = out.with_suffix(".md")
+    if experiment.brief is not None and overview.exists():
+        brief = Page(out, name, experiment.title)
+        experiment.brief(rows, settings, brief)
+        brief.write_into(overview)
     page.text(_provenance(experiment, settings, rows, n_cases))
     record = _record(experiment, settings, rows, n_cases)
     (out / f"{name}.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
@@ -72,10 +92,17 @@ def _provenance(
     if len(rows) < n_cases:
         text += f", **of {n_cases:,} that it takes to be complete**"
     text += f", {sum(row['run_seconds'] for row in rows):,.0f} s in all"
+    if devices := _devices(rows):
+        text += f", on {' and '.join(devices)}"
     sources = sorted({str(row["source"]) for row in rows})
     if len(sources) > 1:
         text += f", from {len(sources)} states of the library ({', '.join(sources)})"
     return f"{text}. Seeds, parameters and versions: [{record}]({record})."
+
+
+def _devices(rows: Sequence[Row]) -> list[str]:
+    """Processors that rows name; experiments on the host alone name none."""
+    return sorted({str(row["device"]) for row in rows if row.get("device")})
 
 
 def _record(experiment: Experiment, settings: Settings, rows: Sequence[Row], n_cases: int) -> Row:
@@ -89,6 +116,7 @@ def _record(experiment: Experiment, settings: Settings, rows: Sequence[Row], n_c
         "parameters": dict(experiment.parameters),
         "versions": {"python": platform.python_version()} | versions(*PACKAGES, "matplotlib"),
         "sources": sorted({str(row["source"]) for row in rows}),
+        "devices": _devices(rows),
         "cores": os.cpu_count(),
         "system": machine()["system"],
         "first_run": min(row["when"] for row in rows),

@@ -1,4 +1,4 @@
-"""Classification in the embedding: digits, CT patches, and the graphs behind them."""
+"""Classification in the embedding: digits, CT patches, graphs and methods."""
 
 import importlib
 
@@ -7,11 +7,15 @@ import pytest
 from reproducing import reproduce
 
 from experiments.framework.experiment import Settings
+from experiments.paper import beyond, classification, digits, patients
 from experiments.paper.classification import (
     COMPARISONS,
     REFERENCE,
     SCHEMES,
-    SLOW,
+    Reading,
+    Task,
+    classify_scheme,
+    compared_schemes,
     nearest_neighbor_scores,
     ordered_schemes,
 )
@@ -26,11 +30,50 @@ def test_scores():
     assert recall == pytest.approx((1 + 0.5) / 2)
 
 
-def test_slow_schemes_come_last():
+def test_one_seed_is_done_before_the_next_begins():
     order = ordered_schemes([5, 6])
     assert len(order) == len(set(order)) == 2 * len(SCHEMES)
-    slow = [name in SLOW for name, _ in order]
-    assert slow == sorted(slow)
+    assert [seed for _, seed in order] == [5] * len(SCHEMES) + [6] * len(SCHEMES)
+
+
+@pytest.fixture
+def task():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(8, size=2000)
+    X = (0.7 * rng.normal(size=(8, 20))[labels] + rng.normal(size=(2000, 20))).astype(np.float32)
+    return Task(X[:1500], labels[:1500], X[1500:], labels[1500:])
+
+
+@pytest.fixture
+def there(task, gpu, monkeypatch):
+    """The same points where PyTorch takes the place of a GPU."""
+    monkeypatch.setattr(classification, "on_device", lambda X, device: gpu.from_numpy(X))
+    return task.on("cuda")
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_device_gives_the_accuracy_of_the_host(name, task, there):
+    assert (task.device, there.device) == (None, "cuda")
+    rows = [classify_scheme(one, name, 150, 10, 0) for one in (task, there)]
+    assert rows[0]["accuracy"] == pytest.approx(rows[1]["accuracy"], abs=0.005)
+    assert 0.6 < rows[0]["accuracy"] < 0.99
+    assert list(rows[0]) == list(rows[1])
+
+
+def test_comparisons_are_corrected_for_their_number():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"scheme": name, "k": k, "seed": seed, "accuracy": 0.9 + 0.01 * rng.normal()}
+        for name in SCHEMES
+        for k in (1, 2)
+        for seed in range(10)
+    ]
+    alone = [row for row in rows if row["k"] == 1]
+    both = compared_schemes(rows, Reading((1, 2), ()))
+    one = compared_schemes(alone, Reading((1,), ()))
+    assert len(both) == 2 * len(one) == 2 * len(COMPARISONS)
+    assert all(both[key].p_value >= one[key].p_value for key in one)
+    assert any(both[key].p_value > one[key].p_value for key in one)
 
 
 def test_comparisons_are_of_schemes():
@@ -103,3 +146,98 @@ def test_graphs_quick_form(data_dir, tmp_path):
     )  # Settings do make a difference.
     assert all(0.8 < row["accuracy"] < 0.96 for row in mnist)
     assert "Bhattacharyya" in result.text
+
+
+# A second look at digits ----------------------------------------------------------------------
+
+
+def test_the_printed_extension_is_the_papers_formula():
+    rng = np.random.default_rng(0)
+    X, landmarks = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
+    phi, values = rng.normal(size=(4, 2)), np.array([0.2, 0.5])
+    sigma = 1.5
+
+    def kernel(a, b):
+        return np.exp(-np.sum((a - b) ** 2) / (2 * sigma**2))
+
+    expected = np.zeros((5, 2))
+    for j in range(5):
+        for i in range(4):
+            over_i = np.mean([kernel(other, X[j]) for other in landmarks])
+            over_j = np.mean([kernel(landmarks[i], other) for other in landmarks])
+            weight = kernel(landmarks[i], X[j]) / (4 * np.sqrt(over_i * over_j))
+            expected[j] += weight * phi[i] / values
+    found = digits.printed_extension(X, landmarks, phi, values, sigma)
+    np.testing.assert_allclose(found, expected)
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    there = digits.printed_extension(torch.tensor(X), landmarks, phi, values, sigma)
+    np.testing.assert_allclose(there.numpy(), expected)
+
+
+def test_the_best_setting_is_chosen_on_validation_digits_alone():
+    rows = [
+        {"images": "gray", "kernel": kernel, "neighbors": 5, "metric": "euclidean"}
+        | {"validation_100": validation, "test_100": test}
+        for kernel, validation, test in (("a", 0.8, 0.9), ("b", 0.85, 0.1), ("b", 0.83, 0.1))
+    ]
+    assert digits.best_setting(rows, 100, "euclidean") == ("gray", "b", 5)
+
+
+def test_digits_quick_form(data_dir, tmp_path, monkeypatch):
+    monkeypatch.setattr(digits, "QUICK_SIZES", (1200, 300))
+    monkeypatch.setattr(digits, "QUICK_NEIGHBORS", (20,))
+    monkeypatch.setattr(digits, "IMAGES", ("binary",))
+    monkeypatch.setattr(digits, "KERNELS", (digits.OWN, digits.PRINTED))
+    monkeypatch.setattr(digits, "LABEL_DRAWS", 2)
+    result = reproduce("digits", tmp_path, Settings(quick=True, runs=2, data=data_dir))
+    rows = result.rows
+    assert len(rows) == 2 * 2 * 3
+    assert all(row["validation_100"] < row["validation_all"] for row in rows)
+    assert len({row["test_all"] for row in rows}) > 5
+    assert result.text.count("| all |") == 3
+
+
+# Patients, and what is beyond the paper --------------------------------------------------------
+
+
+def test_held_out_patients_are_the_same_for_every_count():
+    owners = np.repeat(np.arange(20), 5)
+    splits = [patients.held_out_rows(owners, count, 3) for count in (2, 4)]
+    np.testing.assert_array_equal(splits[0][1], splits[1][1])
+    assert len(set(owners[splits[0][1]])) == patients.N_HELD_OUT
+    trained = [set(owners[train]) for train, _ in splits]
+    assert [len(mine) for mine in trained] == [2, 4]
+    assert trained[0] < trained[1]
+    assert not trained[1] & set(owners[splits[1][1]])
+
+
+def test_patients_quick_form(data_dir, tmp_path, monkeypatch):
+    monkeypatch.setattr(patients, "QUICK_TRAINED", (4,))
+    monkeypatch.setattr(patients, "QUICK_PATCHES", 6000)
+    result = reproduce("patients", tmp_path, Settings(quick=True, runs=1, data=data_dir))
+    assert len(result.rows) == 1 + len(patients.COMPARED)
+    assert all(0.5 < row["accuracy"] < 0.9 for row in result.rows)
+
+
+def test_what_cannot_be_run_here_is_left_out(data_dir, tmp_path, monkeypatch):
+    def missing(*_):
+        raise ModuleNotFoundError("umap")
+
+    kept = {"PCA": beyond.METHODS["PCA"], "umap-learn": missing}
+    monkeypatch.setattr(beyond, "METHODS", kept)
+    monkeypatch.setattr(beyond, "DATA", {"mnist": "MNIST"})
+    result = reproduce("beyond", tmp_path, Settings(quick=True, runs=1, data=data_dir))
+    assert {row["method"] for row in result.rows} == {*beyond.THE_PAPERS, "PCA"}
+    assert "| umap-learn | - |" in result.text
+    assert not result.record["complete"]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in beyond.METHODS if not name.startswith(("umap", "scikit"))]
+)
+def test_methods_take_points_on_a_device(name, task, there):
+    accuracies = []
+    for one in (task, there):
+        train, test = beyond.METHODS[name](one, task, 10, 150, 0)
+        accuracies.append(nearest_neighbor_scores(train, task.train_labels, test, task.test_labels))
+    assert accuracies[0] == pytest.approx(accuracies[1], abs=0.005)

@@ -23,7 +23,15 @@ from experiments.framework.experiment import (
 from experiments.framework.page import Page
 from experiments.framework.rows import CsvTable, alone
 from experiments.framework.runner import found_rows
-from experiments.framework.summary import column, compare, grouped, standard_error, with_error
+from experiments.framework.summary import (
+    Comparison,
+    column,
+    compare,
+    grouped,
+    holm,
+    standard_error,
+    with_error,
+)
 from experiments.paper import pages
 
 ROOT = Path(__file__).parents[2]
@@ -419,7 +427,7 @@ def test_quick_cases_are_no_full_ones(name):
     assert not full & {tuple(case.values()) for case in cases(Settings(quick=True))}
 
 
-@pytest.mark.parametrize("name", paper.NAMES)
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "docs/paper").glob("*.csv")))
 def test_committed_runs_are_found_again(name):
     """Whoever goes on from them repeats none: neither cases nor parameters have changed."""
     experiment = load_experiment("experiments.paper", name)
@@ -430,6 +438,33 @@ def test_committed_runs_are_found_again(name):
     assert record["parameters"] == json.loads(json.dumps(dict(experiment.parameters)))
 
 
+OVERVIEW = ROOT / "docs" / "paper.md"
+
+
+@pytest.mark.parametrize("name", re.findall(r"<!-- (\w+) -->", OVERVIEW.read_text("utf-8")))
+def test_the_overview_has_the_tables_of_the_committed_runs(name, tmp_path):
+    experiment = load_experiment("experiments.paper", name)
+    table = CsvTable(ROOT / "docs" / "paper" / f"{name}.csv")
+    copy = tmp_path / "paper.md"
+    copy.write_text(OVERVIEW.read_text("utf-8"), "utf-8")
+    page = Page(tmp_path, name, experiment.title)
+    assert experiment.brief is not None
+    experiment.brief(found_rows(experiment, Settings(), table), Settings(), page)
+    page.write_into(copy)
+    assert copy.read_bytes() == OVERVIEW.read_bytes(), "write the pages again, with --render"
+
+
+def test_a_table_goes_into_its_place_alone(tmp_path):
+    path = tmp_path / "paper.md"
+    path.write_text("a\n\n<!-- x -->\n\nold\n\n<!-- end of x -->\n\nb\n")
+    page = Page(tmp_path, "x", "X")
+    page.text("new")
+    page.write_into(path)
+    assert path.read_text() == "a\n\n<!-- x -->\n\nnew\n\n<!-- end of x -->\n\nb\n"
+    with pytest.raises(ValueError, match="has no lines <!-- y -->"):
+        Page(tmp_path, "y", "Y").write_into(path)
+
+
 def test_private_parts_of_the_library_are_imported_in_one_place():
     importing = [
         path.relative_to(ROOT).as_posix()
@@ -437,3 +472,36 @@ def test_private_parts_of_the_library_are_imported_in_one_place():
         if re.search(r"^\s*(from|import) trigpoint\._", path.read_text(), re.MULTILINE)
     ]
     assert importing == ["experiments/internals.py"]
+
+
+def test_holm_corrects_for_the_number_of_comparisons():
+    found = [Comparison(5, 0.1, p) for p in (0.04, 0.01, np.nan, 0.011, 0.9)]
+    corrected = [one.p_value for one in holm(found)]
+    # By hand, of four: 4 x .01, then 3 x .011 may not be less, then 2 x .04, then .9.
+    np.testing.assert_allclose(corrected, [0.08, 0.04, np.nan, 0.04, 0.9])
+    assert [one.difference for one in holm(found)] == [0.1] * 5
+    assert holm([]) == []
+
+
+def test_parts_share_the_runs_and_are_gathered(tmp_path, monkeypatch):
+    def run(case, settings):
+        return None if case["seed"] == 4 else {"square": case["seed"] ** 2}
+
+    seeds = Experiment(
+        "seeds",
+        "Seeds",
+        lambda settings: ({"seed": seed} for seed in range(8)),
+        run,
+        lambda rows, settings, page: page.text(f"{len(rows)} seeds"),
+    )
+    monkeypatch.setattr(pages, "_load", lambda name: seeds)
+    settings = Settings()
+    parts = [replace(settings, part=(number, 3)) for number in (1, 2, 3)]
+    n_new = [pages.run("seeds", tmp_path, part, quiet=True) for part in parts]
+    # What cannot be run is left out.
+    assert n_new == [3, 2, 2]
+    assert [pages.run("seeds", tmp_path, part, quiet=True) for part in parts] == [0, 0, 0]
+    rows = render("seeds", tmp_path, settings).rows
+    assert {row["seed"]: row["square"] for row in rows} == {n: n * n for n in range(8) if n != 4}
+    assert not list(tmp_path.glob("*of*"))
+    assert pages.run("seeds", tmp_path, settings, quiet=True) == 0

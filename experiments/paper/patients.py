@@ -1,0 +1,141 @@
+"""Head and neck with more patients: accuracy over the number of patients to learn from."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from experiments.framework.experiment import Experiment, Row, Settings
+from experiments.framework.page import Page
+from experiments.framework.summary import (
+    CORRECTED,
+    PAIRED_TEST,
+    Comparison,
+    column,
+    compare,
+    grouped,
+    holm,
+)
+from experiments.paper import classification
+from experiments.paper.classification import (
+    BHATTACHARYYA,
+    DEFAULTS,
+    DPP,
+    REFERENCE,
+    SCHEMES,
+    SEEDING,
+    UNIFORM,
+    Task,
+    mean_and_spread,
+)
+from experiments.paper.patches import UNIT_HU, WINDOW_HU, load_patches
+
+RUNS, N_COMPONENTS, N_LANDMARKS = 10, 50, 500
+QUICK_COMPONENTS, QUICK_LANDMARKS = 20, 150
+N_PATCHES, QUICK_PATCHES = 150_000, 12_000
+TRAINED, QUICK_TRAINED = (2, 4, 8, 16), (2, 8)
+N_HELD_OUT = 8
+COMPARED = (UNIFORM, SEEDING, DPP, BHATTACHARYYA, DEFAULTS)
+PAIRS = ((SEEDING, UNIFORM), (DPP, SEEDING), (BHATTACHARYYA, DPP), (DEFAULTS, BHATTACHARYYA))
+
+
+def cases(settings: Settings) -> Iterator[Row]:
+    """Every scheme with every number of patients, for several choices of those held out."""
+    k = QUICK_LANDMARKS if settings.quick else N_LANDMARKS
+    n_patches = QUICK_PATCHES if settings.quick else N_PATCHES
+    for seed in settings.seeds(RUNS):
+        for count in QUICK_TRAINED if settings.quick else TRAINED:
+            for scheme in (REFERENCE, *COMPARED):
+                own = None if scheme == REFERENCE else k
+                base = {"scheme": scheme, "k": own, "patients": count, "seed": seed}
+                yield base | {"n_patches": n_patches}
+
+
+def run(case: Row, settings: Settings) -> Row:
+    """Embed and classify once."""
+    place = settings.find("ct"), case["n_patches"], case["patients"], case["seed"]
+    n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
+    return classification.run_scheme(_task(*place, settings.device), case, n_components)
+
+
+@lru_cache(maxsize=1)
+def _task(folder: Path, n_patches: int, count: int, seed: int, device: str | None) -> Task:
+    patches = load_patches(folder, "openkbp", n_patches)
+    train, test = held_out_rows(patches.patients, count, seed)
+    task = Task(patches.X[train], patches.y[train], patches.X[test], patches.y[test])
+    return task.on(device)
+
+
+def held_out_rows(patients: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of `count` patients, and of eight others, the same for every count."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(np.unique(patients))
+    held_out, trained = order[:N_HELD_OUT], order[N_HELD_OUT:][:count]
+    train, test = (np.flatnonzero(np.isin(patients, mine)) for mine in (trained, held_out))
+    return rng.permutation(train), test
+
+
+def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """Accuracy over the number of patients."""
+    counts = sorted({row["patients"] for row in rows})
+    page.text(
+        f"""The paper has three patients, split by patch. Here {N_HELD_OUT} of 24 patients are held
+        out, drawn anew for every run, and {counts[0]} to {counts[-1]} of the others are to learn
+        from."""
+    )
+    cells = grouped(rows, "scheme", "patients")
+    with page.picture("Accuracy over the number of patients", figsize=(6, 4)) as axes:
+        for name in (*COMPARED, REFERENCE):
+            at = [count for count in counts if (name, count) in cells]
+            means = [100 * column(cells[name, count], "accuracy").mean() for count in at]
+            colour = SCHEMES[name].colour if name in SCHEMES else "black"
+            axes.plot(at, means, "-o", color=colour, label=name)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, [str(count) for count in counts])
+        axes.set(xlabel="patients to learn from", ylabel="accuracy, %")
+        axes.legend()
+    page.text("Accuracy in per cent, mean ± standard deviation over the runs.")
+    brief(rows, settings, page)
+    found = _compared(rows, counts)
+    page.text(
+        f"""Differences in percentage points over the runs with the same patients. Stars at .05, .01
+        and .001, {CORRECTED}: {PAIRED_TEST}; runs share patients, so that the test is too lenient.
+        """
+    )
+    lines = [[" - ".join(pair), *(found[pair, n].points for n in counts)] for pair in PAIRS]
+    page.table(["difference", *(f"{count} patients" for count in counts)], lines)
+
+
+def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
+    """Accuracies over the number of patients."""
+    cells, counts = grouped(rows, "scheme", "patients"), sorted({row["patients"] for row in rows})
+    lines = [
+        [name, *(mean_and_spread(cells.get((name, n), []), "accuracy") for n in counts)]
+        for name in (*COMPARED, REFERENCE)
+    ]
+    page.table(["accuracy, %", *(f"{count} patients" for count in counts)], lines)
+
+
+def _compared(
+    rows: Sequence[Row], counts: Sequence[int]
+) -> dict[tuple[tuple[str, str], int], Comparison]:
+    cells = grouped(rows, "scheme", "patients")
+    found = {
+        (pair, count): compare(*(cells.get((name, count), []) for name in pair), "accuracy")
+        for pair in PAIRS
+        for count in counts
+    }
+    return dict(zip(found, holm(list(found.values())), strict=True))
+
+
+PARAMETERS = classification.PARAMETERS | {
+    "n_components": N_COMPONENTS,
+    "n_held_out": N_HELD_OUT,
+    "unit_hu": UNIT_HU,
+    "window_hu": list(WINDOW_HU),
+}
+
+EXPERIMENT = Experiment(
+    "patients", "Head and neck: how many patients", cases, run, show, PARAMETERS, brief
+)
