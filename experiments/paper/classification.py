@@ -61,6 +61,13 @@ class Task:
         """What the library is to compute with."""
         return None if isinstance(self.train, np.ndarray) else "cuda"
 
+    @property
+    def on_host(self) -> "Task":
+        """The same points as arrays."""
+        if self.device is None:
+            return self
+        return replace(self, train=self.train.cpu().numpy(), test=self.test.cpu().numpy())
+
 
 @dataclass(frozen=True)
 class Scheme:
@@ -181,31 +188,39 @@ def run_scheme(task: Task, case: Row, n_components: int) -> Row:
 
 
 def classify_scheme(task: Task, name: str, k: int, n_components: int, seed: int) -> Row:
-    """Measure Laplacian eigenmaps with the landmarks and the graph of a scheme."""
+    """Measure Laplacian eigenmaps with the landmarks and the graph of a scheme.
+
+    A device does what takes longest, k-means and the search for nearest neighbors. The rest is
+    quick on the host, of which each of many processes has a core of its own.
+    """
     scheme, start = SCHEMES[name], time.perf_counter()
     landmarks = scheme.sampler(k, len(task.train), seed)
     drawn = 0.0
     if task.device is not None and isinstance(landmarks, (KMeansLandmarks, KMeansPlusPlus)):
-        # The library has these on the host alone.
         landmarks = landmarks_of(landmarks, task.train)
         drawn = time.perf_counter() - start
-    setting: dict[str, Any] = {"landmarks": landmarks, "random_state": seed, "device": task.device}
+    setting: dict[str, Any] = {"landmarks": landmarks, "random_state": seed}
     if not scheme.own:
         setting["graph"] = KNNGraph(GRAPH_NEIGHBORS, metric=scheme.metric)
         setting["extension"] = EXTENSION
-    return classify(task, LaplacianEigenmaps(n_components, **setting), drawn)
+    estimator = LaplacianEigenmaps(n_components, **setting)
+    measured = classify(task.on_host, estimator, drawn, device=task.device)
+    return measured | {"device": device_name(task.train)}
 
 
-def classify(task: Task, estimator: LaplacianEigenmaps, drawn: float = 0.0) -> Row:
+def classify(
+    task: Task, estimator: LaplacianEigenmaps, drawn: float = 0.0, device: str | None = None
+) -> Row:
     """Accuracy of the nearest neighbor in the embedding, and what it cost.
 
-    `drawn` are seconds that landmarks have taken before.
+    `drawn` are seconds that landmarks have taken before; `device` is where neighbors are searched.
     """
     estimator.fit(task.train)
     start = time.perf_counter()
     train, test = estimator.transform(task.train), estimator.transform(task.test)
     spent = time.perf_counter() - start
-    accuracy, recall = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
+    known, asked = on_device(train, device), on_device(test, device)
+    accuracy, recall = nearest_neighbor_scores(known, task.train_labels, asked, task.test_labels)
     seconds = estimator.stage_seconds_
     embedding = seconds["graph"] + seconds["spectrum"]
     return _measured(task, accuracy, recall, drawn + seconds["landmarks"], embedding, spent)
