@@ -17,13 +17,7 @@ from trigpoint._common.words import counted
 from trigpoint._estimators.base import Run
 from trigpoint._estimators.defaults import SHOWN, default_eigenvectors, default_extension
 from trigpoint._estimators.graph_based import GraphEmbedding
-from trigpoint._estimators.trying import (
-    ALL_PAIRS_UP_TO,
-    NEIGHBORS_TRIED,
-    Judge,
-    best_of,
-    can_judge,
-)
+from trigpoint._estimators.trying import NEIGHBORS_TRIED, Judge, best_of, worth_trying
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph
@@ -77,7 +71,7 @@ class MarkovEmbedding(GraphEmbedding):
     ) -> EmbeddedLandmarks:
         self.tried_: dict[str, float] = {}
         n, (k, d) = X.shape[0], chosen.points.shape
-        if not (self._is_left_open() and can_judge(X)):
+        if not (self._is_left_open() and worth_trying(X, k)):
             return self._embed_once(X, chosen, n_components, run)
 
         def attempt(
@@ -96,9 +90,8 @@ class MarkovEmbedding(GraphEmbedding):
             if 2 * count < k:
                 other = clone(self).set_params(graph="bhattacharyya", n_neighbors=count)
                 attempts.append(partial(attempt, other, [by_rule, "graph"], run.quiet()))
-        if k <= ALL_PAIRS_UP_TO:
-            other = clone(self).set_params(graph="complete", covariance="auto")
-            attempts.append(partial(attempt, other, ["all"], run.quiet()))
+        other = clone(self).set_params(graph="complete", covariance="auto")
+        attempts.append(partial(attempt, other, ["all"], run.quiet()))
         embedded, self.tried_ = best_of(attempts, Judge(X))
         return embedded
 
@@ -215,11 +208,12 @@ default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
         share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
         matrix of weights. ``"auto"`` takes nearest neighbors by Bhattacharyya distance. For up to
-        three coordinates it tries several numbers of them, and all pairs of up to 1,000 landmarks,
-        and takes what keeps most neighbors of up to 2,000 of the points (`tried_`), unless the
-        first try is good, or one of `n_neighbors`, `eigenvectors` and `extension` is set. For more
-        than five coordinates it takes all pairs, or, with more than 4,000 landmarks or four
-        coordinates for each column, nearest neighbors by Euclidean distance.
+        three coordinates from up to 1,000 landmarks it tries several numbers of them, and all
+        pairs, and takes what keeps most neighbors of up to 2,000 of the points (`tried_`), unless
+        the first try is good, the points are sparse, or one of `n_neighbors`, `eigenvectors` and
+        `extension` is set. For more than five coordinates it takes all pairs, or, with more than
+        4,000 landmarks or four coordinates for each column, nearest neighbors by Euclidean
+        distance.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 5, or 10 where the
         points spread in no more directions than there are coordinates, or in two, and where that

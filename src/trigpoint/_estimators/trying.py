@@ -21,9 +21,10 @@ from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
 
-# Numbers of neighbors in graphs that are tried, and up to how many landmarks all pairs are.
+# Numbers of neighbors in graphs that are tried. With more landmarks than this, their eigenvectors
+# would take longer than all else.
 NEIGHBORS_TRIED = (5, 10, 20)
-ALL_PAIRS_UP_TO = 1000
+MOST_LANDMARKS = 1000
 
 # Points that are looked at, at most and at least, and numbers that these may have in all. Neighbors
 # of each that a picture should keep.
@@ -48,8 +49,7 @@ class Judge:
     """Some of the points, and their nearest among these."""
 
     def __init__(self, X: Any) -> None:
-        points = sample_points(X, _most_looked_at(X), np.random.default_rng(0))
-        self._points = points.toarray() if isinstance(points, csr_array) else points
+        self._points = sample_points(X, _most_looked_at(X), np.random.default_rng(0))
         self._neighbors = self._nearest(self._points)
 
     def kept(self, extension: Extension) -> float:
@@ -67,9 +67,10 @@ class Judge:
         return rows[~itself].reshape(len(rows), _NEIGHBORS)
 
 
-def can_judge(X: Any) -> bool:
-    """Whether there are enough points to look at, and not too many columns."""
-    return min(X.shape[0], _most_looked_at(X)) >= _FEWEST
+def worth_trying(X: Any, k: int) -> bool:
+    """Whether there are enough points to look at, which are not sparse, and not too much to do."""
+    enough = min(X.shape[0], _most_looked_at(X)) >= _FEWEST
+    return enough and k <= MOST_LANDMARKS and not isinstance(X, csr_array)
 
 
 def _most_looked_at(X: Any) -> int:

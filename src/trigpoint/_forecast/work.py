@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from trigpoint._estimators.comparison import COMPARED_POINTS
 from trigpoint._estimators.defaults import SHOWN
 from trigpoint._estimators.landmark_map import MOST_COLUMNS, POOL
-from trigpoint._estimators.trying import ALL_PAIRS_UP_TO, LOOKED_AT, NEIGHBORS_TRIED
+from trigpoint._estimators.trying import LOOKED_AT, MOST_LANDMARKS, NEIGHBORS_TRIED
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import covariance_mode
 from trigpoint._graph import MATRIX_MAX
@@ -152,10 +152,9 @@ def _spectrum_of_all_pairs(job: Job) -> float:
 def _spectrum_and_trials(job: Job) -> Work:
     """Also that of other graphs, which a picture tries unless it is good at once."""
     alone = _LEAST + _spectrum(job)
-    if job.is_complete or job.n_components > SHOWN:
+    if job.is_complete or job.n_components > SHOWN or job.k > MOST_LANDMARKS:
         return Work(alone)
-    if job.k <= ALL_PAIRS_UP_TO:
-        alone += _spectrum_of_all_pairs(job)
+    alone += _spectrum_of_all_pairs(job)
     n_graphs = len(NEIGHBORS_TRIED)
     products = 2.9e-11 * job.d * min(job.n, LOOKED_AT) ** 2
     return Work(0.1 + alone + n_graphs * _spectrum(job), n_graphs * _graph(job), products)
