@@ -211,11 +211,12 @@ def run(options: argparse.Namespace) -> Result:
     if shape:
         check_images(shape, points)
         shown["images"] = shape
+    check_counts(points, options)
     check_memory(points, options)
     written: list[Path] = []
     start = time.perf_counter()
     try:
-        with points_on_cluster(options.dask, points) as shared:
+        with points_on_cluster(options, points) as shared:
             method, tried = choose_method(options, shared, points)
             expect(options, points, [method])
             estimator = make_estimator(options, method, points.shape[0])
@@ -342,6 +343,8 @@ def check_choices(options: argparse.Namespace) -> None:
             raise UsageError(f"--{option} does not apply to --method {options.method}")
     if options.resume and options.dask is not None:
         raise UsageError("--resume does not apply to --dask, whose workers keep nothing")
+    if options.metric == "seuclidean" and options.dask is not None:
+        raise UsageError("--metric seuclidean does not apply to --dask: divide columns beforehand")
     if options.color and options.report is None and options.png is None:
         raise UsageError("--color colors what --report and --png write: add --report HTML")
     if options.png is not None:
@@ -384,6 +387,23 @@ def _sampler(options: argparse.Namespace, n_points: int) -> EfficientDPP | None:
         if k == n_points or not options.refine:
             return None
     return EfficientDPP(k, refine=options.refine, random_state=options.seed)
+
+
+def check_counts(points: PointSource, options: argparse.Namespace) -> None:
+    """Reject, before it starts, more landmarks or coordinates than there can be."""
+    k, n = options.landmarks, points.shape[0]
+    most = k if isinstance(k, int) else n
+    if most > n:
+        raise CommandError(
+            f"--landmarks {k} is too large: choose --landmarks <= {n} (the data has "
+            f"{counted(n, 'point')})"
+        )
+    # A single row has a message of its own.
+    if n > 1 and options.components >= most:
+        raise CommandError(
+            f"--components {options.components} is too large: choose --components <= {most - 1} "
+            f"(there are at most {counted(most, 'landmark')})"
+        )
 
 
 def check_memory(points: PointSource, options: argparse.Namespace) -> None:
