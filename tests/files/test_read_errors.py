@@ -35,11 +35,11 @@ def test_unknown_things(tmp_path):
         read_points(tmp_path / "missing.npy")
     with pytest.raises(FileNotFoundError, match=r"there is no file .*missing\.h5ad"):
         read_points(f"{tmp_path}/missing.h5ad::X")
-    (tmp_path / "a.xlsx").touch()
+    (tmp_path / "a.odd").touch()
     with pytest.raises(
-        ValueError, match=r"a\.xlsx has an unknown suffix.* \.npy, \.npz, \.parquet, \.pq"
+        ValueError, match=r"a\.odd has an unknown suffix.* \.npy, \.npz, \.parquet, \.pq"
     ):
-        read_points(tmp_path / "a.xlsx")
+        read_points(tmp_path / "a.odd")
     with pytest.raises(ValueError, match="is a folder, but not a Zarr array or group, and has no"):
         read_points(tmp_path)
     for thing in ([[1.0, 2.0]], 3, None, pd.Series([1.0]), SimpleNamespace(X=1)):
