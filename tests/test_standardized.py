@@ -90,6 +90,12 @@ def test_a_table_of_different_units_in_the_terminal(X, tmp_path, monkeypatch, ca
     assert main(["info", "t.csv", "--json"]) == 0
     command = json.loads(capsys.readouterr().out)["next"].split()
     assert command[-2:] == ["--metric", "seuclidean"]
+    plain = ["embed", "t.csv", "-o", "plain.csv", "--method", "laplacian", "-k", "60"]
+    assert main(plain) == 0
+    said = (
+        "trigpoint: 99.9% of the variance is in column a: if units differ, add --metric seuclidean"
+    )
+    assert said in capsys.readouterr().err.splitlines()
     options = ["--method", "isomap", "-k", "60", "--save", "m.trig", "--quiet"]
     assert main([*command[1:], *options]) == 0
     assert main(["transform", "m.trig", "t.csv", "-o", "z.npy", "--quiet"]) == 0

@@ -12,6 +12,7 @@ from trigpoint._command.cluster import add_dask, points_on_cluster
 from trigpoint._command.columns import check_images, read_colors, read_things_of, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._command.expectation import expect
+from trigpoint._command.inspection import DOMINANT_SHARE, ROWS, dominant_columns
 from trigpoint._command.picture import draw_picture, open_page, picture_color
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
@@ -29,11 +30,12 @@ from trigpoint._estimators.saving import save_model
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
 from trigpoint._files.optional import require
-from trigpoint._files.selection import split_place
+from trigpoint._files.selection import listed_names, split_place
 from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks
+from trigpoint._numerics.blocks import block_rows
 from trigpoint._points.inputs import stays_sparse
 from trigpoint._points.torch.device import resolve_device
 from trigpoint.metrics._comparison import Comparison
@@ -213,6 +215,7 @@ def run(options: argparse.Namespace) -> Result:
         shown["images"] = shape
     check_counts(points, options)
     check_memory(points, options)
+    say_scales(points, options)
     written: list[Path] = []
     start = time.perf_counter()
     try:
@@ -387,6 +390,20 @@ def _sampler(options: argparse.Namespace, n_points: int) -> EfficientDPP | None:
         if k == n_points or not options.refine:
             return None
     return EfficientDPP(k, refine=options.refine, random_state=options.seed)
+
+
+def say_scales(points: PointSource, options: argparse.Namespace) -> None:
+    """Say which columns distances depend on almost alone, from the first rows."""
+    if options.metric != "euclidean" or options.quiet or points.n_stored is not None:
+        return
+    most = min(ROWS, block_rows(points.shape[1] * points.dtype.itemsize))
+    if dominant := dominant_columns(next(iter(points.blocks(most)))):
+        names = points.feature_names or list(map(str, range(points.shape[1])))
+        common.say(
+            options,
+            f"{DOMINANT_SHARE:.1%} of the variance is in column "
+            f"{listed_names(names[j] for j in dominant)}: if units differ, add --metric seuclidean",
+        )
 
 
 def check_counts(points: PointSource, options: argparse.Namespace) -> None:
