@@ -325,7 +325,7 @@ def test_coinciding_neighbors_warn(rng):
     X = np.concatenate([np.repeat(rng.normal(size=(5, 2)), 40, axis=0), rng.normal(size=(100, 2))])
     rows = np.concatenate([np.arange(0, 200, 40), np.arange(200, 300, 4)])
     with pytest.warns(tp.SingularCovarianceWarning, match="5 of 30 landmarks"):
-        tp.LaplacianEigenmaps(landmarks=rows).fit(X)
+        tp.LaplacianEigenmaps(landmarks=rows, graph="bhattacharyya").fit(X)
 
 
 @pytest.mark.parametrize("estimator", [tp.Isomap, tp.KernelPCA])
@@ -347,3 +347,53 @@ def test_landmarks_that_overflow_the_points_type_are_refused(rng):
     landmarks[0, 0] = 1e60
     with pytest.raises(ValueError, match="landmarks contains infinity"):
         tp.LaplacianEigenmaps(landmarks=landmarks).fit(X)
+
+
+def test_an_outlier_that_hides_all_others_is_named(X, rng):
+    X[17] = 1e12
+    with pytest.raises(ValueError, match=r"row 17 of X is so far .*remove it") as refused:
+        tp.Isomap(landmarks=40, random_state=0).fit(X)
+    assert refused.value.value == 17
+    # A line is a line, not an outlier.
+    with pytest.raises(ValueError, match="choose n_components <= 1"):
+        tp.Isomap(landmarks=40, random_state=0).fit(np.c_[np.arange(60.0), np.zeros(60)])
+    assert "row 17 of X is so far" in tp.compare_methods(X).failures["Isomap"]
+    # A map begins with Isomap of its landmarks.
+    X = rng.normal(size=(400, 3))
+    X[333] = 1e12
+    with pytest.raises(ValueError, match="row 333 of X is so far"):
+        tp.LandmarkMap(landmarks=300, random_state=0).fit(X)
+
+
+@each_estimator
+def test_points_that_all_coincide(estimator):
+    for landmarks in (None, 30):
+        with pytest.raises(ValueError, match="all 60 points coincide: there is nothing to") as it:
+            estimator(landmarks=landmarks).fit(np.ones((60, 2)))
+        assert it.value.parameter == "X"
+
+
+@pytest.mark.parametrize("thing", [None, 3, (x for x in [[1, 2]]), {"a": [1, 2]}, {1, 2}, object()])
+def test_what_is_not_points(thing, X):
+    message = r"X is (None|of type \w+), not points: pass an array"
+    with pytest.raises(TypeError, match=message):
+        tp.LaplacianEigenmaps().fit(thing)
+    with pytest.raises(TypeError, match=message):
+        tp.LaplacianEigenmaps(landmarks=20).fit(X).transform(thing)
+    with pytest.raises(TypeError, match=message):
+        tp.EfficientDPP(2).fit(thing)
+
+
+def test_rows_of_different_lengths():
+    with pytest.raises(ValueError, match="X has rows of 1 and of 2 values"):
+        tp.LaplacianEigenmaps().fit([[1, 2], [3], [4, 5]])
+
+
+def test_the_call_that_leaves_a_text_column_out_is_one_that_fit_takes(X):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "name": ["x"] * len(X)})
+    with pytest.raises(ValueError, match="column 'name'") as refused:
+        tp.LaplacianEigenmaps().fit(frame)
+    call = refused.value.remedy.removeprefix("leave it out with ")
+    points = eval(call, {"tp": tp, "X": frame})
+    assert tp.LaplacianEigenmaps(landmarks=20).fit(points).n_features_in_ == 2

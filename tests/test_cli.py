@@ -98,7 +98,6 @@ def test_ctrl_c_while_libraries_are_loaded(monkeypatch):
         (["demo", "--seed", "-1"], "argument --seed: '-1' is not a whole number, 0 or more"),
         (["demo", "--points", "100", "--landmarks", "100"], "is too few or too many"),
         (["survey"], "'survey' is not known; choose from embed"),
-        ([], "COMMAND"),
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):
@@ -154,3 +153,8 @@ def test_mistakes_in_the_code_are_not_hidden(monkeypatch, tmp_path):
     failing(monkeypatch, AssertionError("a mistake"))
     with pytest.raises(AssertionError, match="a mistake"):
         cli.main(["demo", "--out", str(tmp_path)])
+
+
+def test_the_command_alone_shows_what_there_is(capsys):
+    assert cli.main([]) == USAGE
+    assert "embed every point of a file" in capsys.readouterr().err

@@ -347,7 +347,7 @@ def test_a_failed_write_leaves_nothing(points, client, tmp_path):
     broken = points.copy()
     broken[2500, 1] = np.nan
     for suffix in ("zarr", "npy"):
-        with pytest.raises(ValueError, match=r"partition 2 of X .*contains NaN in row 500"):
+        with pytest.raises(ValueError, match="X contains NaN in row 2500"):
             there.transform(parted(broken), out=tmp_path / f"Y.{suffix}")
     assert not list(tmp_path.iterdir())
 
@@ -364,13 +364,13 @@ def refused():
     eigenmaps = tp.LaplacianEigenmaps(landmarks=20)
     yield "chunks along columns", eigenmaps, whole.rechunk((50, 1)), r"columns, into 3.*rechunk"
     yield "objects", eigenmaps, whole.astype(object), r"type object, not numbers: .*astype"
-    yield "complex", eigenmaps, whole.astype(complex), "type complex128"
+    yield "complex", eigenmaps, whole.astype(complex), r"complex128.*hstack\(\[X.real, X.imag\]\)"
     yield "one axis", eigenmaps, whole[:, 0], r"shape \(100,\)"
     yield (
         "NaN",
         eigenmaps,
         da.from_array(bad, chunks=(50, 3)),
-        (r"partition 1 of X .*contains NaN in row 22, column 2"),
+        ("X contains NaN in row 72, column 2"),
     )
     yield "text", eigenmaps, frame.assign(kind="a"), "not numbers: 'kind'"
     yield "dates", eigenmaps, frame.assign(day=pd.Timestamp("2026-01-01")), "'day'"

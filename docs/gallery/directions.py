@@ -2,7 +2,7 @@
 
 Six topics are six directions; every text also has a length of its own, as counts of words do. By
 Euclidean distance short texts of all topics lie together; by `metric="cosine"` only the direction
-counts. See [Directions and counts](../../guide/metric.md).
+counts. See [Directions, units and counts](../../guide/metric.md).
 """
 
 import numpy as np

@@ -292,7 +292,9 @@ def _show_files(rows: Sequence[Row], page: Page) -> None:
         rest = sum(row["stages"].values()) - sum(cell.value for cell in stages)
         peak = size(row["worker_peak"]) if "worker_peak" in row else size(row["peak"])
         cells = [number(row["seconds"]), *stages, number(rest), number(row["transform"]), peak]
-        lines.append([f"{row['cores']} {row['how']}", *cells])
+        one = {"processes": "process", "threads": "thread"}
+        how = one[row["how"]] if row["cores"] == 1 else row["how"]
+        lines.append([f"{row['cores']} {how}", *cells])
     heads = ["cores", "seconds", "reading", "landmarks", "graph and spectrum", "coordinates"]
     page.table([*heads, "memory of a process"], lines)
     by = {(row["how"], row["cores"]): row for row in rows}

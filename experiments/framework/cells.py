@@ -53,4 +53,5 @@ def target(
     assert measured.value is not None
     met = measured.value >= bound if at_least else measured.value <= bound
     sign = "≥" if at_least else "≤"
-    return [what, measured.text, f"{sign} {bound:g}{unit}", "yes" if met else "**no**"]
+    shown = f"{100 * bound:g} %" if measured.text.endswith("%") else f"{bound:g}{unit}"
+    return [what, measured.text, f"{sign} {shown}", "yes" if met else "**no**"]

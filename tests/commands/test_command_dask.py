@@ -5,6 +5,7 @@ import pytest
 from terminal import run
 
 import trigpoint as tp
+from trigpoint._command.cli import main
 
 pytest.importorskip("distributed")
 zarr = pytest.importorskip("zarr")
@@ -42,11 +43,11 @@ def files(folder):
         ("roll.parquet", "Y.parquet", ("--columns", "up,east")),
     ],
 )
-def test_the_same_with_and_without_a_cluster(source, out, columns, files, cluster):
-
+def test_the_same_with_and_without_a_cluster(source, out, columns, files, cluster, caplog):
     assert run("embed", source, "-o", "here.npy", "--save", "a.trig", *columns, *ARGUMENTS) == 0
     dask = "--dask", cluster.scheduler_address
     assert run("embed", source, "-o", out, "--save", "b.trig", *columns, *dask, *ARGUMENTS) == 0
+    assert not [record for record in caplog.records if record.name.startswith("distributed")]
     here, there = tp.load("a.trig"), tp.load("b.trig")
     np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
     np.testing.assert_allclose(np.asarray(tp.read_points(out)), np.load("here.npy"), atol=1e-5)
@@ -66,6 +67,9 @@ def test_what_cannot_work_is_refused(files, cluster, capsys, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS", 1)
     assert run("embed", "roll.npy", "-o", "Y.npy", "--dask", "127.0.0.1:9", *ARGUMENTS) == 1
     assert "there is no Dask scheduler at 127.0.0.1:9: start one" in capsys.readouterr().err
+    at_9 = "--dask", "127.0.0.1:9"
+    assert main(["embed", "roll.npy", "-o", "Y.npy", *at_9, "--method", "laplacian"]) == 1
+    assert capsys.readouterr().err.startswith("trigpoint: connecting to 127.0.0.1:9, up to 1 s\n")
     columns = "--columns", "east,north,up"
     dask = "--dask", cluster.scheduler_address
     assert run("embed", "roll.csv", "-o", "Y.npy", *columns, *dask, *ARGUMENTS) == 1

@@ -73,7 +73,8 @@ def test_info_of_a_table_with_text(folder, capsys):
         assert "east (number), north (number), up (number), name (text), day (date)" in out
         assert "2,000 rows x 4 columns" in out
         embedding = name.replace(".", "_embedding.")
-        assert f"next       trigpoint embed {name} -o {embedding} --report t.html\n" in out
+        next_command = f"trigpoint embed {name} -o {embedding} --report t.html --metric seuclidean"
+        assert f"next       {next_command}\n" in out
         assert main(["info", name, "--json"]) == 0
         values = json.loads(capsys.readouterr().out)
         assert values["column_kinds"] == kinds | {"a b": "number"}
@@ -282,3 +283,37 @@ def test_info_counts_lines_that_are_not_rows(folder, capsys):
     assert "skipped" in said.out
     assert "2 comment lines at the top and 1 blank line between rows" in said.out
     assert said.err.count("a.csv has 1 blank line between its rows") == 1
+
+
+def test_info_of_numbers_with_points_between_thousands(folder, capsys):
+    (folder / "t.csv").write_text("a;b\n126.730;-0,13\n1.105.200;0,36\n")
+    assert main(["info", "t.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "a (text such as 1.105.200), b (number with a decimal comma)" in out
+    assert "problem  1.105.200 has points between thousands: write 1.234 as 1234" in out
+
+
+def test_info_of_a_single_row_and_of_a_header(folder, capsys):
+    (folder / "t.csv").write_text("a,b\n1,2\n")
+    assert main(["info", "t.csv"]) == 0
+    assert "1 row x 2 columns" in capsys.readouterr().out
+    (folder / "t.csv").write_text("a,b\n")
+    assert main(["info", "t.csv"]) == FAILED
+    assert said(capsys) == "t.csv has a header, and there are no rows to read below it"
+
+
+def test_info_leaves_out_what_counts_rows(folder, capsys, rng):
+    rows = "".join(f"{1000 + i},{x:.3f},{y:.3f}\n" for i, (x, y) in enumerate(rng.random((50, 2))))
+    (folder / "t.csv").write_text(f"sep=,\nKundennr,x,y\n{rows}")
+    assert main(["info", "t.csv"]) == 0
+    assert "Kundennr (row number), x (number), y (number)" in capsys.readouterr().out
+
+
+def test_info_of_what_only_looks_like_numbers(folder, capsys):
+    (folder / "t.csv").write_text("a,b\n4.0%,$3\n1.5%,$4\n")
+    assert main(["info", "t.csv"]) == 0
+    expected = "no column holds numbers; 4.0% is text: write numbers without signs"
+    assert f"problem  {expected}\n" in capsys.readouterr().out
+    (folder / "t.xlsx").write_bytes(b"PK")
+    assert main(["info", "t.xlsx"]) == FAILED
+    assert said(capsys) == "t.xlsx has an unknown suffix: save the table as CSV"

@@ -1,6 +1,7 @@
 """What the command refuses, in a line that says what to do."""
 
 import os
+import shlex
 
 import numpy as np
 import pytest
@@ -55,6 +56,14 @@ REFUSED = {
         "empty.npy holds no array of numbers, text or dates",
     ),
     "too many": (["select", "roll.npy", "-k", "9999"], "--landmarks 9999 is too large"),
+    "too many landmarks": (
+        ["embed", "roll.npy", "-k", "99999999", "-o", "Y.npy"],
+        "--landmarks 99999999 is too large: choose --landmarks <= 2000 (the data has 2,000 points)",
+    ),
+    "too many coordinates": (
+        ["embed", "roll.npy", "-l", "99999999", "-o", "Y.npy"],
+        "--components 99999999 is too large: choose --components <= 1999 (there are at most 2,000",
+    ),
     "same twice": (
         ["embed", "roll.npy", "-o", "Y.npy", "--save", "Y.npy"],
         "two of the files to write are the same",
@@ -104,6 +113,7 @@ def test_refused_in_a_line(folder, capsys, arguments, message):
         ["embed", "roll.npy", "-o", "Y.npy", "-k", "1"],
         ["embed", "roll.npy", "-o", "Y.npy", "--method", "umap"],
         ["embed", "roll.npy", "-o", "Y.npy", "--columns", "a,,b"],
+        ["embed", "roll.npy", "-o", "Y.npy", "--metric", "seuclidean", "--dask", "local:2"],
         ["embed", "roll.npy", "-o", "Y.npy", "--jobs", "0"],
         ["embed", "roll.npy", "-o", "Y.npy", "--jobs", "-2"],
         ["embed", "roll.npy", "-o", "Y.npy", "--seed", "-1"],
@@ -167,3 +177,23 @@ def test_a_pipe_is_refused_at_once(folder, capsys):
         assert "is a pipe or a device" in said(capsys)
     with pytest.raises(ValueError, match="is a pipe or a device"):
         read_values("pipe.csv::x")
+
+
+def test_too_many_coordinates_are_refused_before_any_work(folder, capsys):
+    """No method is tried and no landmark drawn, as lines of progress would show."""
+    for option in ("-k", "-l"):
+        assert main(["embed", "roll.npy", "-o", "Y.npy", option, "5000"]) == FAILED
+        assert "5000 is too large" in said(capsys)
+
+
+def test_names_with_commas_are_quoted_in_options_and_messages(folder, capsys):
+    (folder / "t.csv").write_text('"x, m","y, m",kind\n' + "1,2,a\n3,4,b\n5,7,a\n" * 10)
+    assert run("embed", "t.csv", "--columns", '"x, m", z', "-o", "Y.npy") == FAILED
+    assert said(capsys) == 't.csv has no column \'z\': choose from "x, m", "y, m", kind'
+    assert run("embed", "t.csv", "--columns", 'kind,"x, m","y, m"', "-o", "Y.npy") == FAILED
+    remedy = said(capsys).partition("leave it out with ")[2]
+    assert remedy == """--columns '"x, m","y, m"'"""
+    assert main(["info", "t.csv", *shlex.split(remedy)]) == 0
+    command = capsys.readouterr().out.partition("next")[2]
+    assert remedy in command
+    assert run("embed", "t.csv", *shlex.split(remedy), "-k", "3", "-o", "Y.npy") == 0

@@ -109,6 +109,7 @@ def test_numbers_in_cells(cell, text):
 def test_targets_are_met_or_not():
     assert target("a / b", number(1.5), 1.5) == ["a / b", "1.50", "≤ 1.5", "yes"]
     assert target("a / b", number(1.5), 2, at_least=True, unit=" x")[2:] == ["≥ 2 x", "**no**"]
+    assert target("share", percent(0.04), 0.1)[1:3] == [percent(0.04).text, "≤ 10 %"]
 
 
 def test_a_picture_leaves_the_users_figures_alone(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 import zarr
 
 from trigpoint._files import atomic, open_writer, read_points
-from trigpoint._files.atomic import atomic_write
+from trigpoint._files.atomic import atomic_write, check_place
 from trigpoint._files.rows import copy_rows
 from trigpoint._files.tensors import read_tensors, write_tensors
 
@@ -284,3 +284,19 @@ def test_zarr_without_a_chunk_is_still_read(folder):
     """Chunks of zeros are not stored, and nothing takes them for lost."""
     write(folder / "y.zarr", np.zeros((1000, 3)))
     assert not zarr.open(folder / "y.zarr", mode="r")[:].any()
+
+
+def test_a_name_that_is_too_long_is_refused_before_any_work(folder):
+    name = "a" * 250 + ".npy"
+    with pytest.raises(OSError, match=r"^a+\.npy cannot be written: its name is longer than 237"):
+        check_place(Path(name), name)
+
+
+def test_an_error_names_the_file_and_not_the_hidden_folder(folder, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", ".y.npy.partial-00000000")
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(OSError, match="No space") as refused, atomic_write("y.npy"):
+        pass
+    assert refused.value.filename == "y.npy"

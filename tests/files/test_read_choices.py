@@ -55,7 +55,9 @@ def test_columns_leave_out_text(tmp_path):
         np.testing.assert_array_equal(
             whole(read_points(thing, columns=["n", "x"])), [[3, 1], [4, 2]]
         )
-        with pytest.raises(ValueError, match=r"column 'label' of .*leave it out with columns="):
+        with pytest.raises(
+            ValueError, match=r"column 'label' of .*leave it out with tp.read_points\(X, columns="
+        ):
             read_points(thing)
 
 
@@ -65,8 +67,8 @@ def test_columns_leave_out_text(tmp_path):
         (5, ValueError, r"X has no column 5: choose numbers from 0 to 4"),
         (-1, ValueError, r"X has no column -1"),
         ("c9", ValueError, r"columns of X have no names, so there is no 'c9'"),
-        ([], ValueError, r"columns=\[\] chooses no columns of X"),
-        ([1, 1], ValueError, r"columns=\[1, 1\] chooses a column of X twice"),
+        ([], ValueError, r"columns=\[\]\) chooses no columns of X"),
+        ([1, 1], ValueError, r"columns=\[1, 1\]\) chooses a column of X twice"),
         ([1.5], TypeError, r"columns must be names or whole numbers, got 1.5"),
         ([True], TypeError, r"columns must be names or whole numbers, got True"),
     ],

@@ -14,8 +14,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from formats import save_h5ad, save_h5ad_sparse, save_hdf5, save_npz, save_parquet, save_zarr, table
+from formats import (
+    annotated,
+    save_h5ad,
+    save_h5ad_sparse,
+    save_hdf5,
+    save_npz,
+    save_parquet,
+    save_zarr,
+    table,
+)
 
+import trigpoint as tp
 from trigpoint._files import DamagedFileError, load, read_points
 from trigpoint._files.values import read_values
 
@@ -25,11 +35,11 @@ def test_unknown_things(tmp_path):
         read_points(tmp_path / "missing.npy")
     with pytest.raises(FileNotFoundError, match=r"there is no file .*missing\.h5ad"):
         read_points(f"{tmp_path}/missing.h5ad::X")
-    (tmp_path / "a.xlsx").touch()
+    (tmp_path / "a.odd").touch()
     with pytest.raises(
-        ValueError, match=r"a\.xlsx has an unknown suffix.* \.npy, \.npz, \.parquet, \.pq"
+        ValueError, match=r"a\.odd has an unknown suffix.* \.npy, \.npz, \.parquet, \.pq"
     ):
-        read_points(tmp_path / "a.xlsx")
+        read_points(tmp_path / "a.odd")
     with pytest.raises(ValueError, match="is a folder, but not a Zarr array or group, and has no"):
         read_points(tmp_path)
     for thing in ([[1.0, 2.0]], 3, None, pd.Series([1.0]), SimpleNamespace(X=1)):
@@ -279,7 +289,7 @@ def test_text_refused_at_once(tmp_path, content, message):
         (
             "x,y,z\n1,2,3\n3,NA,4\n5,6,\n",
             r"column 'y' of .* has a missing value, 'NA', in row 1: fill it in, remove the row or "
-            r"keep to the complete ones with columns=\['x'\]$",
+            r"keep to the complete ones with tp.read_points\(X, columns=\['x'\]\)$",
         ),
         ("1,2\n3,4\n5,6\n7\n", r"a\.csv has 2 columns at first but 1 in row 3: give every row"),
         (
@@ -325,14 +335,14 @@ def test_rows_of_another_length_are_counted_in_the_file(tmp_path):
 
 
 def test_columns_of_numbers_are_named_for_those_that_are_not(tmp_path):
-    """As a list to paste; a name with a comma goes by its number."""
+    """As a list to paste into the call that takes it."""
     odd = pa.table({"id": ["a", "b"], "x": [1.0, 2.0], "a,b": [1, 2]})
     pq.write_table(odd, tmp_path / "a.parquet")
     (tmp_path / "a.csv").write_text('id,x,"a,b"\na,1.5,1\nb,2.5,2\n')
     for name in ("a.parquet", "a.csv"):
-        with pytest.raises(ValueError, match=r"leave it out with columns=\['x', 2\]$"):
+        with pytest.raises(ValueError, match=r"with tp.read_points\(X, columns=\['x', 'a,b'\]\)$"):
             read_points(tmp_path / name)
-        assert read_points(tmp_path / name, columns=["x", 2]).shape == (2, 2)
+        assert read_points(tmp_path / name, columns=["x", "a,b"]).shape == (2, 2)
 
 
 def test_folder_with_different_columns(tmp_path, points):
@@ -412,3 +422,40 @@ def test_missing_library(tmp_path, points, monkeypatch, name, save, package):
     message = rf"^reading {name} needs {package}: pip install {package}$"
     with pytest.raises(ImportError, match=message):
         read_points(name)
+
+
+def test_a_key_is_suggested_in_a_way_that_works(tmp_path, points):
+    X = annotated(points)
+    with pytest.raises(ValueError, match=r"AnnData has no 'pca'") as refused:
+        read_points(X, key="pca")
+    call = refused.value.remedy.partition("as in ")[2]
+    assert eval(call, {"tp": tp, "X": X}).shape == points.shape
+    np.savez(tmp_path / "a.npz", x=points, y=points)
+    with np.load(tmp_path / "a.npz") as X, pytest.raises(ValueError, match="2 arrays") as refused:
+        read_points(X)
+    place = refused.value.remedy.partition("as in ")[2].partition(", from")[0]
+    assert read_points(place.strip("'")).shape == points.shape
+
+
+@pytest.mark.parametrize(
+    "content", ["a,b\n1,2\n3,\x004\n", "a,b\n1,2\n\x00\n", 'a,b\n1,2\n"\x00",4\n']
+)
+def test_a_nul_byte_is_found_in_its_line(tmp_path, content):
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(DamagedFileError, match=r"a\.csv has a NUL byte in line 3"):
+        read_points(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("\x00" * 50)
+    with pytest.raises(DamagedFileError, match=r"a\.csv has a NUL byte in line 1"):
+        read_points(tmp_path / "a.csv")
+
+
+def test_a_header_alone_is_called_that(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n")
+    with pytest.raises(DamagedFileError, match="has a header, and there are no rows to read below"):
+        read_points(tmp_path / "a.csv")
+
+
+def test_points_between_thousands_are_no_decimal_commas(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n1.234.567;1\n2.345.678;2\n")
+    with pytest.raises(ValueError, match=r"has points between thousands, '1.234.567',.*as 1234"):
+        read_points(tmp_path / "a.csv")

@@ -278,3 +278,10 @@ def test_optional_libraries_are_not_imported():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+@pytest.mark.parametrize("header", ["x|y\n", ""])
+def test_bars_between_columns(tmp_path, name, header):
+    (tmp_path / name).write_text(f"{header}1.5|2\n3|4\n")
+    check_source(read_points(tmp_path / name), np.array([[1.5, 2], [3, 4]]))

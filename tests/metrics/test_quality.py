@@ -204,7 +204,9 @@ def test_grades_follow_the_expected_share(leading):
     high = replace(flat, dimension=18.0, neighbors_kept=0.2)
     assert score(high) == pytest.approx(3 * score(replace(flat, neighbors_kept=0.2)))
     assert high.grade == "good"
-    assert replace(flat, neighbors_kept=0.6, dimension=float("nan")).grade == "good"
+    unknown = replace(flat, neighbors_kept=0.6, dimension=float("nan"))
+    assert unknown.grade == "good"
+    assert unknown.lines()["local dimension"] == "unknown: most points coincide"
     # As many as by chance.
     assert score(replace(flat, n_sampled=101, neighbors_kept=0.1)) == 0
 

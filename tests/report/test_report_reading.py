@@ -241,3 +241,12 @@ def test_few_points_on_a_line_are_covered_by_the_landmarks_that_they_are(open_pa
     emb = tp.LaplacianEigenmaps(1, landmarks=3, graph="euclidean", random_state=0).fit(X)
     page = open_page(emb.report(tmp_path / "a.html", X))
     assert not page.get_by_role("checkbox", name="Landmarks").is_checked()
+
+
+@pytest.mark.parametrize("width", [320, 480, 500, 700])
+def test_the_names_of_methods_fit_beside_their_scores(flowers, open_page, tmp_path, width):
+    X, emb = flowers
+    tried = tp.compare_methods(X, landmarks=50, random_state=0)
+    path = emb.report(tmp_path / "a.html", X, tried=tried, curve=False, neighborhoods=None)
+    page = open_page(path, viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -14,6 +14,7 @@ from trigpoint._command import completion, demo, embed, evaluate, info, select, 
 from trigpoint._command.common import (
     FAILED,
     INTERRUPTED,
+    USAGE,
     CommandError,
     Interrupted,
     Result,
@@ -44,7 +45,11 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    options, unknown = _parser().parse_known_args(arguments)
+    parser = _parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help(sys.stderr)
+        return USAGE
+    options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.parser.refuse(unknown)
     _set_up_logging(logging.INFO if options.log else logging.WARNING)

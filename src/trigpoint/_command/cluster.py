@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._command.common import CommandError, count_argument
+from trigpoint._command.common import CommandError, count_argument, say
+from trigpoint._common.words import counted
 from trigpoint._files import PointSource, read_points
 from trigpoint._files.arrays import SlicedSource
 from trigpoint._files.arrow import ArrowSource, parquet_row_groups, read_row_group
@@ -20,8 +21,9 @@ from trigpoint._numerics.blocks import row_blocks
 _PARTITION_BYTES = 64 * 2**20
 _PARTITIONS_PER_THREAD = 4
 
-# Time to wait for a scheduler.
-_SECONDS = 30
+# Time to wait for a scheduler, and for its first worker.
+_SECONDS = 10
+_SECONDS_TO_START = 30
 
 
 def add_dask(parser: argparse.ArgumentParser) -> None:
@@ -44,14 +46,21 @@ def _place(text: str) -> int | str:
 
 
 @contextmanager
-def points_on_cluster(place: int | str | None, points: PointSource) -> Iterator[Any]:
-    """Points as a Dask collection while a client is connected; unchanged if no place is given."""
+def points_on_cluster(options: argparse.Namespace, points: PointSource) -> Iterator[Any]:
+    """Points as a Dask collection while a client is connected; unchanged without --dask."""
+    place: Any = options.dask
     if place is None:
         yield points
         return
     distributed = require("distributed", "--dask")
+    local = isinstance(place, int)
+    what = f"starting {counted(place, 'worker')}" if local else f"connecting to {place}"
+    say(options, f"{what}, up to {_SECONDS_TO_START if local else _SECONDS} s")
+    if not options.log:
+        # Its own handlers are silenced below, and not the one of this command.
+        logging.getLogger("distributed").setLevel(logging.ERROR)
     with ExitStack() as stack:
-        if isinstance(place, int):
+        if local:
             place = stack.enter_context(
                 distributed.LocalCluster(
                     n_workers=place,
@@ -67,7 +76,12 @@ def points_on_cluster(place: int | str | None, points: PointSource) -> Iterator[
                 f"there is no Dask scheduler at {place}: start one with `dask scheduler`, or use "
                 f"--dask local:4 ({error})"
             ) from error
-        client.wait_for_workers(1, timeout=_SECONDS)
+        try:
+            client.wait_for_workers(1, timeout=_SECONDS_TO_START)
+        except TimeoutError as error:
+            raise CommandError(
+                f"the Dask scheduler at {place} has no workers: start some with `dask worker`"
+            ) from error
         yield partitioned(points, sum(client.nthreads().values()))
 
 

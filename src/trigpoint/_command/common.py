@@ -1,6 +1,7 @@
 """Shared by the subcommands: arguments, checks before any work, and printing."""
 
 import argparse
+import csv
 import json
 import os
 import sys
@@ -19,7 +20,7 @@ from trigpoint._files import PointSource, read_points, refuse_same_file
 from trigpoint._files.atomic import check_place
 from trigpoint._files.column_types import is_table, table_columns
 from trigpoint._files.contents import likely_points, stored_arrays
-from trigpoint._files.selection import listed
+from trigpoint._files.selection import listed, listed_names
 
 # Exit codes other than 0 and argparse's 2; the last is the shell's code for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -125,10 +126,11 @@ def add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
     )
     parser.add_argument(
         "--metric",
-        choices=["euclidean", "cosine"],
+        choices=["euclidean", "cosine", "seuclidean"],
         default="euclidean",
-        help="cosine compares directions only, for embedding vectors and counts of words "
-        "(default: euclidean)",
+        help="cosine compares directions only, for embedding vectors and counts of words; "
+        "seuclidean divides columns by their standard deviations first, for those that differ in "
+        "units (default: euclidean)",
     )
     parser.add_argument(
         "--refine", action="store_true", help="improve the drawn landmarks by exchanges; slower"
@@ -187,8 +189,8 @@ def output_of(options: argparse.Namespace) -> Output:
 
 
 def split_names(text: str) -> list[str]:
-    """Names, separated by commas."""
-    names = [part.strip() for part in text.split(",")]
+    """Names, separated by commas; those with commas in quotes, as in a CSV."""
+    names = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} contains an empty name: write A,B,C")
     return names
@@ -256,8 +258,8 @@ def open_points(
     points = _open_columns(options.input, columns)
     if fitted is not None and points.feature_names not in (None, list(fitted)):
         raise CommandError(
-            f"--columns selects {listed(points.feature_names or ())}, but the model was fitted to "
-            f"{listed(fitted)}: omit it, and they are found by name"
+            f"--columns selects {listed_names(points.feature_names or ())}, but the model was "
+            f"fitted to {listed_names(fitted)}: omit it, and they are found by name"
         )
     return points
 
@@ -284,7 +286,7 @@ def _open_numbers(options: argparse.Namespace, path: Path, named: Sequence[str])
     points = read_points(options.input, columns=taken)
     say(
         options,
-        f"points are the columns {listed(numbers[number] for number in taken)}; left out: "
+        f"points are the columns {listed_names(numbers[number] for number in taken)}; left out: "
         f"{listed(left_out)}",
     )
     return points

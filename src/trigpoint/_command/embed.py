@@ -12,6 +12,7 @@ from trigpoint._command.cluster import add_dask, points_on_cluster
 from trigpoint._command.columns import check_images, read_colors, read_things_of, value_place
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._command.expectation import expect
+from trigpoint._command.inspection import DOMINANT_SHARE, ROWS, dominant_columns
 from trigpoint._command.picture import draw_picture, open_page, picture_color
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
@@ -29,11 +30,12 @@ from trigpoint._estimators.saving import save_model
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
 from trigpoint._files.optional import require
-from trigpoint._files.selection import split_place
+from trigpoint._files.selection import listed_names, split_place
 from trigpoint._files.values import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks
+from trigpoint._numerics.blocks import block_rows
 from trigpoint._points.inputs import stays_sparse
 from trigpoint._points.torch.device import resolve_device
 from trigpoint.metrics._comparison import Comparison
@@ -211,11 +213,13 @@ def run(options: argparse.Namespace) -> Result:
     if shape:
         check_images(shape, points)
         shown["images"] = shape
+    check_counts(points, options)
     check_memory(points, options)
+    say_scales(points, options)
     written: list[Path] = []
     start = time.perf_counter()
     try:
-        with points_on_cluster(options.dask, points) as shared:
+        with points_on_cluster(options, points) as shared:
             method, tried = choose_method(options, shared, points)
             expect(options, points, [method])
             estimator = make_estimator(options, method, points.shape[0])
@@ -342,6 +346,8 @@ def check_choices(options: argparse.Namespace) -> None:
             raise UsageError(f"--{option} does not apply to --method {options.method}")
     if options.resume and options.dask is not None:
         raise UsageError("--resume does not apply to --dask, whose workers keep nothing")
+    if options.metric == "seuclidean" and options.dask is not None:
+        raise UsageError("--metric seuclidean does not apply to --dask: divide columns beforehand")
     if options.color and options.report is None and options.png is None:
         raise UsageError("--color colors what --report and --png write: add --report HTML")
     if options.png is not None:
@@ -384,6 +390,37 @@ def _sampler(options: argparse.Namespace, n_points: int) -> EfficientDPP | None:
         if k == n_points or not options.refine:
             return None
     return EfficientDPP(k, refine=options.refine, random_state=options.seed)
+
+
+def say_scales(points: PointSource, options: argparse.Namespace) -> None:
+    """Say which columns distances depend on almost alone, from the first rows."""
+    if options.metric != "euclidean" or options.quiet or points.n_stored is not None:
+        return
+    most = min(ROWS, block_rows(points.shape[1] * points.dtype.itemsize))
+    if dominant := dominant_columns(next(iter(points.blocks(most)))):
+        names = points.feature_names or list(map(str, range(points.shape[1])))
+        common.say(
+            options,
+            f"{DOMINANT_SHARE:.1%} of the variance is in column "
+            f"{listed_names(names[j] for j in dominant)}: if units differ, add --metric seuclidean",
+        )
+
+
+def check_counts(points: PointSource, options: argparse.Namespace) -> None:
+    """Reject, before it starts, more landmarks or coordinates than there can be."""
+    k, n = options.landmarks, points.shape[0]
+    most = k if isinstance(k, int) else n
+    if most > n:
+        raise CommandError(
+            f"--landmarks {k} is too large: choose --landmarks <= {n} (the data has "
+            f"{counted(n, 'point')})"
+        )
+    # A single row has a message of its own.
+    if n > 1 and options.components >= most:
+        raise CommandError(
+            f"--components {options.components} is too large: choose --components <= {most - 1} "
+            f"(there are at most {counted(most, 'landmark')})"
+        )
 
 
 def check_memory(points: PointSource, options: argparse.Namespace) -> None:

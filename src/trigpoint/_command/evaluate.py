@@ -17,8 +17,7 @@ from trigpoint._files.values import FORMATS, read_values
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.kernels import landmark_spacing
 from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import checked_blocks
-from trigpoint._points.unit_rows import unit_rows
+from trigpoint._points.inputs import checked_blocks, scaled_source
 from trigpoint.metrics import (
     coverage_radius,
     knn_accuracy,
@@ -76,8 +75,8 @@ def run(options: argparse.Namespace) -> Result:
     model.set_params(callback=report)
     # As a source, which has the column names that the model was fitted to.
     Y = model.transform(_named(X, points))
-    if model.fitted_.parameters["metric"] == "cosine":
-        X = unit_rows(X, points.name)
+    scaled = scaled_source(_named(X, points), model.fitted_.parameters["metric"], model)
+    X = np.asarray(scaled)
     size = min(len(X), sample_size(n, X.shape[1], X.itemsize))
     # Drawn as by `quality` of the estimators: the same points where all of them were sampled.
     part = np.random.default_rng(options.seed).choice(len(X), size, replace=False)

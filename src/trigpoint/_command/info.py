@@ -9,7 +9,7 @@ from typing import Any
 from trigpoint._command import common
 from trigpoint._command.common import Result
 from trigpoint._command.inspection import DOMINANT_SHARE, Inspection, inspect
-from trigpoint._command.messages import explain
+from trigpoint._command.messages import explain, join_names
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import load
@@ -21,7 +21,7 @@ from trigpoint._files.obs import obs_columns
 from trigpoint._files.selection import split_place
 from trigpoint._files.tensors import is_tensor_file
 from trigpoint._files.text import TextSource
-from trigpoint._files.text_layout import text_suffix
+from trigpoint._files.text_layout import has_thousands_points, text_suffix
 from trigpoint._files.text_table import TextTable
 from trigpoint._files.values import read_values
 from trigpoint._forecast import Forecast, forecast
@@ -99,11 +99,13 @@ def run(options: argparse.Namespace) -> Result:
         told = [f"{name} ({kind})" for name, kind in kinds.items()]
         shown["obs"] = _some(range(len(told)), told)
     if "problem" not in values:
-        values["next"] = shown["next"] = _next_command(options, kinds)
+        values["next"] = shown["next"] = _next_command(options, kinds, values)
     return Result(f"{values['name']}\n{common.listing(shown)}", values)
 
 
-def _next_command(options: argparse.Namespace, kinds: Mapping[str, str]) -> str:
+def _next_command(
+    options: argparse.Namespace, kinds: Mapping[str, str], found: Mapping[str, Any]
+) -> str:
     """The command to embed the points, as typed into a shell."""
     path = Path(split_place(options.input)[0])
     # A name that begins like an option is given with its folder.
@@ -115,14 +117,16 @@ def _next_command(options: argparse.Namespace, kinds: Mapping[str, str]) -> str:
     words = ["trigpoint", "embed", points, "-o", f"{here}{stem}_embedding{suffix}"]
     words += ["--report", f"{here}{stem}.html"]
     if options.columns is not None:
-        words += ["--columns", ",".join(map(str, options.columns))]
+        words += ["--columns", join_names(options.columns)]
+    if found.get("dominant_columns"):
+        words += ["--metric", "seuclidean"]
     color = next((name for name, kind in kinds.items() if _are_classes(path, name, kind)), None)
-    return shlex.join([*words, "--color", color] if color else words)
+    return shlex.join([*words, "--color", join_names([color])] if color else words)
 
 
 def _are_classes(path: Path, name: str, kind: str) -> bool:
     """Whether the values of a column are few, and many points share them."""
-    if kind != "text" or "," in name or path.stat().st_size > _LITTLE_TO_READ:
+    if kind != "text" or path.stat().st_size > _LITTLE_TO_READ:
         return kind == "classes"
     values = read_values(f"{path}::{name}")
     return 1 < len(set(values.tolist())) <= min(_MOST_CLASSES, len(values) // 2)
@@ -153,7 +157,12 @@ def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) ->
     numbers = [number for number, column in enumerate(columns) if column.kind == "number"]
     if not numbers:
         problem = "no column holds numbers: there are no points"
-        if DECIMAL_COMMA in kinds.values():
+        if like := [of.example for of in columns if of.example]:
+            problem = f"no column holds numbers; {like[0]} is text: write numbers without signs"
+        points = [of.example for of in columns if has_thousands_points(of.example)]
+        if points:
+            problem = f"{points[0]} has points between thousands: write 1.234 as 1234"
+        elif DECIMAL_COMMA in kinds.values():
             problem = "numbers have a decimal comma: write them with a point"
         values["problem"] = shown["problem"] = problem
         return values, shown
@@ -183,14 +192,11 @@ def _points(points: PointSource, check: bool) -> _Found:
     kind = points.dtype.name
     if points.stored_dtype not in (None, points.dtype):
         kind = f"{values['stored_dtype']} read as {kind}"
-    shown = {
-        "points": f"{n:,} rows x {counted(d, 'column')}, {kind} ({size(values['bytes'])} in memory)"
-    }
+    table = f"{counted(n, 'row')} x {counted(d, 'column')}, {kind}"
+    shown = {"points": f"{table} ({size(values['bytes'])} in memory)"}
     if points.n_stored is not None:
-        shown["points"] = (
-            f"{n:,} rows x {counted(d, 'column')}, {kind}, sparse: "
-            f"{points.n_stored:,} values, {points.n_stored / (n * d):.2%} of all"
-        )
+        stored = f"{points.n_stored:,} values, {points.n_stored / (n * d):.2%} of all"
+        shown["points"] = f"{table}, sparse: {stored}"
     if isinstance(points, TextSource):
         _skipped(points.table, values, shown)
     if points.feature_names is not None:
@@ -247,8 +253,8 @@ def _judged(
         dominant = _some(seen.dominant, points.feature_names)
         shown["scales"] = (
             f"column {dominant}: {DOMINANT_SHARE:.1%} of the variance, so that the others hardly "
-            "count; if units differ, divide each column by its standard deviation first "
-            "(sklearn.preprocessing.StandardScaler)"
+            "count; if units differ, keep --metric seuclidean, which divides each column by its "
+            "standard deviation first"
         )
     if seen.outliers:
         among = "" if seen.n_looked_at == n else f" among {seen.n_looked_at:,} rows looked at"

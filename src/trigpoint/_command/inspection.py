@@ -16,7 +16,7 @@ from trigpoint._numerics.outliers import outlying_rows
 DOMINANT_SHARE = 0.999
 
 # Rows that the variance of columns is measured from.
-_ROWS = 20_000
+ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def inspect(points: PointSource, most: int, every: bool) -> Inspection:
     outliers, n_looked_at = outlying_rows(X, every)
     return replace(
         found,
-        dominant=_dominant(X),
+        dominant=dominant_columns(X),
         outliers=outliers.tolist(),
         n_looked_at=n_looked_at,
         dimension=local_dimension(X, most) if len(X) > 1 else 0.0,
@@ -106,9 +106,9 @@ def _values(blocks: Iterable[np.ndarray], n: int, most: int) -> Inspection:
     return Inspection(constant, n_distinct)
 
 
-def _dominant(X: np.ndarray) -> Sequence[int]:
+def dominant_columns(X: np.ndarray) -> Sequence[int]:
     """Columns that nearly all variance is in, if they are no more than half of those that vary."""
-    some = sample_points(X, _ROWS, np.random.default_rng(0))
+    some = sample_points(X, ROWS, np.random.default_rng(0))
     variances = some.var(axis=0, dtype=np.float64)
     order = np.argsort(-variances, kind="stable")
     share = np.cumsum(variances[order]) / max(variances.sum(), np.finfo(np.float64).tiny)

@@ -1,6 +1,9 @@
 """Messages of the library, with parameters named as command-line options."""
 
+import csv
+import io
 import shlex
+from collections.abc import Iterable
 from typing import Any
 
 from trigpoint._common.errors import Vocabulary, Worded
@@ -37,11 +40,18 @@ class _Options(Vocabulary):
         """The option with its value, to be pasted into a shell."""
         if parameter not in _OPTIONS:
             return super().setting(parameter, value)
-        text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        text = join_names(value) if isinstance(value, (list, tuple)) else str(value)
         return f"{_OPTIONS[parameter]} {shlex.quote(text)}"
 
 
 OPTIONS = _Options()
+
+
+def join_names(names: Iterable[object]) -> str:
+    """Names as an option takes them, separated by commas; those with commas in quotes."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
 def explain(problem: BaseException) -> str:

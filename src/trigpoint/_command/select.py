@@ -154,8 +154,8 @@ def _write(options: argparse.Namespace, points: PointSource, sampler: Sampler) -
     if can_copy_rows(points, options.output):
         return copy_rows(points, rows.tolist(), options.output, replace=options.force)
     chosen, names = sampler.landmarks_, points.feature_names
-    if options.metric == "cosine":
-        # The landmarks are rows of unit length.
+    if options.metric != "euclidean":
+        # The landmarks are scaled rows.
         chosen = points.take(rows)
     if options.columns is not None and points.path is not None and not is_table(points.path):
         whole = read_points(options.input)

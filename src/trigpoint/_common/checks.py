@@ -157,12 +157,28 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     numbers. Objects that are numbers are accepted.
     """
     if not isinstance(X, (np.ndarray, list, tuple)):
+        is_array = hasattr(X, "shape") or hasattr(X, "__array__")
+        if not is_array and np.ndim(X) == 0:
+            raise ParameterTypeError(
+                name,
+                X,
+                "{parameter} is {kind}, not points",
+                "pass an array with a row for each, a data frame or the path of a file",
+                kind="None" if X is None else f"of type {type(X).__name__}",
+            )
         return
     try:
         values = np.asarray(X)
     except ValueError:
-        # Rows of different lengths, which scikit-learn refuses.
-        return
+        lengths = sorted({np.size(row) for row in X})
+        raise ParameterValueError(
+            name,
+            lengths,
+            "{parameter} has rows of {few} and of {many} values",
+            "give each as many",
+            few=lengths[0],
+            many=lengths[-1],
+        ) from None
     if values.dtype.kind in "mM":
         raise ParameterValueError(
             name,

@@ -33,8 +33,9 @@ class Vocabulary:
         return parameter
 
     def setting(self, parameter: str, value: Any) -> str:
-        """The parameter with a value."""
-        return f"{parameter}={value!r}"
+        """The parameter with a value; columns with the call that takes them, for `fit` does not."""
+        setting = f"{parameter}={value!r}"
+        return f"tp.read_points(X, {setting})" if parameter == "columns" else setting
 
 
 PYTHON = Vocabulary()

@@ -461,6 +461,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             compile_seconds=getattr(self, "_compile_seconds", 0.0),
             n_threads=thread_count(self.n_jobs),
             progress=reporter(self.verbose, self.callback),
+            scales=getattr(self, "column_scales_", None),
         )
 
     def _check_out(self, X: Any, out: Any) -> None:

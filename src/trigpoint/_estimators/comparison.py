@@ -10,16 +10,16 @@ from sklearn.base import clone
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_magnitude
 from trigpoint._common.errors import ParameterError, ParameterValueError
 from trigpoint._common.progress import reporter
-from trigpoint._estimators.isomap import Isomap
+from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._estimators.markov import LaplacianEigenmaps
-from trigpoint._files import PointSource
+from trigpoint._files import PointSource, read_points
 from trigpoint._landmarks import choose_landmarks
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import source_of, stays_sparse
-from trigpoint._points.unit_rows import METRICS, UnitRows
+from trigpoint._points.unit_rows import METRICS, UnitRows, column_scales
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
 from trigpoint.metrics._preserved import principal_components
@@ -110,6 +110,8 @@ def compare_methods(
     affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * d))
     rows = rng.choice(n, min(n, COMPARED_POINTS, affordable), replace=False)
     points = _checked(UnitRows(source) if metric == "cosine" else source, rows)
+    if metric == "seuclidean":
+        points = points / column_scales(read_points(points)).astype(points.dtype)
     report = reporter(verbose, callback)
     if (points == points[0]).all():
         raise ParameterValueError(
@@ -145,6 +147,8 @@ def compare_methods(
             estimator._check_storage(X)
             coordinates = _coordinates(tried, points, len(compared))
         except ParameterError as error:
+            if isinstance(error, FarRowError) and error.value is not None:
+                error = far_row(error.value, rows)  # It was counted in the sample.
             failures[method.__name__] = str(error)
             continue
         score = agreement(ranks, coordinates)

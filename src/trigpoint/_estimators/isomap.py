@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
 from trigpoint._estimators.base import Run, check_pairs
 from trigpoint._estimators.graph_based import GraphEmbedding
@@ -18,6 +19,9 @@ from trigpoint._spectrum import classical_scaling, geodesics
 # Neighbors of each landmark, and how many landmarks there should be for each of them.
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
+
+# So many times as far from the middle as most, a landmark leaves no digits for the others.
+_FAR = 1e5
 
 
 class Isomap(GraphEmbedding):
@@ -117,7 +121,12 @@ default="auto"
         self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
     ) -> EmbeddedLandmarks:
         paths = geodesics(graph.lengths)
-        spectrum = classical_scaling(paths, n_components, device=device)
+        try:
+            spectrum = classical_scaling(paths, n_components, device=device)
+        except ParameterValueError:
+            if (far := _far_landmark(chosen.points)) is None:
+                raise
+            raise far_row(far, chosen.indices) from None
         return EmbeddedLandmarks("Isomap", chosen, spectrum, graph, geodesics=paths)
 
     def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
@@ -137,3 +146,26 @@ default="auto"
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         super()._set_fitted(embedded, dtype)
         self.geodesics_ = self.fitted_.geodesics
+
+
+class FarRowError(ParameterValueError):
+    """A single point is too far from all others; its row is the value."""
+
+
+def far_row(landmark: int, rows: np.ndarray | None) -> FarRowError:
+    """The error about a landmark, with its row among the points, if it has one."""
+    row = None if rows is None else int(rows[landmark])
+    return FarRowError(
+        "X",
+        row,
+        "{which} is so far from all others that rounding error hides how they lie",
+        "if it is an error, remove it",
+        which="a landmark" if row is None else f"row {row} of X",
+    )
+
+
+def _far_landmark(points: np.ndarray) -> int | None:
+    """The landmark beside which the distances of most others vanish, if there is one."""
+    distances = np.abs(points - np.median(points, axis=0)).max(axis=1)
+    farthest = int(distances.argmax())
+    return farthest if distances[farthest] > _FAR * np.median(distances) else None

@@ -15,7 +15,7 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, Spectrum
 from trigpoint._common.words import counted
 from trigpoint._estimators.base import LandmarkEmbedding, Run
-from trigpoint._estimators.isomap import Isomap
+from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.map_on_device import nearest_on_device
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
@@ -251,7 +251,7 @@ class LandmarkMap(LandmarkEmbedding):
         run.done("affinities")
         is_surface = n_components - 0.5 < run.dimension <= _SURFACE_DIMENSION
         if is_surface and n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE:
-            start, early = self._geodesic_start(inside, n_components, run), 0.0
+            start, early = self._geodesic_start(inside, chosen.indices, n_components, run), 0.0
         else:
             start, early = principal_start(inside, masses, n_components, run.rng), EARLY_SHARE
         positions = layout(
@@ -276,7 +276,9 @@ class LandmarkMap(LandmarkEmbedding):
         everything = X if isinstance(X, np.ndarray) else take_rows(X, np.arange(X.shape[0]))
         return self._refined(everything, embedded, run)
 
-    def _geodesic_start(self, inside: np.ndarray, n_components: int, run: Run) -> np.ndarray:
+    def _geodesic_start(
+        self, inside: np.ndarray, rows: np.ndarray | None, n_components: int, run: Run
+    ) -> np.ndarray:
         """Places of the landmarks (k, l) by Isomap, which keeps the large shape of a surface."""
         k = len(inside)
         isomap = Isomap(
@@ -288,7 +290,10 @@ class LandmarkMap(LandmarkEmbedding):
         with warnings.catch_warnings():
             # Pieces that are joined here are set apart by the layout.
             warnings.simplefilter("ignore")
-            places = isomap.fit_transform(inside.astype(np.float64))
+            try:
+                places = isomap.fit_transform(inside.astype(np.float64))
+            except FarRowError as error:
+                raise far_row(error.value, rows) from None
         size = np.sqrt(np.mean(np.sum(places**2, axis=1)))
         return np.asarray(places * (_GEODESIC_SIZE * np.sqrt(k) / size))
 

@@ -241,10 +241,12 @@ default="auto"
         landmarks where ``graph="auto"`` would link all pairs, and shares with ``graph="anchors"``.
         Otherwise it is ``"smooth"`` up to 15 columns if `dimension_` is no more than
         `n_components` and there are at least two points for each landmark, or ``"graph"``.
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
         Distance between points. ``"cosine"`` is for vectors whose length means nothing, such as
         embeddings and word counts: rows are scaled to unit length, in `fit` and in `transform`,
         and everything else is as for Euclidean points; `landmarks_` are then unit rows.
+        ``"seuclidean"`` is for columns of different units, which are divided by their standard
+        deviations (`column_scales_`) likewise.
     random_state : None, int, RandomState or Generator, default=None
         Seed for the landmarks.
     n_jobs : int or None, default=None

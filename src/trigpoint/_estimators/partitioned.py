@@ -26,7 +26,7 @@ from trigpoint._points.dask.collections import (
     validated_partitions,
 )
 from trigpoint._points.dask.source import computed_blocks
-from trigpoint._points.inputs import device_of_workers
+from trigpoint._points.inputs import device_of_workers, refuse_standardized_dask
 from trigpoint._points.torch.device import resolve_device
 
 # A model of more bytes goes to the workers directly, so that the graph stays small.
@@ -79,12 +79,14 @@ def _refuse_frames(estimator: Any) -> None:
 def _lazy(estimator: Any, partitions: Partitions, sizes: list[int]) -> Any:
     n_components = estimator._n_features_out
     fitted = estimator.fitted_
+    refuse_standardized_dask(fitted.parameters["metric"])
     return partitions.array.map_blocks(
         _extended_block,
         model=_shared(fitted.extension),
         names=partitions.feature_names,
         scaled=fitted.parameters["metric"] == "cosine",
         n_features=partitions.n_features,
+        first_rows=np.cumsum([0, *sizes]).tolist(),
         device=device_of_workers(estimator),
         dtype=partitions.dtype,
         chunks=(tuple(sizes), (n_components,)),
@@ -117,21 +119,23 @@ def _extended_block(
     names: list[str] | None,
     scaled: bool,
     n_features: int,
+    first_rows: list[int],
     device: str | None,
     block_id: tuple[int, int],
 ) -> np.ndarray:
     """Coordinates of one partition; Dask runs as many at once as a worker has threads."""
     dtype = np.dtype(np.float32 if getattr(block, "dtype", None) == np.float32 else np.float64)
-    points = checked_points(block, block_id[0], dtype, names, scaled, n_features)
+    part = block_id[0]
+    points = checked_points(block, part, dtype, names, scaled, n_features, first_rows[part])
     if not len(points):
         return np.empty((0, model.n_components), dtype=dtype)
-    check_magnitude(points, f"partition {block_id[0]} of X", may_be_tiny=True)
+    check_magnitude(points, f"partition {part} of X", may_be_tiny=True)
     there = resolve_device(device)
     coordinates, n_far = (
         extend_alike(model, points) if there is None else block_by_device(model, points, there)
     )
     if n_far:
-        _warn_of_far(n_far, len(points), block_id[0])
+        _warn_of_far(n_far, len(points), part)
     return coordinates
 
 

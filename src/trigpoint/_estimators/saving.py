@@ -125,6 +125,8 @@ def _contents(estimator: LandmarkEmbedding) -> tuple[dict[str, np.ndarray], dict
             arrays |= _matrix("graph.lengths", fitted.graph.lengths)
         arrays["graph.bridges"] = fitted.graph.bridges
         arrays["graph.bandwidths"] = fitted.graph.bandwidths
+    if fitted.parameters["metric"] == "seuclidean":
+        arrays["column_scales"] = estimator.column_scales_
     names = getattr(estimator, "feature_names_in_", None)
     model = {
         "estimator": type(estimator).__name__,
@@ -206,6 +208,10 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
             estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
         estimator.stage_seconds_ = {}
         estimator._check_parameters()
+        if estimator.metric == "seuclidean":
+            scales = estimator.column_scales_ = arrays["column_scales"]
+            usable = np.isfinite(scales) & (scales > 0)
+            _require(scales.shape == (n_features,) and bool(usable.all()), "scales")
         extended_by = _extended_by(model, estimator, embedded)
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             estimator._set_fitted(replace(embedded, extended_by=extended_by), dtype)

@@ -13,7 +13,7 @@ from trigpoint._files.arrays import ArraySource, SlicedSource, check_inside, fro
 from trigpoint._files.frames import from_pandas
 from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
-from trigpoint._files.selection import Members, listed
+from trigpoint._files.selection import Members, key_place, listed
 from trigpoint._files.source import PointSource
 
 
@@ -99,11 +99,11 @@ def _full_key(
         "key",
         key,
         "{name} has no {wanted!r}",
-        "choose from {choices}, as in '{name}::{first}'",
+        "choose from {choices}, as in {place}",
         name=name,
         wanted=wanted,
         choices=listed(choices),
-        first=choices[0],
+        place=key_place(name, choices[0]),
     )
 
 

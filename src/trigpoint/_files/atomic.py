@@ -28,6 +28,9 @@ except ImportError:  # Windows: nothing is locked there, and so nothing left ove
 
 _LOCK, _OLD, _RUN = "lock", "old", "run.json"
 
+# Most bytes of a name whose hidden folder has one of 255.
+_LONGEST_NAME = 255 - len("..partial-XXXXXXXX")
+
 # Flags of Linux' renameat2.
 _NO_REPLACE, _EXCHANGE = 1, 2
 _CURRENT_FOLDER = -100
@@ -95,7 +98,10 @@ class Staging:
         kept = self._kept_by_same_run()
         # What was kept stays so, whatever happens before more is done.
         self.goes_on = self.keep = kept is not None
-        self.folder, self._lock = kept or _locked_folder(self.target)
+        try:
+            self.folder, self._lock = kept or _locked_folder(self.target)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.name) from error
         self.new = self.folder / f"new{self.target.suffix}"
         if kept is None and self._run is not None:
             try:
@@ -204,6 +210,8 @@ def check_place(path: Path, name: str) -> None:
         raise FileNotFoundError(f"{name} cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise PermissionError(f"{name} cannot be written: no permission to write in {path.parent}")
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise OSError(f"{name} cannot be written: its name is longer than {_LONGEST_NAME} bytes")
     if path.exists() and not (path.is_file() or path.is_dir()):
         # A rename would put a file in the place of a device, for all programs.
         raise FileExistsError(f"{name} cannot be written: it is not a file")

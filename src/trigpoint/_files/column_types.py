@@ -26,15 +26,15 @@ from trigpoint._files.text_layout import (
     refuse_unreadable,
     text_suffix,
 )
-from trigpoint._files.text_table import records_of
+from trigpoint._files.text_table import no_rows, records_of
 
 # Rows of a text file that are examined to find out what its columns hold.
 _ROWS_SEEN = 1000
 
 DECIMAL_COMMA = "number with a decimal comma"
 
-# Names of columns that count rows, and text that may have been meant as a number.
-_COUNTER = re.compile(r"(.*[ _.])?(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
+# Ends of names of columns that count rows, and text that may have been meant as a number.
+_COUNTER = re.compile(r".*(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
 _LIKE_NUMBER = re.compile(r"[^\w\s]?\s?[\d.,'\s]*\d[\d.,'\s]*[^\w\s]?|\d+[.,]?\d*\s?[a-zA-Z]{1,3}")
 _LONGEST_NUMBER = 30
 
@@ -91,6 +91,8 @@ def table_columns(path: Path) -> list[TableColumn]:
 def _text_columns(path: Path, name: str) -> list[TableColumn]:
     layout = read_layout(path, name)
     seen = list(islice(records_of(layout), _ROWS_SEEN))
+    if not seen:
+        raise no_rows(name)
     names: Sequence[str | None] = layout.names or [None] * layout.n_columns
     columns = []
     for number, column in enumerate(names):
@@ -98,16 +100,21 @@ def _text_columns(path: Path, name: str) -> list[TableColumn]:
         kind = "row label" if number == layout.index_column() else text_kind(fields)
         if kind == "number" and _COUNTER.fullmatch(column or "") and _counts(fields):
             kind = "row number"
+        example = ""
+        if kind == "text":
+            texts = (field for field in fields if not is_number(field) and not is_missing(field))
+            example = layout.plain(next(texts, ""))
         # Longer ones are no numbers, and would take long to match.
-        short = kind == "text" and fields and len(fields[0]) <= _LONGEST_NUMBER
-        like_number = short and _LIKE_NUMBER.fullmatch(fields[0])
-        columns.append(TableColumn(column, kind, layout.plain(fields[0]) if like_number else ""))
+        if len(example) > _LONGEST_NUMBER or not _LIKE_NUMBER.fullmatch(example):
+            example = ""
+        columns.append(TableColumn(column, kind, example))
     return columns
 
 
 def _counts(fields: list[str]) -> bool:
-    """Whether a column counts the rows, from 0 or 1 on."""
-    return fields in ([str(row + first) for row in range(len(fields))] for first in (0, 1))
+    """Whether a column counts the rows, from any number on."""
+    first = fields[0] if fields else ""
+    return first.isdecimal() and fields == [str(int(first) + row) for row in range(len(fields))]
 
 
 def text_kind(fields: list[str]) -> str:

@@ -35,6 +35,7 @@ _READERS: dict[tuple[str, ...], _Reader] = {
     (".h5ad",): read_h5ad,
     (*TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in TEXT_SUFFIXES)): read_text,
 }
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _OBJECTS = (
     "a path, a NumPy array or NpzFile, a SciPy sparse array, an h5py Dataset, a zarr Array, "
     "a pyarrow Table or Dataset, a pandas or polars DataFrame, an xarray DataArray or an AnnData "
@@ -155,7 +156,9 @@ def _reader(path: Path) -> _Reader:
         "X",
         str(path),
         "{path} has an unknown suffix",
-        "files that can be read are {known}",
+        "save the table as CSV"
+        if path.suffix.lower() in _SPREADSHEETS
+        else "files that can be read are {known}",
         path=path,
         known=known,
     )

@@ -148,7 +148,7 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
         "choose from {names}",
         source=source,
         column=column,
-        names=listed(names),
+        names=listed_names(names),
     )
 
 
@@ -201,13 +201,18 @@ def choose_member(key: str | None, members: Members, source: str) -> str:
         "key",
         key,
         "{source} holds {n_arrays} arrays, {n_tables} of them tables of numbers",
-        "choose one, as in '{source}::{first}', from {found}",
+        "choose one, as in {place}, from {found}",
         source=source,
         n_arrays=len(members),
         n_tables=len(tables),
-        first=next(iter(members)),
+        place=key_place(source, next(iter(members))),
         found=listed(found),
     )
+
+
+def key_place(source: str, key: str) -> str:
+    """How to ask for an array: in the name of a file, or of an object by its key."""
+    return f"'{source}::{key}'" if Path(source).exists() else f"tp.read_points(X, {key=})"
 
 
 def tables_among(members: Members) -> list[str]:
@@ -222,6 +227,11 @@ def listed(items: Iterable[object]) -> str:
     texts = [str(item) for item in items]
     more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
     return ", ".join(texts[:_LISTED]) + more
+
+
+def listed_names(names: Iterable[str]) -> str:
+    """Join the first few names; those with commas are quoted, as in a file and in an option."""
+    return listed(f'"{name}"' if "," in name else name for name in names)
 
 
 def split_place(text: str) -> tuple[str, str | None]:
@@ -272,7 +282,7 @@ def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
         what=what,
         name=name,
         count=len(names),
-        names=listed(names),
+        names=listed_names(names),
         place=place,
         first=next(iter(names), what),
     )
@@ -282,11 +292,7 @@ def leave_out(names: Sequence[str] | None, numbers: Sequence[int]) -> tuple[str,
     """Remedy for a column without numbers, with the numeric columns to paste as its values."""
     if not 0 < len(numbers) <= _LISTED:
         return "choose other {columns}", {}
-    # Commas separate names on a command line, so a name with a comma is given by number.
-    chosen = [
-        int(number) if names is None or "," in names[number] else names[number]
-        for number in numbers
-    ]
+    chosen = [int(number) if names is None else names[number] for number in numbers]
     return "leave it out with {columns=}", {"columns": chosen}
 
 

@@ -16,7 +16,13 @@ from trigpoint._files.selection import (
     refuse_key,
 )
 from trigpoint._files.source import PointSource
-from trigpoint._files.text_layout import has_decimal_comma, is_missing, is_number, refuse_unreadable
+from trigpoint._files.text_layout import (
+    has_decimal_comma,
+    has_thousands_points,
+    is_missing,
+    is_number,
+    refuse_unreadable,
+)
 from trigpoint._files.text_table import open_table
 
 
@@ -105,6 +111,8 @@ class TextSource(PointSource):
                 what, remedy = f"has a decimal {mark}, {field!r},", "write numbers with a point"
                 if self.table.layout.comma:
                     remedy = "write all numbers alike, with a point or with a comma"
+            elif has_thousands_points(field):
+                what, remedy = f"has points between thousands, {field!r},", "write 1.234 as 1234"
             else:
                 what = "has a missing value," if is_missing(field) else "holds text,"
                 what = f"{what} {field!r}," if field else "is empty"

@@ -16,8 +16,9 @@ from trigpoint._common.warn import warn_user
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 # Possible separators by suffix; the first one that occurs in the first line is used.
-_SEPARATORS = {".csv": ",;\t", ".tsv": "\t", ".txt": "\t,;"}
-_COMMENT = "#"
+_SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t,;|"}
+# Comments, and the line that tells a spreadsheet what separates columns.
+_NOT_ROWS = ("#", "sep=")
 
 # Fields that stand for a missing value, in a row but not in a header.
 _MISSING = ("", "na", "n/a", "null", "none", "missing", "-", "?", ".")
@@ -25,6 +26,7 @@ _MISSING = ("", "na", "n/a", "null", "none", "missing", "-", "?", ".")
 # Such as 1,5 and 1.234,5; and 1,500, which to others is one and a half thousand.
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d*|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_THOUSANDS_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}")
 _SWAPPED = str.maketrans(",.", ".,")
 
 # Rows that show how numbers are written.
@@ -85,18 +87,19 @@ class TextLayout:
 def read_layout(path: Path, name: str) -> TextLayout:
     """Determine the layout of a text file from its first lines; messages call it `name`.
 
-    Blank lines and lines that begin with ``#`` are skipped at the top of the file. The next line is
-    a header if none of its fields is a number, or if its fields are names, some of them whole
-    numbers, above numbers.
+    Blank lines and lines that begin with ``#`` or ``sep=`` are skipped at the top of the file. The
+    next line is a header if none of its fields is a number, or if its fields are names, some of
+    them whole numbers, above numbers.
     """
     with open_text(path) as lines:
         first, skipped, n_comments = "", 0, 0
         for first in lines:
-            if first.strip() and first.lstrip()[0] != _COMMENT:
+            if first.strip() and not first.lstrip().lower().startswith(_NOT_ROWS):
                 break
             skipped, n_comments = skipped + 1, n_comments + bool(first.strip())
         else:
             raise DamagedFileError(f"{name} has no lines of numbers: there are no rows to read")
+        refuse_nul(first, name, skipped)
         separator = _separator(path, first)
         records = _records(chain([first], lines), separator)
         top, n_lines = next(records)
@@ -130,6 +133,15 @@ def refuse_unreadable(name: str) -> Iterator[None]:
         ) from error
     except (gzip.BadGzipFile, EOFError, zlib.error, csv.Error) as error:
         raise DamagedFileError(f"{name} cannot be read as text: {error}") from error
+
+
+def refuse_nul(line: str, name: str, lines_before: int) -> None:
+    """Reject a line with a NUL byte, which no text has."""
+    if "\0" in line:
+        raise DamagedFileError(
+            f"{name} has a NUL byte in line {lines_before + 1:,}, so it is damaged or not text: "
+            "write it again, or remove such bytes"
+        )
 
 
 def open_text(path: Path) -> TextIO:
@@ -175,6 +187,11 @@ def is_missing(field: str) -> bool:
 def has_decimal_comma(field: str) -> bool:
     """Whether a field is a number written with a decimal comma."""
     return _DECIMAL_COMMA.fullmatch(field) is not None
+
+
+def has_thousands_points(field: str) -> bool:
+    """Whether a field is a number, beyond doubt, with points between thousands: 1.234.567."""
+    return _THOUSANDS_POINTS.fullmatch(field) is not None
 
 
 def _have_decimal_commas(rows: list[list[str]]) -> bool:

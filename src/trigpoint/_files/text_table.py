@@ -15,7 +15,13 @@ import numpy as np
 from trigpoint._common.errors import DamagedFileError, ParameterWarning
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
-from trigpoint._files.text_layout import TextLayout, open_text, read_layout, split_fields
+from trigpoint._files.text_layout import (
+    TextLayout,
+    open_text,
+    read_layout,
+    refuse_nul,
+    split_fields,
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ def open_table(path: Path, name: str) -> TextTable:
     """
     layout = read_layout(path, name)
     n_rows, n_blank = _counts(_row_lines(layout))
+    if not n_rows:
+        raise no_rows(name)
     if n_blank:
         warn_user(
             ParameterWarning(
@@ -94,6 +102,11 @@ def open_table(path: Path, name: str) -> TextTable:
             )
         )
     return TextTable(layout, n_rows, n_blank)
+
+
+def no_rows(name: str) -> DamagedFileError:
+    """The error about a file of a single line of text."""
+    return DamagedFileError(f"{name} has a header, and there are no rows to read below it")
 
 
 def _counts(is_row: Iterator[bool]) -> tuple[int, int]:
@@ -153,7 +166,9 @@ def _records(layout: TextLayout) -> Iterator[list[str] | None]:
 
 
 def _below_header(lines: Iterator[str], layout: TextLayout) -> Iterator[str]:
-    return islice(lines, layout.first_line, None)
+    for number, line in enumerate(islice(lines, layout.first_line, None), layout.first_line):
+        refuse_nul(line, layout.name, number)
+        yield line
 
 
 def _with_content(lines: Iterator[str], layout: TextLayout) -> Iterator[str]:

@@ -27,9 +27,10 @@ class Sampler(ProgressMixin, ABC):
 
     Parameters
     ----------
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count; `landmarks_` are then unit rows.
+        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
+        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int or None, default=None

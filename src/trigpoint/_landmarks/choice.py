@@ -63,8 +63,8 @@ def choose_landmarks(
         As for the estimators.
     X : ndarray or csr_array of shape (n, d), or Store
         Validated points.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        That of the estimator; rows of `X` have been scaled to unit length for ``"cosine"``.
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
+        That of the estimator; `X` has been scaled for it.
     covariance : {"auto", "full", "diag", "low-rank"} or None
         Which local covariances are needed, if any; they are added if the sampler does not compute
         them. ``"auto"`` leaves the choice to a sampler that has made one.
@@ -260,6 +260,13 @@ def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
         with np.errstate(over="ignore"):
             points = points.astype(X.dtype)
         refuse_non_finite(points, "landmarks")
+        if metric == "seuclidean":
+            raise ParameterValueError(
+                "landmarks",
+                points.shape,
+                "points cannot be {parameter} with metric='seuclidean', whose scales are of X",
+                "pass the numbers of rows of X, or scale both beforehand",
+            )
         if metric == "cosine":
             points = unit_rows(points, "landmarks")
         check_magnitude(points, "landmarks", may_be_tiny=True)

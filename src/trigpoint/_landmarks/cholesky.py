@@ -43,9 +43,10 @@ class RPCholesky(Sampler):
     block_size : int or None, default=None
         Number of points that are proposed at once, which changes the speed but not the
         distribution. ``None`` takes 512.
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count; `landmarks_` are then unit rows.
+        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
+        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None

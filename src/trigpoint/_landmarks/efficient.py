@@ -75,9 +75,10 @@ class EfficientDPP(Sampler):
         Where distances are computed, with PyTorch. ``None`` follows the points: a tensor on a GPU
         is used there, anything else on the host. ``"auto"`` takes a GPU if there is one; `device_`
         says which. The landmarks are the same.
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count; `landmarks_` are then unit rows.
+        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
+        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed. The same seed gives the same landmarks with any number of threads.
     n_jobs : int or None, default=None
@@ -334,10 +335,10 @@ def neighborhood_radius(store: Store, m: int, n_queries: int, rng: np.random.Gen
     if not radii.any():
         if m == n:
             raise ParameterValueError(
-                "n_landmarks",
-                None,
-                "{parameter} is too large: all {n} points coincide, so only one landmark can be "
-                "drawn, and there is no distance to derive a bandwidth from",
+                "X",
+                n,
+                "all {n} points coincide",
+                "there is nothing to choose from; check how the points were made",
                 n=n,
             )
         return neighborhood_radius(store, min(2 * m, n), n_queries, rng)

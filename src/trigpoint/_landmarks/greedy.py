@@ -61,9 +61,10 @@ class GreedyNystrom(Sampler):
         Number of points, drawn uniformly, that are candidates and over which the trace is summed.
         ``None`` takes 10,000 or 20 per landmark, whichever is more. A pool of p points takes
         ``8 k p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count; `landmarks_` are then unit rows.
+        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
+        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None

@@ -35,9 +35,10 @@ class KMeansPlusPlus(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count; `landmarks_` are then unit rows.
+        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
+        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -116,9 +117,10 @@ class KMeansLandmarks(Sampler):
         off a curved manifold.
     max_iter : int, default=300
         Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
         Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count; `landmarks_` are then unit rows.
+        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
+        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None

@@ -31,7 +31,7 @@ from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.store import Store
 from trigpoint._points.torch.device import is_tensor, resolve_device
 from trigpoint._points.torch.dlpack import as_tensor
-from trigpoint._points.unit_rows import METRICS, UnitRows
+from trigpoint._points.unit_rows import METRICS, ScaledColumns, UnitRows, column_scales
 
 _VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
 _FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray")
@@ -54,13 +54,16 @@ def is_file(X: Any) -> bool:
 def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
     """Validate points for `fit`: an array in memory, or mapped to it from a file.
 
-    Sparse points stay sparse, and those in Dask partitions on the workers, in a store. With the
-    metric ``"cosine"`` of `estimator`, rows are scaled to unit length, in an array of their own. If
-    its `device`, or a tensor, says so, the points are stored on a GPU.
+    Sparse points stay sparse, and those in Dask partitions on the workers, in a store. With another
+    metric of `estimator` than the Euclidean, points are scaled, in an array of their own. If its
+    `device`, or a tensor, says so, the points are stored on a GPU.
     """
-    scaled = check_choice("metric", estimator.metric, METRICS) == "cosine"
+    scaled = check_choice("metric", estimator.metric, METRICS) != "euclidean"
+    if hasattr(estimator, "column_scales_"):
+        del estimator.column_scales_
     X = as_tensor(X)
     if is_dask(X):
+        refuse_standardized_dask(estimator.metric)
         return _dask_points(estimator, X, scaled, report)
     device = device_for(estimator, X)
     if device is None:
@@ -133,7 +136,16 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
                 source=source.name,
                 rows=counted(source.shape[0], "row"),
             )
-        X = _loaded(UnitRows(source) if scaled else source, report)
+        if estimator.metric == "seuclidean":
+            if stays_sparse(source):
+                raise ParameterValueError(
+                    "metric",
+                    estimator.metric,
+                    "{parameter=} takes no sparse points",
+                    "choose 'cosine', or divide the columns beforehand",
+                )
+            estimator.column_scales_ = column_scales(source)
+        X = _loaded(scaled_source(source, estimator.metric, estimator), report)
         if from_file:
             X = validate_data(
                 estimator, X, accept_sparse="csr", ensure_min_samples=2, **_VALIDATION
@@ -242,10 +254,28 @@ def _names(estimator: Any) -> list[str] | None:
 def points_to_transform(estimator: Any, X: Any) -> PointSource:
     """Validate points for `transform`, as much as possible before they are read.
 
-    Rows are scaled to unit length if that is how the estimator was fitted.
+    They are scaled as the fitted ones were.
     """
     source = _validated_source(estimator, X)
-    return UnitRows(source) if estimator.fitted_.parameters["metric"] == "cosine" else source
+    return scaled_source(source, estimator.fitted_.parameters["metric"], estimator)
+
+
+def scaled_source(source: PointSource, metric: str, estimator: Any) -> PointSource:
+    """Points scaled for a metric, by what the fit of an estimator has measured."""
+    if metric == "cosine":
+        return UnitRows(source)
+    return ScaledColumns(source, estimator.column_scales_) if metric == "seuclidean" else source
+
+
+def refuse_standardized_dask(metric: str) -> None:
+    """Reject a metric that would need a pass over all partitions first."""
+    if metric == "seuclidean":
+        raise ParameterValueError(
+            "metric",
+            metric,
+            "{parameter=} takes no Dask collections",
+            "divide the columns beforehand: X / X.std(axis=0)",
+        )
 
 
 def source_of(X: Any) -> PointSource:

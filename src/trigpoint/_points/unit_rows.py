@@ -1,7 +1,8 @@
-"""Rows of unit length: among them, Euclidean distances order points by their angle.
+"""Points scaled so that Euclidean distances between them are those of another metric.
 
-This is how ``metric="cosine"`` enters: wherever users pass points, their rows are scaled first, and
-everything after that is Euclidean.
+This is how ``metric`` enters: wherever users pass points they are scaled first, and everything
+after that is Euclidean. Among rows of unit length, distances order points by their angle
+(``"cosine"``); columns divided by their standard deviations count alike (``"seuclidean"``).
 """
 
 from collections.abc import Iterator
@@ -12,11 +13,14 @@ from scipy.sparse import csr_array
 from trigpoint._common.checks import check_count, refuse_zero_rows
 from trigpoint._files import PointSource
 
-METRICS = ("euclidean", "cosine")
+METRICS = ("euclidean", "cosine", "seuclidean")
+
+# Rows read at once to measure columns: fixed, so that arrays and files give the same bits.
+_MEASURED_ROWS = 2**14
 
 
-class UnitRows(PointSource):
-    """Points of another source, scaled to unit length as they are read."""
+class _Scaled(PointSource):
+    """Points of another source, scaled as they are read."""
 
     def __init__(self, source: PointSource) -> None:
         super().__init__(source.name, source.shape, source.dtype, source.feature_names)
@@ -26,6 +30,40 @@ class UnitRows(PointSource):
     def blocks(self, rows: int) -> Iterator[np.ndarray]:
         """Iterate over all points in order, in blocks of at most `rows` rows."""
         return self._pieces(check_count("rows", rows))
+
+
+class ScaledColumns(_Scaled):
+    """Points of another source, their columns divided by `scales`."""
+
+    def __init__(self, source: PointSource, scales: np.ndarray) -> None:
+        super().__init__(source)
+        self._scales = scales.astype(source.dtype)
+
+    def _pieces(self, rows: int) -> Iterator[np.ndarray]:
+        for block in self._source.blocks(rows):
+            yield block / self._scales
+            del block
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows by number, in this order, in one pass over the points."""
+        return self._source.take(rows) / self._scales
+
+
+def column_scales(source: PointSource) -> np.ndarray:
+    """Standard deviation of each column; 1 where it is constant."""
+    first, n = None, source.shape[0]
+    sums = squares = np.zeros(source.shape[1])
+    for block in source.blocks(_MEASURED_ROWS):
+        first = block[0].astype(np.float64) if first is None else first
+        # From a point of the cloud, so that little is lost to rounding, and nothing if all agree.
+        away = block - first
+        sums, squares = sums + away.sum(axis=0), squares + (away * away).sum(axis=0)
+    variances = squares / n - (sums / n) ** 2
+    return np.sqrt(np.where(variances > 0, variances, 1.0))
+
+
+class UnitRows(_Scaled):
+    """Points of another source, scaled to unit length as they are read."""
 
     def _pieces(self, rows: int) -> Iterator[np.ndarray]:
         done = 0

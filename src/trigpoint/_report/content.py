@@ -174,6 +174,8 @@ def gather(
     if streamed is not None:
         own = np.concatenate([streamed.coordinates, own])
         values = np.concatenate([streamed.columns, values])
+    if subject.scales is not None:
+        values *= subject.scales[shown]
     edges = None if graph is None else judge_edges(graph, known)
     quality, lost = _measured(subject, streamed, n, edges)
     axes = [f"coordinate {j + 1}" for j in range(own.shape[1])]

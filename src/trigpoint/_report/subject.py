@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from trigpoint._common.progress import Report
 from trigpoint._common.records import (
     EmbeddedLandmarks,
@@ -31,6 +33,8 @@ class Subject:
         same way; ``None`` for an embedding without a graph.
     compile_seconds : float
         How long loops were compiled during the fit.
+    scales : ndarray of shape (d,) or None
+        What columns were divided by.
     decided : dict
         What parameters stand for that were left to the library, if the result does not show it.
     """
@@ -42,4 +46,5 @@ class Subject:
     progress: Report
     embed_graph: Callable[[Landmarks, LandmarkGraph, int], EmbeddedLandmarks] | None = None
     compile_seconds: float = 0.0
+    scales: np.ndarray | None = None
     decided: dict[str, str] = field(default_factory=dict)

@@ -198,7 +198,9 @@ class Quality:
             "kept by PCA": by_pca,
             "trustworthiness": f"{self.trustworthiness:.3f}",
             "continuity": f"{self.continuity:.3f}",
-            "local dimension": f"{self.dimension:.1f}",
+            "local dimension": "unknown: most points coincide"
+            if np.isnan(self.dimension)
+            else f"{self.dimension:.1f}",
             "redundant": ", ".join(f"coordinate {j}" for j in self.redundant) or "no coordinate",
         }
         if self.pieces is not None:

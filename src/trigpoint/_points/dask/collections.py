@@ -65,6 +65,12 @@ class Partitions:
         """Number of partitions."""
         return int(self.array.numblocks[0])
 
+    def first_rows(self) -> list[int] | list[None]:
+        """The first row of each partition, if sizes are known."""
+        if self.sizes is None:
+            return [None] * self.n_partitions
+        return np.cumsum([0, *self.sizes[:-1]]).tolist()
+
 
 def _frame_values(frame: Any, dtype: np.dtype) -> Any:
     """A partition of a DataFrame, all of one type; missing values become NaN."""
@@ -123,7 +129,9 @@ def _refuse_array(X: Any, name: str) -> None:
             name,
             X.dtype,
             "{parameter} has values of type {dtype}, not numbers",
-            "convert them: {parameter}.astype('float64')",
+            "pass both parts as columns: dask.array.hstack([X.real, X.imag]).rechunk({{1: -1}})"
+            if X.dtype.kind == "c"
+            else "convert them: {parameter}.astype('float64')",
             dtype=X.dtype,
         )
     if X.numblocks[1] > 1 or np.isnan(X.shape[1]):
@@ -143,8 +151,9 @@ def checked_points(
     names: Sequence[str] | None,
     scaled: bool,
     n_features: int,
+    first_row: int | None,
 ) -> np.ndarray:
-    """Points of a partition as they are used; values that cannot be are refused."""
+    """Points of a partition as they are used; values that cannot be are refused, by their row."""
     points = np.ascontiguousarray(block, dtype=dtype)
     if points.ndim != 2 or points.shape[1] != n_features:
         raise ParameterValueError(
@@ -157,10 +166,13 @@ def checked_points(
             shape=points.shape,
             n_features=n_features,
         )
-    where = f"partition {partition} of X (rows are counted within it)"
-    if len(points):
-        refuse_non_finite(points, where, names)
-    return unit_rows(points, where) if scaled and len(points) else points
+    if not len(points):
+        return points
+    # Where the sizes of partitions are not known, neither is the row.
+    within = f"partition {partition} of X (rows are counted within it)"
+    where, first = (within, 0) if first_row is None else ("X", first_row)
+    refuse_non_finite(points, where, names, first)
+    return unit_rows(points, where, first) if scaled else points
 
 
 def validated_partitions(estimator: Any, X: Any) -> Partitions:

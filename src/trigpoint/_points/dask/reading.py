@@ -33,10 +33,10 @@ def stored_partitions(
     blocks = partitions.array.to_delayed().ravel()
     settings = partitions.dtype, partitions.feature_names, scaled, partitions.n_features
     checked, sharded = dask.delayed(checked_points), dask.delayed(Shard)
-    placed = _placed(client, partitions)
+    placed, first_rows = _placed(client, partitions), partitions.first_rows()
     shards = []
     for address, parts in placed.items():
-        own = [checked(blocks[part], part, *settings) for part in parts]
+        own = [checked(blocks[part], part, *settings, first_rows[part]) for part in parts]
         # Others may take over if the worker is lost.
         shards += client.compute(
             [sharded(own, device)], workers=[address], allow_other_workers=True, optimize_graph=True

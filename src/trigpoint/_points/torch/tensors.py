@@ -90,10 +90,14 @@ def tensor_to_transform(estimator: Any, X: Any, device: Any) -> Any:
             estimator=type(estimator).__name__,
             fitted=estimator.n_features_in_,
         )
-    if estimator.fitted_.parameters["metric"] != "cosine":
+    metric = estimator.fitted_.parameters["metric"]
+    if metric == "euclidean":
         return points
-    # On the host, where every run rounds lengths alike.
-    return to_device(unit_rows(on_host(points), "X"), device)
+    # On the host, where every run rounds alike.
+    here = on_host(points)
+    if metric == "seuclidean":
+        return to_device(here / estimator.column_scales_.astype(here.dtype), device)
+    return to_device(unit_rows(here, "X"), device)
 
 
 def store_on(device: Any, X: np.ndarray) -> TorchStore:

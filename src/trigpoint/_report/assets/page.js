@@ -253,7 +253,7 @@ function viewNote(panel) {
   for (let point = 0; point < xs.length; point++) if (view.shows(xs[point], ys[point])) inView++;
   if (panel.atHome) {
     const outside = xs.length - inView;
-    return outside ? `${plural(outside, "outlier")} outside: ⛶ shows everything` : "";
+    return outside ? `${plural(outside, "outlier")} outside: the frame shows everything` : "";
   }
   const zoom = `${view.zoom < 9.95 ? view.zoom.toFixed(1) : Math.round(view.zoom)}×`;
   if (facts.points === null || facts.points === facts.sampled) return `${zoom}: ${grouped(inView)} of ${grouped(xs.length)}`;
