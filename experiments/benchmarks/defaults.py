@@ -264,9 +264,10 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         scored on the other half, both ways, because the best on the same splits is partly luck.
         Where the halves disagree, both choices are named. *Uniform* has uniform landmarks instead,
         and all else by default. Data sets in italics were not looked at when the rule was chosen,
-        except for three of its numbers, which were decided on all of them: that all pairs of
+        except for some of its numbers, which were decided on all of them: that all pairs of
         landmarks are linked up to four coordinates for each column, that there are 200 neighbors
-        beyond, and 5 in pictures of points that spread further than there are coordinates."""
+        beyond, and 5 in pictures of points that spread further than there are coordinates; and
+        which graphs a picture tries, and how much better than the first another must be."""
     )
     lines = []
     for count, found in standings.items():
