@@ -47,7 +47,7 @@ _ROUNDING = 0.001 / np.sqrt(12)
 QUESTIONS = {
     "seeding by": ("squared distance", "distance"),
     "k-means ends": ("after 1 iteration", "after 3", "converged", f"best of {BEST_OF} runs"),
-    "its landmarks": ("centers", "nearest points"),
+    "landmarks of k-means": ("centers", "nearest points"),
     "m": tuple(NEIGHBORS),
     "sigma of the repulsion": tuple(f"{sigma:g}" for sigma in SIGMAS),
 }

@@ -136,9 +136,9 @@ def _show_verdict(
         it, the best reading is off by {off["roll"][2]} and {off["bowl"][2]}."""
     )
     page.text(
-        f"""The efficient DPP has the lowest of the five errors on the roll at k =
-        {_leads(best, "roll")} and on the bowl at k = {_leads(best, "bowl")} in this reading; in
-        print, from 50 on and always."""
+        f"""In this reading, the efficient DPP has the lowest of the five errors at
+        {_leads(best, "roll")} on the roll and at {_leads(best, "bowl")} on the bowl; in print, from
+        50 on and always."""
     )
 
 
@@ -149,7 +149,7 @@ def _leads(reading: Reading, name: str) -> str:
     found = [
         str(k) for k, own, low in zip(COUNTS, errors[EFFICIENT], least, strict=True) if own == low
     ]
-    return ", ".join(found) or "none"
+    return f"k = {', '.join(found)}" if found else "no k"
 
 
 def _show_method(rows: Sequence[Row], page: Page) -> None:
@@ -165,7 +165,8 @@ def _show_method(rows: Sequence[Row], page: Page) -> None:
             one of {", ".join(f"{misfit:g}" for misfit in MISFITS)}, the same for all numbers.
             Numbers are taken as independent, and all readings, scales and misfits are equally
             likely beforehand. Both halves of the table have the same samplers, and each its own
-            shape and scale."""
+            shape and scale. Numbers of one row err together, so the weights are sharper than the
+            evidence; what a reading misses says more."""
         )
         page.text(
             """Noise and height are in units of the usual roll, whose radius goes from 4.7 to 14.1.
