@@ -158,6 +158,27 @@ def test_high_dimension_takes_products(covariance, rng, client):
         np.testing.assert_allclose(left, here.covariances_, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("d", [3, 40])
+def test_landmarks_are_refined_over_a_sample(d, rng, client, monkeypatch):
+    from trigpoint._landmarks.refinement import search
+
+    monkeypatch.setattr(search, "_NUMBERS_CHEAP", 0)
+    X = rng.normal(size=(N, d)).astype(np.float32)
+    sampler = tp.EfficientDPP(20, refine=True, random_state=0)
+    here, there = clone(sampler).fit(X), clone(sampler).fit(parted(X, "ragged"))
+    plain = clone(sampler).set_params(refine=False).fit(parted(X, "even"))
+    np.testing.assert_array_equal(there.landmarks_, here.landmarks_)
+    np.testing.assert_array_equal(there.indices_, here.indices_)
+    np.testing.assert_array_equal(there.radii_, here.radii_)
+    assert there.refinement_.errors == here.refinement_.errors
+    # A question for the candidates of each sweep, and a few more.
+    n_sweeps = len(there.refinement_.errors) - 1
+    rounds = there.traffic_["take"]["rounds"] - plain.traffic_["take"]["rounds"]
+    assert n_sweeps <= rounds <= n_sweeps + 6
+    with pytest.raises(TypeError, match=r"Dask collection.*a sample"):
+        tp.Refinement().refine(parted(X), here.indices_)
+
+
 def test_proposals_from_all_weights(points, client, monkeypatch):
     """Repulsion so strong that the weights of all points are asked for, many times."""
     from trigpoint._landmarks import drawing
@@ -382,7 +403,6 @@ def refused():
     wide = da.ones((100, 60), chunks=(50, 60))
     yield "wide map", tp.LandmarkMap(), wide, "more than 50 columns projects"
     yield "KDPP", tp.KDPP(5), whole, "KDPP needs all points in one array"
-    yield "refine", tp.EfficientDPP(5, refine=True), whole, r"refine=True\) needs all points"
     yield (
         "low rank",
         tp.EfficientDPP(5, covariance="low-rank", n_neighbors=50),

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, pdist
 
 from trigpoint._numerics.kernels import (
-    _radius,
     gaussian_kernel,
+    gaussian_of,
     landmark_spacing,
     median_bandwidth,
     resolve_bandwidth,
@@ -38,12 +37,16 @@ def test_gaussian_kernel_by_hand():
     np.testing.assert_allclose(kernel, [[1, np.exp(-0.5)], [np.exp(-0.5), 1]])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_radius_is_the_largest_distance_from_the_mean(dtype, rng):
-    X = (rng.poisson(0.5, size=(300, 20)) + 3 * rng.random(20)).astype(dtype)
-    expected = np.linalg.norm(X - X.mean(axis=0, dtype=np.float64), axis=1).max()
-    assert _radius(X) == pytest.approx(expected, rel=1e-5)
-    assert _radius(csr_array(X)) == pytest.approx(expected, rel=1e-5)
+@pytest.mark.parametrize("d", [5, 40])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_kernel_of_points_near_and_far_is_accurate(far, d, rng):
+    """One point far away spoils all products; copies of it show that."""
+    A = rng.normal(size=(30, d)) / np.sqrt(d)
+    A[7] += far
+    B = np.concatenate([A[5:9], rng.normal(size=(10, d))])
+    for left, right in ((A, B), (B, A), (A[7:8], B)):
+        exact = np.exp(-cdist(left, right, "sqeuclidean") / (2 * 0.7**2))
+        np.testing.assert_allclose(gaussian_of(0.7)(left, right), exact, rtol=0, atol=1e-13)
 
 
 def test_median_bandwidth_by_hand(rng):

@@ -41,7 +41,7 @@ def test_landmark_factor_is_that_of_the_dense_kernel(data):
     K = gaussian_kernel(X, bandwidth)
     J = np.random.default_rng(1).permutation(500)[:150]
     L = np.linalg.cholesky(K[np.ix_(J, J)])
-    factor = LandmarkFactor(gaussian_of(X, bandwidth), X.shape[1], 150, 2)
+    factor = LandmarkFactor(gaussian_of(bandwidth), X.shape[1], 150, 2)
     for some in np.split(np.arange(150), [1, 40, 130]):
         factor.add(X[J[some]], L[some, : some[-1] + 1])
         t = len(factor)
@@ -60,7 +60,7 @@ def test_columns_come_in_parts_of_any_rows_and_threads():
     L = np.linalg.cholesky(gaussian_kernel(X[:5].astype(float), 1.0))
     found = []
     for n_threads in (1, 3):
-        factor = LandmarkFactor(gaussian_of(X, 1.0), 2, 5, n_threads)
+        factor = LandmarkFactor(gaussian_of(1.0), 2, 5, n_threads)
         factor.add(X[:5], L)
         found.append(np.hstack(list(factor.column_parts(X, rows))))
     np.testing.assert_array_equal(*found)
@@ -147,7 +147,7 @@ def test_tables_are_those_of_the_definition(X, bandwidth):
     rng = np.random.default_rng(1)
     J, C = np.split(rng.permutation(300)[:70], [30])
     slots = np.array([3, 0, 17, 29])
-    inverse = ExchangeableInverse(X, X[J], gaussian_of(X, bandwidth), 1)
+    inverse = ExchangeableInverse(X, X[J], gaussian_of(bandwidth), 1)
     A, H = dense_tables(gaussian_kernel(X, bandwidth), J, J[slots], C)
     tables = inverse.tables(slots, X[C])
     np.testing.assert_allclose(tables.A, A, rtol=1e-6, atol=1e-8 * abs(A).max())
@@ -162,13 +162,13 @@ def test_tables_are_those_of_the_definition(X, bandwidth):
 def test_exchanged_inverse_is_that_of_the_new_landmarks(X):
     rng = np.random.default_rng(3)
     J, C = np.split(rng.permutation(300)[:60], [40])
-    inverse = ExchangeableInverse(X, X[J], gaussian_of(X, 0.8), 2)
+    inverse = ExchangeableInverse(X, X[J], gaussian_of(0.8), 2)
     slots = np.arange(5, 30)
     pairs = np.array([[0, 3], [7, 19], [20, 4]])
     inverse.exchange(inverse.tables(slots, X[C], keep=True), slots, X[C], pairs)
     J = J.copy()
     J[slots[pairs[:, 0]]] = C[pairs[:, 1]]
-    fresh = ExchangeableInverse(X, X[J], gaussian_of(X, 0.8), 1)
+    fresh = ExchangeableInverse(X, X[J], gaussian_of(0.8), 1)
     np.testing.assert_array_equal(inverse.landmarks, fresh.landmarks)
     others = np.setdiff1d(np.arange(300), J)[:30]
     tables = [some.tables(slots, X[others], keep=True) for some in (inverse, fresh)]
@@ -196,13 +196,13 @@ def test_a_matrix_that_is_singular_to_rounding_is_refused():
     X, _ = tp.datasets.make_fish_bowl(1000, random_state=0)
     start = tp.Uniform(50, random_state=0).fit(X).indices_
     with pytest.raises(LinAlgError):
-        ExchangeableInverse(X, X[start], gaussian_of(X, 0.7), 1)
+        ExchangeableInverse(X, X[start], gaussian_of(0.7), 1)
 
 
 def test_gradient_of_the_trace_error(X):
     rng = np.random.default_rng(4)
     Z = X[:20] + 0.1 * rng.normal(size=(20, 3))
-    kernel = gaussian_of(X, 0.9)
+    kernel = gaussian_of(0.9)
     error, gradient = trace_error(X, Z, kernel, 0.9, 2)
     np.testing.assert_allclose(error, nystrom_error(X, Z, 0.9), rtol=1e-9)
     for _ in range(3):

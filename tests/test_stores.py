@@ -14,6 +14,8 @@ from trigpoint._common.records import LowRankCovariances
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks import drawing
 from trigpoint._landmarks.drawing import LandmarkDraw
+from trigpoint._landmarks.refinement import patches
+from trigpoint._landmarks.refinement import search as refinement
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
 from trigpoint._numerics.principal import MAX_RANK
@@ -372,13 +374,34 @@ def test_efficient_dpp_takes_a_store(mode):
     ],
     ids=lambda sampler: type(sampler).__name__,
 )
+@pytest.mark.parametrize("cloud", ["plain", "mostly zeros"])
 @pytest.mark.parametrize("store", [PartedStore, dask_store])
-def test_samplers_that_take_a_store_choose_the_same(sampler, store):
-    points = CLOUDS["plain"]
+def test_samplers_that_take_a_store_choose_the_same(sampler, store, cloud):
+    points = CLOUDS[cloud]
     here = clone(sampler).select(points)
     there = clone(sampler).select(store(points))
     np.testing.assert_array_equal(there.indices, here.indices)
     np.testing.assert_array_equal(there.points, here.points)
+
+
+@pytest.mark.parametrize("refine", [2, tp.Refinement(1, snap=False)], ids=["rows", "moved"])
+@pytest.mark.parametrize("cloud", ["float32", "mostly zeros"])
+@pytest.mark.parametrize("name", [name for name in STORES if name != "sparse"])
+def test_every_store_refines_the_same_landmarks_from_a_sample(name, cloud, refine, monkeypatch):
+    """Patches of a few landmarks, and an error measured at four points for each."""
+    monkeypatch.setattr(patches, "_TOGETHER", 4)
+    monkeypatch.setattr(patches, "MOST_TOGETHER", 8)
+    monkeypatch.setattr(refinement, "_MEASURED", 4)
+    monkeypatch.setattr(refinement, "_NUMBERS_CHEAP", 0)
+    points = CLOUDS[cloud]
+    sampler = tp.EfficientDPP(20, refine=refine, kernel_bandwidth=1.0, random_state=0)
+    here, there = clone(sampler), clone(sampler)
+    here.select(points)
+    there.select(STORES[name](points))
+    np.testing.assert_array_equal(there.landmarks_, here.landmarks_)
+    np.testing.assert_array_equal(there.refinement_.indices, here.refinement_.indices)
+    assert there.refinement_.errors == here.refinement_.errors
+    assert there.refinement_.n_exchanges > 0
 
 
 @pytest.mark.parametrize("name", ["tree", "dask"])
@@ -415,8 +438,6 @@ def test_rp_cholesky_says_that_it_needs_all_points():
     sampler = tp.RPCholesky(250, bandwidth=1.5, random_state=0)
     with pytest.raises(ValueError, match=r"needs the residuals of all points.* use EfficientDPP"):
         sampler.select(dask_store(CLOUDS["plain"]))
-    with pytest.raises(TypeError, match="RPCholesky of more than 32 columns needs all points"):
-        tp.RPCholesky(5).select(dask_store(CLOUDS["mostly zeros"]))
 
 
 @pytest.mark.parametrize(
@@ -424,7 +445,6 @@ def test_rp_cholesky_says_that_it_needs_all_points():
     [
         (tp.KDPP(5), "KDPP"),
         (tp.FarthestPoint(5), "FarthestPoint"),
-        (tp.EfficientDPP(5, refine=True), r"EfficientDPP\(refine=True\)"),
     ],
 )
 def test_what_needs_more_than_a_store_refuses_by_name(sampler, name):

@@ -584,8 +584,6 @@ def test_what_runs_on_the_host_alone(gpu):
         tp.LaplacianEigenmaps(landmarks=40, device="cuda").fit(sparse)
     with pytest.raises(tp.ParameterError, match=r"adds up shares of all points.*device='cpu'"):
         tp.LaplacianEigenmaps(landmarks=40, graph="anchors", device="cuda").fit(POINTS)
-    with pytest.raises(tp.ParameterError, match=r"refine=True.*needs all points in one array"):
-        tp.EfficientDPP(9, refine=True, device="cuda").fit(POINTS)
 
 
 def test_auto_takes_what_a_gpu_cannot(monkeypatch):

@@ -10,6 +10,7 @@ NAMES = {
     "repulsion": "figure 2: sin^2 against the Welsch function",
     "kmeanspp": "figure 3: where k-means++ is indifferent and Algorithm 2 is not",
     "table1": "table 1: errors of five samplers on the roll and the bowl",
+    "readings": "table 1: which readings of what the paper leaves open explain it",
     "neighbors": "the figure of ten million points: Euclidean against Bhattacharyya graphs",
     "mnist": "classification of digits from 100 coordinates",
     "headneck": "classification of CT patches from 50 coordinates",

@@ -353,7 +353,7 @@ def _root_mean_square(values: np.ndarray) -> float:
 
 
 # Colors that are safe for the color-blind (Okabe and Ito), and the paper's markers.
-_COLOURS = {
+COLORS = {
     UNIFORM: ("#7f7f7f", "s"),
     KMEANS: ("#e69f00", "^"),
     SEEDING: ("#56b4e9", "D"),
@@ -375,7 +375,7 @@ def _draw(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -> None:
         axes
     ):
         for ax, (data, methods) in zip(axes, by_method.items(), strict=True):
-            for name, (colour, marker) in _COLOURS.items():
+            for name, (colour, marker) in COLORS.items():
                 ax.plot(COUNTS, PRINTED[data][name], marker, color=colour, mfc="none", ms=5)
                 if name in methods:
                     ax.plot(COUNTS, errors_of(methods[name]).mean(axis=0), color=colour)
@@ -387,7 +387,7 @@ def _draw(by_method: Mapping[str, Mapping[str, list[Row]]], page: Page) -> None:
         axes[0].set_ylabel("trace error")
         handles = [
             Line2D([], [], color=colour, marker=marker, mfc="none", ms=5, label=name)
-            for name, (colour, marker) in _COLOURS.items()
+            for name, (colour, marker) in COLORS.items()
         ]
         handles += [
             Line2D([], [], color=colour, linestyle=style, label=name)

@@ -46,7 +46,7 @@ def test_descent_takes_the_best_pair_each_time(X):
     rng = np.random.default_rng(2)
     T = rng.permutation(80)[:32]
     J, b = T[:8], 6
-    inverse = ExchangeableInverse(X, X[J], gaussian_of(X, 1.0), 1)
+    inverse = ExchangeableInverse(X, X[J], gaussian_of(1.0), 1)
     slots = np.arange(b)
     tables = inverse.tables(slots, X[T[8:]])
     chosen, free = np.arange(b), np.arange(b, b + 24)

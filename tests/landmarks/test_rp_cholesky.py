@@ -47,7 +47,7 @@ def code(draw):
 
 def drawn_codes(bandwidth, block_size, n_draws, k=3):
     rng = np.random.default_rng(1)
-    kernel = gaussian_of(POINTS, bandwidth)
+    kernel = gaussian_of(bandwidth)
     codes, n_passes = [], 0
     for _ in range(n_draws):
         draw = PivotDraw(POINTS, kernel, k, block_size, 1)
@@ -109,7 +109,7 @@ def points(request):
 
 def test_factor_is_that_of_the_pivots(points):
     X, bandwidth = points
-    draw = PivotDraw(X, gaussian_of(X, bandwidth), 150, 32, 2)
+    draw = PivotDraw(X, gaussian_of(bandwidth), 150, 32, 2)
     while len(draw.rows) < 150:
         draw.next_block(np.random.default_rng(len(draw.rows)))
     K = gaussian_kernel(X[draw.rows], bandwidth)
@@ -203,8 +203,8 @@ def test_rare_points_are_found():
 def test_entries_computed_do_not_grow_with_the_number_of_points(monkeypatch):
     computed = 0
 
-    def counted(X, bandwidth):
-        kernel = gaussian_of(X, bandwidth)
+    def counted(bandwidth):
+        kernel = gaussian_of(bandwidth)
 
         def count(A, B):
             nonlocal computed

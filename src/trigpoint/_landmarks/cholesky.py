@@ -9,8 +9,8 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import reporter
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_a_store
-from trigpoint._numerics.kernels import FEW_COLUMNS, Kernel, gaussian_of, resolve_kernel_bandwidth
+from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._numerics.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count
@@ -152,9 +152,6 @@ class RPCholesky(Sampler):
 
     def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
         n = X.shape[0]
-        if not isinstance(X, Points) and X.shape[1] > FEW_COLUMNS:
-            # How its kernel is computed depends on how far all points are from their mean.
-            raise too_much_of_a_store(f"RPCholesky of more than {FEW_COLUMNS} columns", X)
         k = check_n_landmarks(self.n_landmarks, n)
         block_size = _PROPOSALS
         if self.block_size is not None:
@@ -164,7 +161,7 @@ class RPCholesky(Sampler):
         # Parts of the points run in parallel, so each product uses one thread.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
-            draw = PivotDraw(X, gaussian_of(X, self.bandwidth_), k, block_size, n_threads)
+            draw = PivotDraw(X, gaussian_of(self.bandwidth_), k, block_size, n_threads)
             report = reporter(self.verbose, self.callback)
             while len(draw.rows) < k:
                 draw.next_block(rng)

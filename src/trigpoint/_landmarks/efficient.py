@@ -7,16 +7,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import COVARIANCES, LocalCovariances, neighborhood_covariances
-from trigpoint._landmarks.base import (
-    Sampler,
-    check_n_landmarks,
-    too_much_of_a_store,
-    too_much_of_sparse,
-)
+from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_sparse
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.refinement import resolve_refinement
@@ -198,8 +193,8 @@ class EfficientDPP(Sampler):
         if self.kernel_bandwidth is not None:
             check_positive("kernel_bandwidth", self.kernel_bandwidth)
         check_tolerance(self.tolerance)
-        if refinement is not None and not isinstance(X, np.ndarray):
-            raise _needs_an_array(f"EfficientDPP(refine={self.refine!r})", X)
+        if refinement is not None and isinstance(X, csr_array):
+            raise too_much_of_sparse(f"EfficientDPP(refine={self.refine!r})", X)
         n = X.shape[0]
         k, kernel_bandwidth = self._count(X, n, np.random.default_rng(count_seed))
         m = resolve_n_neighbors(self.n_neighbors, n, k)
@@ -225,7 +220,7 @@ class EfficientDPP(Sampler):
         self.refinement_ = None
         if refinement is not None:
             assert chosen.indices is not None
-            assert isinstance(X, np.ndarray)
+            assert not isinstance(X, csr_array)
             self.refinement_ = refinement.run(
                 X,
                 chosen.indices,
@@ -277,10 +272,6 @@ class EfficientDPP(Sampler):
         low, high = _PILOT_QUERIES
         n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
         return neighborhood_radius(store, m, n_queries, rng)
-
-
-def _needs_an_array(what: str, X: csr_array | Store) -> ParameterTypeError:
-    return too_much_of_sparse(what, X) if isinstance(X, csr_array) else too_much_of_a_store(what, X)
 
 
 def _drawn(draw: LandmarkDraw, store: Store, covariance: str | None, report: Report) -> Landmarks:

@@ -224,7 +224,7 @@ def _check_memory(k: int, size: int, n_candidates: int) -> None:
 
 def _pool_kernel(points: np.ndarray, bandwidth: float) -> PoolKernel:
     """Gaussian kernel between points (p, d) of the pool."""
-    kernel = gaussian_of(points, bandwidth)
+    kernel = gaussian_of(bandwidth)
 
     def between(places: np.ndarray, part: slice) -> np.ndarray:
         some, others = (points[chosen].astype(np.float64, copy=False) for chosen in (places, part))

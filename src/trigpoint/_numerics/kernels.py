@@ -19,7 +19,7 @@ Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # Up to this many columns, distances from differences are as fast as from a matrix product, and
 # exact. With more they are slow, and products suffice for points within this many bandwidths of
-# their mean.
+# their center.
 FEW_COLUMNS = 32
 _NEAR = 10.0
 
@@ -75,32 +75,25 @@ def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
         return np.exp(squares / (-2.0 * bandwidth**2))
 
 
-def gaussian_of(X: Any, bandwidth: float) -> Kernel:
-    """Gaussian kernel between rows of two float64 arrays of points of `X`, which may be sparse.
+def gaussian_of(bandwidth: float) -> Kernel:
+    """Gaussian kernel between the rows of two float64 arrays of points.
 
     Its entries are accurate to about 1e-13, even for points that coincide.
     """
-    products = X.shape[1] > FEW_COLUMNS and _radius(X) <= _NEAR * bandwidth
-    squares = squared_distances if products else partial(cdist, metric="sqeuclidean")
 
     def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return gaussian(squares(A, B), bandwidth)
+        products = A.shape[1] > FEW_COLUMNS and _within(_NEAR * bandwidth, A, B)
+        squares = squared_distances(A, B) if products else cdist(A, B, metric="sqeuclidean")
+        return gaussian(squares, bandwidth)
 
     return kernel
 
 
-def _radius(X: Any) -> float:
-    """Largest distance of a point from the mean."""
-    center = X.mean(axis=0, dtype=np.float64)
-    if isinstance(X, csr_array):
-        from trigpoint._numerics.compiled.sparse import sparse_norms
-
-        return float(np.sqrt(sparse_norms(X.data, X.indices, X.indptr, center).max()))
-    largest = 0.0
-    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
-        difference = X[block] - center
-        largest = max(largest, float(np.einsum("ij,ij->i", difference, difference).max()))
-    return float(np.sqrt(largest))
+def _within(distance: float, A: np.ndarray, B: np.ndarray) -> bool:
+    """Whether all points are this near to the mean of `B`."""
+    center = B.mean(axis=0)
+    squares = [np.einsum("ij,ij->i", X - center, X - center).max(initial=0) for X in (A, B)]
+    return bool(max(squares) <= distance**2)
 
 
 def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.sparse import take_rows
+from trigpoint._points.store import Store
 
 # Landmarks per patch, on average and at most. Few enough that their tables stay in the cache;
 # larger patches would find more of the worthwhile exchanges.
@@ -27,17 +29,20 @@ class Patch:
         Their numbers.
     candidates : int64 ndarray
         Rows of the points they may be exchanged for.
+    places : float64 ndarray
+        Where these are.
     points : int64 ndarray
         Numbers of the measured points in the patch.
     """
 
     slots: np.ndarray
     candidates: np.ndarray
+    places: np.ndarray
     points: np.ndarray
 
 
 def draw_patches(
-    X: np.ndarray,
+    X: np.ndarray | Store,
     landmarks: np.ndarray,
     points: np.ndarray,
     excluded: np.ndarray,
@@ -52,8 +57,8 @@ def draw_patches(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        All points.
+    X : ndarray or store of shape (n, d)
+        All points. Of a store, rows are fetched once.
     landmarks : ndarray of shape (k, d)
     points : ndarray of shape (s, d)
         Where the error is measured.
@@ -62,26 +67,26 @@ def draw_patches(
     rng : Generator
     n_threads : int
     """
-    k = len(landmarks)
+    n, k = X.shape[0], len(landmarks)
     if k <= MOST_TOGETHER:
         wanted = max(_CANDIDATES * k, min(_CANDIDATES_OF_FEW * k, ENOUGH_CANDIDATES))
-        candidates = draw_rows(len(X), wanted, excluded, rng)
-        return [Patch(np.arange(k), candidates, np.arange(len(points)))]
+        candidates = draw_rows(n, wanted, excluded, rng)
+        places = take_rows(X, candidates).astype(np.float64)
+        return [Patch(np.arange(k), candidates, places, np.arange(len(points)))]
     n_patches = -(-k // _TOGETHER)
-    candidates = draw_rows(len(X), _CANDIDATES * k, excluded, rng)
-    centers = X[rng.choice(len(X), n_patches, replace=False)]
+    candidates = draw_rows(n, _CANDIDATES * k, excluded, rng)
+    rows = np.concatenate([rng.choice(n, n_patches, replace=False), candidates])
+    centers, places = np.split(take_rows(X, rows), [n_patches])
     members = [
-        _grouped(nearest(centers, places, 1, n_threads)[1][:, 0], n_patches)
-        for places in (landmarks, X[candidates], points)
+        _grouped(nearest(centers, some, 1, n_threads)[1][:, 0], n_patches)
+        for some in (landmarks, places, points)
     ]
-    return [
-        Patch(
-            _at_most(MOST_TOGETHER, slots, rng),
-            candidates[_at_most(_CANDIDATES * MOST_TOGETHER, near, rng)],
-            measured,
-        )
-        for slots, near, measured in zip(*members, strict=True)
-    ]
+    patches = []
+    for slots, near, measured in zip(*members, strict=True):
+        slots = _at_most(MOST_TOGETHER, slots, rng)
+        near = _at_most(_CANDIDATES * MOST_TOGETHER, near, rng)
+        patches.append(Patch(slots, candidates[near], places[near].astype(np.float64), measured))
+    return patches
 
 
 def draw_rows(n: int, size: int, excluded: np.ndarray, rng: np.random.Generator) -> np.ndarray:

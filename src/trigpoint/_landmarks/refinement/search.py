@@ -24,6 +24,8 @@ from trigpoint._numerics.kernels import gaussian_of, squared_distances
 from trigpoint._numerics.nearest import any_within
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
+from trigpoint._numerics.sparse import take_rows
+from trigpoint._points.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +106,7 @@ class ExchangeSearch:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or store of shape (n, d)
         The points.
     rows : int64 ndarray of shape (k,)
         The landmarks, which are brought up to date.
@@ -118,7 +120,7 @@ class ExchangeSearch:
 
     def __init__(
         self,
-        X: np.ndarray,
+        X: np.ndarray | Store,
         rows: np.ndarray,
         bandwidth: float,
         exponent: float | None,
@@ -129,7 +131,7 @@ class ExchangeSearch:
         self.rows = rows
         self._landmarks = self._coordinates(rows)
         self._bandwidth = bandwidth
-        self._kernel = gaussian_of(X, bandwidth)
+        self._kernel = gaussian_of(bandwidth)
         self._exponent = exponent
         self._reach = _LANDMARKS_WITHIN if exponent is None else _LANDMARKS_WITHIN_EXACTLY
         self._rng = rng
@@ -147,11 +149,11 @@ class ExchangeSearch:
                 self._points_tree = cKDTree(self._points)
             # Candidates are other points, unless all are measured: none should gain from explaining
             # itself.
-            if len(measured) < len(X):
+            if len(measured) < X.shape[0]:
                 self._reserved = measured
 
     def _coordinates(self, rows: np.ndarray) -> np.ndarray:
-        return self._X[rows].astype(np.float64)
+        return take_rows(self._X, rows).astype(np.float64)
 
     def _looks_local(self) -> bool:
         """Whether the kernel reaches only a few of the landmarks from any one patch."""
@@ -162,11 +164,11 @@ class ExchangeSearch:
         return float(np.mean(near)) < len(self.rows) / _LOCAL_FROM
 
     def _measured_rows(self) -> np.ndarray:
-        n, k = len(self._X), len(self.rows)
+        (n, d), k = self._X.shape, len(self.rows)
         wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
         # One per landmark, or per candidate if one table holds them all.
         columns = max(k, ENOUGH_CANDIDATES)
-        width = self._X.shape[1] if self._is_local else max(columns, self._X.shape[1])
+        width = d if self._is_local else max(columns, d)
         most = _NUMBERS_HELD // width
         if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
             raise ParameterValueError(
@@ -198,17 +200,15 @@ class ExchangeSearch:
             report("refinement", n_sweeps if enough else sweep + 1, n_sweeps)
             if enough:
                 break
-        points = self._X[self.rows]
         if not snap:
             self._landmarks = move_landmarks(
                 self._points, self._landmarks, self._kernel, self._bandwidth, self._n_threads
             )
-            points = self._landmarks.astype(self._X.dtype)
         if self._exponent is None:
             errors.append(self.sweep(exchange=False))
         return RefinementResult(
             self.rows,
-            points,
+            self._landmarks.astype(self._X.dtype),
             self._bandwidth,
             tuple(errors) if self._exponent is None else (),
             self._n_exchanges,
@@ -229,7 +229,7 @@ class ExchangeSearch:
             if not len(redundant):
                 return
             excluded = np.union1d(self.rows, self._reserved)
-            rows = draw_rows(len(self._X), len(redundant), excluded, self._rng)
+            rows = draw_rows(self._X.shape[0], len(redundant), excluded, self._rng)
             if not len(rows):
                 return
             redundant = redundant[: len(rows)]
@@ -282,8 +282,8 @@ class ExchangeSearch:
 
     def _members(self, patch: Patch) -> np.ndarray:
         """All points considered in a patch."""
-        parts = self._landmarks[patch.slots], self._coordinates(patch.candidates)
-        return np.concatenate([*parts, self._points[patch.points]])
+        parts = self._landmarks[patch.slots], patch.places, self._points[patch.points]
+        return np.concatenate(parts)
 
     def _near_landmarks(self, members: np.ndarray) -> np.ndarray:
         """Numbers of the landmarks within reach of a patch, its own included."""
@@ -321,7 +321,7 @@ class ExchangeSearch:
         """Exchange landmarks of a patch, and `keep` the inverse true to them."""
         from trigpoint._numerics.compiled.exchange import descend
 
-        candidates = self._coordinates(patch.candidates)
+        candidates = patch.places
         tables = inverse.tables(slots, candidates, keep=keep)
         b, c = len(slots), len(candidates)
         chosen, A = np.arange(b), tables.A.copy()

@@ -21,6 +21,8 @@ from trigpoint._common.progress import Report, reporter
 from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementResult
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.threads import one_blas_thread, thread_count
+from trigpoint._points.dask.recognition import is_dask
+from trigpoint._points.store import Store
 
 # Most sweeps if no number is given.
 _MOST_SWEEPS = 20
@@ -68,7 +70,8 @@ class Refinement(BaseEstimator):
 
     With many points, the error is measured at a random sample: 24 per landmark, or more if
     landmarks are few. Candidates are then other points, so that none is favored for explaining
-    itself.
+    itself. Of points in Dask partitions or on a GPU, only these are fetched: the sample, 1 GB at
+    most, and four candidates for each landmark and sweep.
 
     References
     ----------
@@ -139,6 +142,13 @@ class Refinement(BaseEstimator):
         if bandwidth is not None:
             check_positive("bandwidth", bandwidth)
         refuse_masked(X)
+        if is_dask(X):
+            raise ParameterTypeError(
+                "X",
+                type(X).__name__,
+                "{parameter} is a Dask collection, and this needs it in one array",
+                "use EfficientDPP(refine=...), which fetches a sample",
+            )
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         check_magnitude(X)
         rows = _check_rows(indices, X)
@@ -164,14 +174,14 @@ class Refinement(BaseEstimator):
 
     def run(
         self,
-        X: np.ndarray,
+        X: np.ndarray | Store,
         rows: np.ndarray,
         bandwidth: Any,
         rng: np.random.Generator,
         n_threads: int,
         report: Report,
     ) -> RefinementResult:
-        """Refine landmarks among points that have been validated.
+        """Refine landmarks among points that have been validated, or that live in a store.
 
         For samplers, whose parameter for the bandwidth is called `kernel_bandwidth`.
         """

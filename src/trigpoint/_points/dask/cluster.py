@@ -17,8 +17,8 @@ import numpy as np
 
 from trigpoint._files.optional import require
 
-# A question that takes longer is followed by a look at the workers; and without any for this long,
-# nobody is waited for.
+# A question that takes longer is followed by a look at the workers; and if none has worked for this
+# long, nobody is waited for.
 _LOOK_AFTER = 2.0
 _NO_WORKERS_FOR = 60.0
 
@@ -109,7 +109,7 @@ def waited_for(client: Any, futures: list[Any]) -> Iterator[int]:
     """Wait for futures, yielding now and then how many are done; an error if nobody works."""
     from distributed import wait
 
-    looked = _LookAtWorkers(client)
+    looked = _LookAtWorkers(client, futures)
     while True:
         try:
             wait(futures, timeout=_LOOK_AFTER)
@@ -127,7 +127,7 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
     results = asyncio.run_coroutine_threadsafe(
         client.gather(futures, asynchronous=True), client.loop.asyncio_loop
     )
-    looked = _LookAtWorkers(client)
+    looked = _LookAtWorkers(client, futures)
     try:
         while True:
             try:
@@ -152,18 +152,28 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
 
 
 class _LookAtWorkers:
-    """Looks at a cluster's workers, that end the waiting when there have been none for long."""
+    """Looks at a cluster's workers, that end the waiting when none has worked for long."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, futures: list[Any]) -> None:
         self._client = client
-        self._alone_since: float | None = None
+        self._futures = futures
+        self._idle_since: float | None = None
 
     def again(self) -> None:
         """Look, and raise an error if nobody has worked for long."""
-        now = time.monotonic()
-        self._alone_since = None if self._client.nthreads() else self._alone_since or now
-        if self._alone_since is not None and now - self._alone_since > _NO_WORKERS_FOR:
+        now, is_there = time.monotonic(), bool(self._client.nthreads())
+        # Results that are done may be on their way.
+        works = any(self._client.processing().values()) or all(f.done() for f in self._futures)
+        self._idle_since = None if is_there and works else self._idle_since or now
+        if self._idle_since is None or now - self._idle_since <= _NO_WORKERS_FOR:
+            return
+        if not is_there:
             raise _no_workers()
+        raise ClusterError(
+            f"the cluster's workers have done nothing for {_NO_WORKERS_FOR:.0f} seconds, and the "
+            "work is not finished: their memory may be full, so that they pause, or Dask has lost "
+            "track of it; restart the cluster, with more memory if that was full, and fit again"
+        )
 
 
 def wait_for_a_worker(client: Any) -> None:
