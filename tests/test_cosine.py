@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import trigpoint as tp
 from trigpoint._files import loading
-from trigpoint._points.unit_rows import unit_rows
+from trigpoint._points.scaling import unit_rows
 from trigpoint.metrics import coverage_radius, neighbor_preservation
 
 SAMPLERS = {

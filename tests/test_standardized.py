@@ -9,7 +9,7 @@ from scipy.sparse import random_array
 import trigpoint as tp
 from trigpoint._command.cli import main
 from trigpoint._points.inputs import points_to_transform
-from trigpoint._points.unit_rows import column_scales
+from trigpoint._points.scaling import column_scales
 from trigpoint._report.content import gather
 
 ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap]

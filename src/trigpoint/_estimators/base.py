@@ -56,10 +56,10 @@ from trigpoint._points.inputs import (
     points_to_transform,
     remember_traffic,
 )
+from trigpoint._points.scaling import METRICS
 from trigpoint._points.store import Store
 from trigpoint._points.torch.device import device_memory, device_of, is_tensor
 from trigpoint._points.torch.dlpack import as_tensor, like
-from trigpoint._points.unit_rows import METRICS
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:

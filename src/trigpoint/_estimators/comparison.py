@@ -19,7 +19,7 @@ from trigpoint._landmarks import choose_landmarks
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import source_of, stays_sparse
-from trigpoint._points.unit_rows import METRICS, UnitRows, column_scales
+from trigpoint._points.scaling import METRICS, UnitRows, column_scales
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
 from trigpoint.metrics._preserved import principal_components

@@ -29,8 +29,8 @@ from trigpoint._landmarks.efficient import EfficientDPP, resolve_n_neighbors
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._points.memory import MemoryStore
+from trigpoint._points.scaling import unit_rows
 from trigpoint._points.store import Store
-from trigpoint._points.unit_rows import unit_rows
 
 _DEFAULT_LANDMARKS = 1000
 _FEWEST_LANDMARKS = 2

@@ -28,10 +28,10 @@ from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
+from trigpoint._points.scaling import METRICS, ScaledColumns, UnitRows, column_scales
 from trigpoint._points.store import Store
 from trigpoint._points.torch.device import is_tensor, resolve_device
 from trigpoint._points.torch.dlpack import as_tensor
-from trigpoint._points.unit_rows import METRICS, ScaledColumns, UnitRows, column_scales
 
 _VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
 _FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray")

@@ -12,7 +12,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._numerics.connectivity import bridge_components
 from trigpoint._numerics.nearest import nearest
-from trigpoint._points.unit_rows import unit_rows
+from trigpoint._points.scaling import unit_rows
 from trigpoint.metrics._arguments import as_matrix, check_same_length
 
 _FEWEST = 4

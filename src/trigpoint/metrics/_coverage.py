@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.nearest import nearest
-from trigpoint._points.unit_rows import unit_rows
+from trigpoint._points.scaling import unit_rows
 from trigpoint.metrics._arguments import as_landmarks, as_matrix
 
 

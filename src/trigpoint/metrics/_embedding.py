@@ -9,7 +9,7 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
-from trigpoint._points.unit_rows import unit_rows
+from trigpoint._points.scaling import unit_rows
 from trigpoint.metrics._arguments import as_labels, as_matrix, check_same_length
 
 

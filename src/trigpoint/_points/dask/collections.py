@@ -13,7 +13,7 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError, Pa
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._files.optional import is_from
-from trigpoint._points.unit_rows import unit_rows
+from trigpoint._points.scaling import unit_rows
 
 _NAMES_SHOWN = 5
 

@@ -9,9 +9,9 @@ from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._points.scaling import unit_rows
 from trigpoint._points.torch.device import fits, to_device
 from trigpoint._points.torch.store import TorchStore
-from trigpoint._points.unit_rows import unit_rows
 
 # Bytes of a tensor that are examined at once.
 _EXAMINED = 2**28
