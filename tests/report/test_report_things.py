@@ -117,7 +117,8 @@ def test_parameters_are_shown_as_they_were_used(roll):
     assert not {"None", "auto"} & set(shown.values())
     assert shown["landmarks"] == "100"
     assert shown["graph"] == "bhattacharyya (default)"
-    assert shown["n_neighbors"] == "10 (default)"
+    assert shown["n_neighbors"] == f"{emb.fitted_.decided['n_neighbors']} (default)"
+    assert shown["extension"] == f"{emb.extension_} (default)"
     assert shown["eigenvectors"] == "independent (default)"
     assert shown["extension"] == f"{emb.extension_} (default)"
     assert shown["covariance"] == "full (default)"
