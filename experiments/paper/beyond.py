@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from experiments.framework.cells import number
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
-from experiments.framework.summary import grouped, median
+from experiments.framework.summary import grouped, mean
 from experiments.paper import headneck, mnist
 from experiments.paper.classification import (
     BHATTACHARYYA,
@@ -18,6 +17,7 @@ from experiments.paper.classification import (
     classify_scheme,
     mean_and_spread,
     nearest_neighbor_scores,
+    runs_text,
 )
 from experiments.paper.on_device import device_name
 from trigpoint import (
@@ -155,53 +155,60 @@ def _task(case: Row, settings: Settings, device: str | None) -> Task:
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """One table: accuracy and seconds of every method on all data."""
+    """Accuracy of every method on all data, as bars and as a table."""
     page.text(
         """The paper's method and what there is now, on the same points, with the same splits and
         the nearest neighbor as before."""
     )
-    k = QUICK_LANDMARKS if settings.quick else N_LANDMARKS
-    page.text(
-        f"""Accuracy in per cent, mean ± standard deviation over the runs, of which the number is in
-        brackets, and the median of the seconds that it took to embed all points, for training and
-        for testing. {k:,} landmarks, and {N_COMPONENTS["mnist"]} coordinates of digits and
-        {N_COMPONENTS["patch"]} of patches, unless the table says otherwise; everything else has
-        its default."""
-    )
+    cells = grouped(rows, "method", "data")
+    shown = _shown(rows)
+    with page.picture(
+        "Error of every method", figsize=(9, 3.6), ncols=len(shown), sharey=True, squeeze=False
+    ) as axes:
+        for panel, data in zip(axes[0], shown, strict=True):
+            found = [name for name in (*THE_PAPERS, *METHODS) if (name, data) in cells]
+            errors = [100 - 100 * mean(cells[name, data], "accuracy") for name in found]
+            colors = ["#d55e00" if name in THE_PAPERS else "#0072b2" for name in found]
+            panel.scatter(errors, found, c=colors)
+            panel.set(xlabel="error, %", xscale="log", title=DATA[data])
+            panel.xaxis.set_major_formatter("{x:g}")
+            panel.xaxis.set_minor_formatter("{x:g}")
+            panel.grid(axis="y", alpha=0.3)
+        axes[0][0].invert_yaxis()
     brief(rows, settings, page)
     with page.details("How it was run"):
-        _describe(rows, page)
+        _describe(settings, page)
+
+
+def _shown(rows: Sequence[Row]) -> list[str]:
+    """Data that there are rows of."""
+    return [data for data in DATA if any(row["data"] == data for row in rows)]
 
 
 def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """Accuracy and seconds of every method on all data."""
-    cells = grouped(rows, "method", "data")
-    shown = [data for data in DATA if any(row["data"] == data for row in rows)]
-    lines = []
-    for method in (*THE_PAPERS, *METHODS):
-        line: list[Any] = [method]
-        for data in shown:
-            runs = cells.get((method, data), [])
-            accuracy = f"{mean_and_spread(runs, 'accuracy')} ({len(runs)})" if runs else "-"
-            # The points themselves need no embedding.
-            seconds = number(median(runs, "seconds")).text if runs and method != REFERENCE else ""
-            line += [accuracy, seconds]
-        lines.append(line)
-    heads = [head for data in shown for head in (DATA[data], "seconds")]
-    page.table(["method", *heads], lines)
-
-
-def _describe(rows: Sequence[Row], page: Page) -> None:
-    by_device = grouped(rows, "device")
-    where = "; ".join(
-        f"on {device}: {', '.join(dict.fromkeys(row['method'] for row in runs))}"
-        for (device,), runs in by_device.items()
+    """Accuracy of every method on all data."""
+    cells, shown = grouped(rows, "method", "data"), _shown(rows)
+    lines = [
+        [method, *(mean_and_spread(cells.get((method, data), []), "accuracy") for data in shown)]
+        for method in (*THE_PAPERS, *METHODS)
+    ]
+    page.table(
+        ["accuracy, %", *(DATA[data] for data in shown)],
+        [[cell or "-" for cell in line] for line in lines],
     )
+    runs = runs_text({len(found) for found in cells.values()})
+    page.text(f"Of each, {runs}; - was not run.")
+
+
+def _describe(settings: Settings, page: Page) -> None:
+    k = QUICK_LANDMARKS if settings.quick else N_LANDMARKS
     page.text(
-        f"""Seconds are comparable on one machine alone ({where}); there, several runs shared it.
-        What takes arrays alone (refined landmarks, RPCholesky, PCA, Nystroem) was computed in
-        memory by one core. umap-learn has a seed, and so one thread. With two coordinates, which
-        are for pictures, the nearest neighbor says how well these separate the classes."""
+        f"""{k:,} landmarks, and {N_COMPONENTS["mnist"]} coordinates of digits and
+        {N_COMPONENTS["patch"]} of patches, unless the name says otherwise; everything else has
+        its default. The table of all runs says which were on a GPU; refined landmarks, RPCholesky,
+        PCA, Nystroem and umap-learn always have the points in memory. It has seconds too, but of
+        runs that shared a machine with others. With two coordinates, which are for pictures, the
+        nearest neighbor says how well these separate the classes."""
     )
 
 

@@ -4,7 +4,7 @@ What `mnist`, `headneck` and `graphs` share.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,7 +168,7 @@ COMMON_SETTING = f"""What the paper leaves open is the same for all schemes and 
 validation points, for Euclidean graphs (`graphs`): {GRAPH_NEIGHBORS} graph
 neighbors, a bandwidth for each landmark, and an extension over
 {"all landmarks" if EXTENSION == "all" else f"the {EXTENSION} nearest landmarks"}. Landmarks of
-k-means are its centres. Library defaults leave m, sigma and all the rest to trigpoint."""
+k-means are its centers. Library defaults leave m, sigma and all the rest to trigpoint."""
 
 PARAMETERS = {
     "n_neighbors": N_NEIGHBORS_PAPER,
@@ -261,48 +261,33 @@ def ordered_schemes(seeds: Sequence[int]) -> list[tuple[str, int]]:
 
 def show_scheme_rows(rows: Sequence[Row], reading: Reading, page: Page) -> None:
     """Accuracies and the paper's comparisons, of one task."""
-    for row in rows:
-        if row["scheme"] == REFERENCE:
-            page.text(
-                f"""The nearest neighbor among {REFERENCE}, without any embedding:
-                {100 * row["accuracy"]:.2f} %."""
-            )
-    page.text(
-        "Accuracy in per cent, mean ± standard deviation over the runs, of which the number is in "
-        "brackets."
-    )
-    accuracy_table(rows, reading.counts, page)
-    comparison_table(rows, reading, page)
+    accuracy_table({f"k = {k:,}": (rows, k) for k in reading.counts}, page)
+    with page.details("Differences, and whether they are significant"):
+        comparison_table(rows, reading, page)
 
 
-def accuracy_table(rows: Sequence[Row], counts: Sequence[int], page: Page) -> None:
-    """Mean and standard deviation of the accuracy in percent, by scheme and k, with the runs."""
-    cells = grouped(rows, "scheme", "k")
-    lines = []
-    for name in SCHEMES:
-        line = [name]
-        for k in counts:
-            runs = cells.get((name, k), [])
-            if not runs:
-                line.append("-")
-                continue
-            line.append(f"{mean_and_spread(runs, 'accuracy')} ({len(runs)})")
-        if any(cell != "-" for cell in line[1:]):
-            lines.append(line)
-    page.table(["scheme", *(f"k = {k:,}" for k in counts)], lines)
-
-
-def brief_table(columns: Mapping[str, tuple[Sequence[Row], int]], page: Page) -> None:
-    """Mean and standard deviation of the accuracy in percent; columns are rows and a k."""
-    lines = []
+def accuracy_table(columns: Mapping[str, tuple[Sequence[Row], int]], page: Page) -> None:
+    """Mean and standard deviation of the accuracy; columns are rows and a number of landmarks."""
+    lines, numbers = [], set()
     for name in (*SCHEMES, REFERENCE):
         cells = []
         for rows, k in columns.values():
             runs = [row for row in rows if row["scheme"] == name and row["k"] in (k, None)]
             cells.append(mean_and_spread(runs, "accuracy"))
+            numbers |= {len(runs)} if name != REFERENCE else set()
         if any(cells):
             lines.append([name, *cells])
     page.table(["accuracy, %", *columns], lines)
+    page.text(
+        f"""Mean ± standard deviation over {runs_text(numbers)}; {REFERENCE}, without any embedding,
+        in one."""
+    )
+
+
+def runs_text(numbers: Collection[int]) -> str:
+    """How many runs the cells of a table have."""
+    low, high = min(numbers), max(numbers)
+    return f"{low} to {high} runs" if low < high else "1 run" if high == 1 else f"{high} runs"
 
 
 def mean_and_spread(rows: Sequence[Row], name: str) -> str:
@@ -334,14 +319,11 @@ def comparison_table(rows: Sequence[Row], reading: Reading, page: Page) -> None:
     found = compared_schemes(rows, reading)
     lines = []
     for pair, claim in zip(COMPARISONS, reading.claims, strict=True):
-        line = [" - ".join(pair), claim]
-        for k in reading.counts:
-            cell = found[pair, k]
-            line.append(f"{cell.points} ({cell.n_pairs})" if cell.n_pairs else "-")
-        lines.append(line)
+        lines.append([" - ".join(pair), claim, *(found[pair, k].points for k in reading.counts)])
+    pairs = runs_text({cell.n_pairs for cell in found.values()})
     page.text(
-        f"""Differences in percentage points over the runs with the same seed, in brackets the
-        number of pairs. Stars at .05, .01 and .001, {CORRECTED}: {reading.test}."""
+        f"""Differences in percentage points over {pairs} with the same seed. Stars at .05, .01 and
+        .001, {CORRECTED}: {reading.test}."""
     )
     page.table(["difference", "the paper", *(f"k = {k:,}" for k in reading.counts)], lines)
 

@@ -136,7 +136,7 @@ def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         mine = [row for row in rows if _patches(variant, settings).items() <= row.items()]
         for k in _counts(VARIANTS[1], settings):
             columns[f"by {variant.split}, k = {k:,}"] = mine, k
-    classification.brief_table(columns, page)
+    classification.accuracy_table(columns, page)
 
 
 def _describe(settings: Settings, page: Page) -> None:

@@ -71,7 +71,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Accuracies of all schemes."""
     counts = QUICK_COUNTS if settings.quick else COUNTS
-    classification.brief_table({f"k = {k:,}": (rows, k) for k in counts}, page)
+    classification.accuracy_table({f"k = {k:,}": (rows, k) for k in counts}, page)
 
 
 PARAMETERS = classification.PARAMETERS | {"n_components": N_COMPONENTS}

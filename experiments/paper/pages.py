@@ -97,7 +97,8 @@ def _provenance(
     sources = sorted({str(row["source"]) for row in rows})
     if len(sources) > 1:
         text += f", from {len(sources)} states of the library ({', '.join(sources)})"
-    return f"{text}. Seeds, parameters and versions: [{record}]({record})."
+    told = "Seeds and parameters" if devices else "Seeds, parameters and versions"
+    return f"{text}. {told}: [{record}]({record})."
 
 
 def _devices(rows: Sequence[Row]) -> list[str]:
@@ -106,6 +107,11 @@ def _devices(rows: Sequence[Row]) -> list[str]:
 
 
 def _record(experiment: Experiment, settings: Settings, rows: Sequence[Row], n_cases: int) -> Row:
+    here = {
+        "versions": {"python": platform.python_version()} | versions(*PACKAGES, "matplotlib"),
+        "cores": os.cpu_count(),
+        "system": machine()["system"],
+    }
     return {
         "name": experiment.name,
         "title": experiment.title,
@@ -114,11 +120,9 @@ def _record(experiment: Experiment, settings: Settings, rows: Sequence[Row], n_c
         "runs": len(rows),
         "seeds": sorted({row["seed"] for row in rows}),
         "parameters": dict(experiment.parameters),
-        "versions": {"python": platform.python_version()} | versions(*PACKAGES, "matplotlib"),
         "sources": sorted({str(row["source"]) for row in rows}),
-        "devices": _devices(rows),
-        "cores": os.cpu_count(),
-        "system": machine()["system"],
+        # A machine that has a device is not always the one that writes the page.
+        **({"devices": _devices(rows)} if _devices(rows) else here),
         "first_run": min(row["when"] for row in rows),
         "last_run": max(row["when"] for row in rows),
         "seconds": round(sum(row["run_seconds"] for row in rows), 1),
