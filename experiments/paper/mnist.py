@@ -62,8 +62,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             in the embedding, with m = {classification.paper_neighbors(n_train):,} (the paper's is
             {classification.N_NEIGHBORS_PAPER:,}) and sigma = {classification.BANDWIDTH_PAPER:g}.
             {classification.COMMON_SETTING} On a GPU, k-means is that of the experiments
-            (`on_device`). From the same 250 digits as scikit-learn's in float64, it took the same
-            94 iterations to the same clusters of all 60,000, with centers within 1e-14."""
+            (`on_device`). On a CPU, from the same 250 digits as scikit-learn's in float64, it took
+            the same 94 iterations to the same clusters of all 60,000, with centers within 1e-14."""
         )
     classification.show_scheme_rows(rows, reading, page)
 
