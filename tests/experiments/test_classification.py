@@ -18,6 +18,7 @@ from experiments.paper.classification import (
     compared_schemes,
     nearest_neighbor_scores,
     ordered_schemes,
+    runs_text,
 )
 from experiments.paper.patches import Patches, load_patches, split_rows
 
@@ -74,6 +75,13 @@ def test_comparisons_are_corrected_for_their_number():
     assert len(both) == 2 * len(one) == 2 * len(COMPARISONS)
     assert all(both[key].p_value >= one[key].p_value for key in one)
     assert any(both[key].p_value > one[key].p_value for key in one)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [({1}, "1 run"), ({20}, "20 runs"), ({20, 3}, "3 to 20 runs")]
+)
+def test_number_of_runs(numbers, text):
+    assert runs_text(numbers) == text
 
 
 def test_comparisons_are_of_schemes():

@@ -384,6 +384,18 @@ def test_the_record_tells_what_the_page_rests_on(counting, tmp_path):
     assert "not to be compared with the paper's" in " ".join(quick.split())
 
 
+def test_versions_are_not_told_of_rows_from_a_machine_with_a_device(counting, tmp_path):
+    run = counting.experiment.run
+    counting.experiment = replace(
+        counting.experiment, run=lambda *case: run(*case) | {"device": "some GPU"}
+    )
+    result = reproduce("table1", tmp_path, Settings(runs=1))
+    assert result.record["devices"] == ["some GPU"]
+    assert not {"versions", "cores", "system"} & set(result.record)
+    text = " ".join(result.text.split())
+    assert "on some GPU. Seeds and parameters: [table1.json]" in text
+
+
 def test_rows_of_several_states_of_the_library_are_told(counting, tmp_path, monkeypatch):
     states = ", ".join(sorted([source_digest(), "0ther5ta"]))
     reproduce("table1", tmp_path, Settings(runs=1))
