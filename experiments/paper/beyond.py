@@ -39,16 +39,20 @@ Coordinates = tuple[Any, Any]
 Method = Callable[[Task, Task, int, int, int], Coordinates]
 
 
-def _estimator(kind: type, n_components: int | None = None) -> Method:
+def _estimator(kind: type) -> Method:
     """An estimator with its defaults, but for the number of coordinates and of landmarks."""
 
     def embed(there: Task, here: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        estimator = kind(
-            n_components or wanted, landmarks=k, device=there.device, random_state=seed
-        ).fit(there.train)
-        return estimator.transform(there.train), estimator.transform(there.test)
+        estimator = kind(wanted, landmarks=k, device=there.device, random_state=seed)
+        return estimator.fit_transform(there.train), estimator.transform(there.test)
 
     return embed
+
+
+def _map(there: Task, here: Task, wanted: int, k: int, seed: int) -> Coordinates:
+    """A map with its defaults, also for the number of landmarks: it needs many of them."""
+    drawn = LandmarkMap(device=there.device, random_state=seed)
+    return drawn.fit_transform(there.train), drawn.transform(there.test)
 
 
 def _sampled(sampler: Callable[[int, int], Any]) -> Method:
@@ -91,7 +95,7 @@ def _umap(wanted: int, seed: int) -> Any:
     return UMAP(n_components=wanted, random_state=seed)
 
 
-MAP, UMAP_MAP = "LandmarkMap, 2 coordinates", "umap-learn, 2 coordinates"
+MAP, UMAP_MAP = "LandmarkMap, 2 coordinates, own number of landmarks", "umap-learn, 2 coordinates"
 # Each with what it does.
 METHODS: dict[str, Method] = {
     REFERENCE: lambda there, here, wanted, k, seed: (there.train, there.test),
@@ -103,7 +107,7 @@ METHODS: dict[str, Method] = {
     "DiffusionMaps": _estimator(DiffusionMaps),
     "KernelPCA": _estimator(KernelPCA),
     "Isomap": _estimator(Isomap),
-    MAP: _estimator(LandmarkMap, 2),
+    MAP: _map,
     "PCA": _in_memory(_pca),
     "scikit-learn's Nystroem, then PCA": _in_memory(_nystroem),
     "umap-learn": _in_memory(lambda wanted, k, seed: _umap(wanted, seed)),
