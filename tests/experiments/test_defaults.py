@@ -61,7 +61,7 @@ def test_data_without_its_files_or_package_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
-        ("bowl", ("bhattacharyya 10, smooth", "complete, all", "euclidean 200, all")),
+        ("bowl", ("complete, all", "complete, all", "euclidean 200, all")),
         ("digits", ("bhattacharyya 5, graph", "complete, all", "complete, all")),
     ],
 )

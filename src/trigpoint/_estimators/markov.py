@@ -17,7 +17,7 @@ from trigpoint._common.words import counted
 from trigpoint._estimators.base import Run
 from trigpoint._estimators.defaults import SHOWN, default_eigenvectors, default_extension
 from trigpoint._estimators.graph_based import GraphEmbedding
-from trigpoint._estimators.trying import NEIGHBORS_TRIED, Judge, best_of, worth_trying
+from trigpoint._estimators.trying import NEIGHBORS_TRIED, Attempt, Judge, best_of, worth_trying
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph
@@ -76,7 +76,7 @@ class MarkovEmbedding(GraphEmbedding):
 
         def attempt(
             estimator: MarkovEmbedding, extensions: Iterable[str], run: Run
-        ) -> Iterator[tuple[EmbeddedLandmarks, Extension]]:
+        ) -> Iterator[Attempt]:
             embedded = estimator._embed_once(X, chosen, n_components, run)
             embedded = replace(embedded, dimension=run.dimension)
             for extended_by in extensions:
@@ -92,7 +92,7 @@ class MarkovEmbedding(GraphEmbedding):
                 attempts.append(partial(attempt, other, [by_rule, "graph"], run.quiet()))
         other = clone(self).set_params(graph="complete", covariance="auto")
         attempts.append(partial(attempt, other, ["all"], run.quiet()))
-        embedded, self.tried_ = best_of(attempts, Judge(X))
+        embedded, self.tried_ = best_of(attempts, Judge(X, run.n_threads))
         return embedded
 
     def _is_left_open(self) -> bool:

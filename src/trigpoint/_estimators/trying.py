@@ -21,8 +21,8 @@ from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
 
-# Numbers of neighbors in graphs that are tried. With more landmarks than this, their eigenvectors
-# would take longer than all else.
+# Numbers of neighbors in graphs that are tried, and the most landmarks. With more of them, the
+# eigenvectors of all these graphs would take longer than all else.
 NEIGHBORS_TRIED = (5, 10, 20)
 MOST_LANDMARKS = 1000
 
@@ -40,7 +40,6 @@ _SMOOTHER = 0.01
 # A picture that keeps so many is good: nothing else is tried.
 _GOOD = 0.55
 
-
 Attempt = tuple[EmbeddedLandmarks, Extension]
 Tried = tuple[EmbeddedLandmarks, dict[str, float]]
 
@@ -48,7 +47,8 @@ Tried = tuple[EmbeddedLandmarks, dict[str, float]]
 class Judge:
     """Some of the points, and their nearest among these."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, n_threads: int) -> None:
+        self._n_threads = n_threads
         self._points = sample_points(X, _most_looked_at(X), np.random.default_rng(0))
         self._neighbors = self._nearest(self._points)
 
@@ -58,9 +58,8 @@ class Judge:
         found = self._nearest(coordinates)
         return float(shared(self._neighbors, found, len(found)).mean())
 
-    @staticmethod
-    def _nearest(points: np.ndarray) -> np.ndarray:
-        rows = nearest(points, points, _NEIGHBORS + 1)[1]
+    def _nearest(self, points: np.ndarray) -> np.ndarray:
+        rows = nearest(points, points, _NEIGHBORS + 1, self._n_threads)[1]
         itself = rows == np.arange(len(rows))[:, None]
         # Among many copies of a point, it may not be found itself.
         itself[~itself.any(axis=1), -1] = True
