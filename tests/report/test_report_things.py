@@ -116,9 +116,11 @@ def test_parameters_are_shown_as_they_were_used(roll):
     shown = used_parameters(emb.fitted_, emb._subject().decided)
     assert not {"None", "auto"} & set(shown.values())
     assert shown["landmarks"] == "100"
-    assert shown["graph"] == "bhattacharyya (default)"
-    assert shown["n_neighbors"] == f"{emb.fitted_.decided['n_neighbors']} (default)"
-    assert shown["extension"] == f"{emb.extension_} (default)"
+    # Without a seed, other landmarks may make another graph the best.
+    decided = emb.fitted_.decided
+    assert decided["graph"] in ("bhattacharyya", "complete")
+    assert shown["graph"] == f"{decided['graph']} (default)"
+    assert shown["n_neighbors"] == f"{decided.get('n_neighbors', 'all')} (default)"
     assert shown["eigenvectors"] == "independent (default)"
     assert shown["extension"] == f"{emb.extension_} (default)"
     assert shown["covariance"] == "full (default)"
