@@ -296,7 +296,7 @@ default="auto"
         Where the points were searched.
     tried_ : dict
         Share of neighbors that each graph has kept that was tried, by its description; empty if
-        none was.
+        none was. It is not saved.
     stage_seconds_ : dict
         Seconds spent in each stage of `fit`, without the time in which loops are compiled for the
         first time on a machine.

@@ -26,11 +26,14 @@ def sample_points(X: Any, size: int, rng: np.random.Generator) -> Any:
 
     Those of a store are fetched.
     """
-    is_here = isinstance(X, (np.ndarray, csr_array))
-    if is_here and X.shape[0] <= size:
-        return X
-    rows = sample_rows(X.shape[0], size, rng)
-    return X[rows] if is_here else X.take(rows)
+    return points_in(X, sample_rows(X.shape[0], size, rng))
+
+
+def points_in(X: Any, rows: np.ndarray) -> Any:
+    """The points in some rows, each given once; `X` itself if these are all in its memory."""
+    if not isinstance(X, (np.ndarray, csr_array)):
+        return X.take(rows)
+    return X if len(rows) == X.shape[0] else X[rows]
 
 
 def sample_rows(n: int, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._numerics.blocks import sample_rows
+from trigpoint._numerics.blocks import points_in, sample_rows
 from trigpoint._numerics.kernels import nth_distances
 
 # Points that neighborhoods are measured among, and points that have one measured.
@@ -60,10 +60,7 @@ def _radii(X: Any, rows: np.ndarray, queries: np.ndarray, ranks: tuple[int, ...]
     if hasattr(X, "nth_distances"):
         measured: np.ndarray = X.nth_distances(rows, queries, ranks)
         return measured
-    if isinstance(X, (np.ndarray, csr_array)):
-        points = X if len(rows) == X.shape[0] else X[rows]
-    else:
-        points = X.take(rows)
+    points = points_in(X, rows)
     asked = points[queries]
     asked = asked.toarray() if isinstance(asked, csr_array) else asked
     return nth_distances(asked, points, ranks)
