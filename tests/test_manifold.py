@@ -1,5 +1,8 @@
 """The estimators as users meet them."""
 
+import warnings
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import sklearn.decomposition
@@ -14,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import trigpoint as tp
+from trigpoint._estimators.trying import best_of
 from trigpoint.metrics import coordinate_recovery
 
 ESTIMATORS = [
@@ -239,14 +243,56 @@ def test_nothing_is_tried_where_something_was_asked_for(asked, sphere):
     assert tp.LaplacianEigenmaps(landmarks=100, random_state=0, **asked).fit(sphere).tried_ == {}
 
 
-def test_only_the_graph_that_is_taken_warns(rng, recwarn):
-    """With five neighbors, these two groups are in pieces."""
-    X = rng.normal(size=(600, 6))
-    X[300:, 0] += 6.5
-    emb = tp.LaplacianEigenmaps(landmarks=300, random_state=0).fit(X)
-    assert len(emb.tried_) > 1
-    in_pieces = len(emb.bridges_) > 0
-    assert any(w.category is tp.DisconnectedGraphWarning for w in recwarn) == in_pieces
+def attempt(name, kept, *, warning=None, bridges=(), error=None, extended_by="graph"):
+    """What `best_of` is given for a graph, with the share that is kept in place of an extension."""
+
+    def made():
+        if warning is not None:
+            warnings.warn(warning, UserWarning, stacklevel=1)
+        if error is not None:
+            raise error
+        graph = SimpleNamespace(bridges=bridges)
+        decided = {"graph": name}
+        yield SimpleNamespace(graph=graph, decided=decided, extended_by=extended_by), kept
+
+    return made
+
+
+JUDGE = SimpleNamespace(kept=lambda extension: extension)
+REFUSAL = tp.ParameterError("X", None, "no such graph", "choose another")
+
+
+@pytest.mark.parametrize(
+    ("others", "taken"),
+    [
+        ([attempt("b", 0.52)], "b"),
+        ([attempt("b", 0.519)], "a"),
+        ([attempt("b", 0.53), attempt("c", 0.525, extended_by="smooth")], "c"),
+        ([attempt("b", 0.9, bridges=[(0, 1)]), attempt("c", 0.53)], "c"),
+        ([attempt("b", 0.9, error=REFUSAL), attempt("c", 0.53)], "c"),
+    ],
+)
+def test_which_graph_is_taken(others, taken):
+    best, kept = best_of([attempt("a", 0.5), *others], JUDGE)
+    assert best.decided["graph"] == taken
+    assert kept["a, graph"] == 0.5
+
+
+def test_only_the_graph_that_is_taken_warns():
+    attempts = [attempt("a", 0.1, warning="of a"), attempt("b", 0.4, warning="of b")]
+    with pytest.warns(UserWarning, match="of b") as said:
+        best_of([*attempts, attempt("c", 0.2, warning="of c")], JUDGE)
+    assert [str(one.message) for one in said] == ["of b"]
+
+
+def test_a_graph_by_rule_that_fails_is_an_error():
+    with pytest.raises(tp.ParameterError, match="no such graph"):
+        best_of([attempt("a", 0.1, error=REFUSAL), attempt("b", 0.4)], JUDGE)
+
+
+def test_after_a_good_graph_no_other_is_made():
+    _, kept = best_of([attempt("a", 0.55), attempt("b", 0.9, error=AssertionError())], JUDGE)
+    assert kept == {"a, graph": 0.55}
 
 
 def test_more_neighbors_are_not_taken_where_they_join_no_pieces(rng):
