@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped, mean
@@ -19,7 +21,7 @@ from experiments.paper.classification import (
     nearest_neighbor_scores,
     runs_text,
 )
-from experiments.paper.on_device import device_name
+from experiments.paper.on_device import device_name, on_device
 from trigpoint import (
     DiffusionMaps,
     EfficientDPP,
@@ -35,45 +37,39 @@ DATA = {"mnist": "MNIST", "patch": "CT, split by patch", "patient": "CT, split b
 N_COMPONENTS, QUICK_COMPONENTS = {"mnist": 100, "patch": 50, "patient": 50}, 20
 
 Coordinates = tuple[Any, Any]
-# Takes the points on the device, the same in memory, coordinates, landmarks and the seed.
-Method = Callable[[Task, Task, int, int, int], Coordinates]
+# Takes the points, the numbers of coordinates and of landmarks, and the seed.
+Method = Callable[[Task, int, int, int], Coordinates]
 
 
 def _estimator(kind: type) -> Method:
     """An estimator with its defaults, but for the number of coordinates and of landmarks."""
-
-    def embed(there: Task, here: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        estimator = kind(wanted, landmarks=k, device=there.device, random_state=seed)
-        return estimator.fit_transform(there.train), estimator.transform(there.test)
-
-    return embed
-
-
-def _map(there: Task, here: Task, wanted: int, k: int, seed: int) -> Coordinates:
-    """A map with its defaults, also for the number of landmarks: it needs many of them."""
-    drawn = LandmarkMap(device=there.device, random_state=seed)
-    return drawn.fit_transform(there.train), drawn.transform(there.test)
+    return _fitted(lambda wanted, k, seed: kind(wanted, landmarks=k, random_state=seed))
 
 
 def _sampled(sampler: Callable[[int, int], Any]) -> Method:
-    """Laplacian eigenmaps from the landmarks of a sampler, which are chosen in memory."""
+    """Laplacian eigenmaps from the landmarks of a sampler."""
 
-    def embed(there: Task, here: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        rows = sampler(k, seed).fit(here.train).indices_
-        emb = LaplacianEigenmaps(wanted, landmarks=rows, device=there.device).fit(there.train)
-        return emb.transform(there.train), emb.transform(there.test)
+    def embed(task: Task, wanted: int, k: int, seed: int) -> Coordinates:
+        rows = sampler(k, seed).fit(task.train).indices_
+        make = _fitted(lambda *_: LaplacianEigenmaps(wanted, landmarks=rows))
+        return make(task, wanted, k, seed)
+
+    return embed
+
+
+def _fitted(make: Callable[[int, int, int], Any]) -> Method:
+    """What has scikit-learn's methods, on the host."""
+
+    def embed(task: Task, wanted: int, k: int, seed: int) -> Coordinates:
+        method, task = make(wanted, k, seed), task.on_host
+        return method.fit_transform(task.train), method.transform(task.test)
 
     return embed
 
 
-def _in_memory(make: Callable[[int, int, int], Any]) -> Method:
-    """What takes arrays alone."""
-
-    def embed(there: Task, here: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        method = make(wanted, k, seed)
-        return method.fit_transform(here.train), method.transform(here.test)
-
-    return embed
+def _map(wanted: int, k: int, seed: int) -> Any:
+    """A map with its defaults, also for the number of landmarks: it needs many of them."""
+    return LandmarkMap(random_state=seed)
 
 
 def _pca(wanted: int, k: int, seed: int) -> Any:
@@ -98,7 +94,7 @@ def _umap(wanted: int, seed: int) -> Any:
 MAP, UMAP_MAP = "LandmarkMap, 2 coordinates, own number of landmarks", "umap-learn, 2 coordinates"
 # Each with what it does.
 METHODS: dict[str, Method] = {
-    REFERENCE: lambda there, here, wanted, k, seed: (there.train, there.test),
+    REFERENCE: lambda task, wanted, k, seed: (task.train, task.test),
     "LaplacianEigenmaps": _estimator(LaplacianEigenmaps),
     "the same, refined landmarks": _sampled(
         lambda k, seed: EfficientDPP(k, refine=True, random_state=seed)
@@ -107,11 +103,11 @@ METHODS: dict[str, Method] = {
     "DiffusionMaps": _estimator(DiffusionMaps),
     "KernelPCA": _estimator(KernelPCA),
     "Isomap": _estimator(Isomap),
-    MAP: _map,
-    "PCA": _in_memory(_pca),
-    "scikit-learn's Nystroem, then PCA": _in_memory(_nystroem),
-    "umap-learn": _in_memory(lambda wanted, k, seed: _umap(wanted, seed)),
-    UMAP_MAP: _in_memory(lambda wanted, k, seed: _umap(2, seed)),
+    MAP: _fitted(_map),
+    "PCA": _fitted(_pca),
+    "scikit-learn's Nystroem, then PCA": _fitted(_nystroem),
+    "umap-learn": _fitted(lambda wanted, k, seed: _umap(wanted, seed)),
+    UMAP_MAP: _fitted(lambda wanted, k, seed: _umap(2, seed)),
 }
 THE_PAPERS = {"efficient DPP, as in the paper": DPP, "the same, Bhattacharyya graph": BHATTACHARYYA}
 
@@ -127,35 +123,37 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row | None:
     """Embed and classify once; None if a package is missing."""
-    there, here = (_task(case, settings, device) for device in (settings.device, None))
+    task = _task(case, settings)
     wanted = QUICK_COMPONENTS if settings.quick else N_COMPONENTS[case["data"]]
     start, k, seed = time.perf_counter(), case["k"], case["seed"]
     if case["method"] in THE_PAPERS:
-        found = classify_scheme(there, THE_PAPERS[case["method"]], k, wanted, seed)
+        found = classify_scheme(task, THE_PAPERS[case["method"]], k, wanted, seed)
         stages = ("selection_seconds", "embedding_seconds", "extension_seconds")
         seconds, accuracy = sum(found[stage] for stage in stages), found["accuracy"]
     else:
         try:
-            train, test = METHODS[case["method"]](there, here, wanted, k, seed)
+            train, test = METHODS[case["method"]](task, wanted, k, seed)
         except ModuleNotFoundError:
             return None
         seconds = time.perf_counter() - start
-        accuracy, _ = nearest_neighbor_scores(train, there.train_labels, test, there.test_labels)
+        if isinstance(train, np.ndarray):
+            train, test = (on_device(points, settings.device) for points in (train, test))
+        accuracy, _ = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
     return {
-        "device": device_name(there.train),
+        "device": device_name(task.train),
         "accuracy": round(accuracy, 6),
         "seconds": round(seconds, 3),
     }
 
 
-def _task(case: Row, settings: Settings, device: str | None) -> Task:
+def _task(case: Row, settings: Settings) -> Task:
     if case["data"] == "mnist":
         sizes = mnist.QUICK_SIZES if settings.quick else mnist.SIZES
-        return mnist.digits(settings.find("mnist"), *sizes, device)
+        return mnist.digits(settings.find("mnist"), *sizes, settings.device)
     variant = next(found for found in headneck.VARIANTS if found.split == case["data"])
     n_patches = variant.quick_patches if settings.quick else variant.n_patches
     place = settings.find("ct"), variant.source, variant.split, n_patches, case["seed"]
-    return headneck.patch_task(*place, device)
+    return headneck.patch_task(*place, settings.device)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
@@ -209,10 +207,10 @@ def _describe(settings: Settings, page: Page) -> None:
     page.text(
         f"""{k:,} landmarks, and {N_COMPONENTS["mnist"]} coordinates of digits and
         {N_COMPONENTS["patch"]} of patches, unless the name says otherwise; everything else has
-        its default. The table of all runs says which were on a GPU; refined landmarks, RPCholesky,
-        PCA, Nystroem and umap-learn always have the points in memory. It has seconds too, but of
-        runs that shared a machine with others. With two coordinates, which are for pictures, the
-        nearest neighbor says how well these separate the classes."""
+        its default. Only neighbors and refined landmarks were found on the device that the table
+        of all runs names. It has seconds too, but of runs that shared a machine with others. With
+        two coordinates, which are for pictures, the nearest neighbor says how well these separate
+        the classes."""
     )
 
 

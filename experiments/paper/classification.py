@@ -183,7 +183,7 @@ def run_scheme(task: Task, case: Row, n_components: int) -> Row:
     if case["scheme"] == REFERENCE:
         start = time.perf_counter()
         scores = nearest_neighbor_scores(task.train, task.train_labels, task.test, task.test_labels)
-        return _measured(task, *scores, 0.0, 0.0, time.perf_counter() - start)
+        return _measured(task.train, *scores, 0.0, 0.0, time.perf_counter() - start)
     return classify_scheme(task, case["scheme"], case["k"], n_components, case["seed"])
 
 
@@ -204,8 +204,7 @@ def classify_scheme(task: Task, name: str, k: int, n_components: int, seed: int)
         setting["graph"] = KNNGraph(GRAPH_NEIGHBORS, metric=scheme.metric)
         setting["extension"] = EXTENSION
     estimator = LaplacianEigenmaps(n_components, **setting)
-    measured = classify(task.on_host, estimator, drawn, device=task.device)
-    return measured | {"device": device_name(task.train)}
+    return classify(task.on_host, estimator, drawn, device=task.device)
 
 
 def classify(
@@ -223,11 +222,11 @@ def classify(
     accuracy, recall = nearest_neighbor_scores(known, task.train_labels, asked, task.test_labels)
     seconds = estimator.stage_seconds_
     embedding = seconds["graph"] + seconds["spectrum"]
-    return _measured(task, accuracy, recall, drawn + seconds["landmarks"], embedding, spent)
+    return _measured(known, accuracy, recall, drawn + seconds["landmarks"], embedding, spent)
 
 
 def _measured(
-    task: Task,
+    searched: Any,
     accuracy: float,
     recall: float,
     selection: float,
@@ -235,7 +234,7 @@ def _measured(
     extension: float,
 ) -> Row:
     return {
-        "device": device_name(task.train),
+        "device": device_name(searched),
         "accuracy": round(accuracy, 6),
         "mean_recall": round(recall, 6),
         "selection_seconds": round(selection, 3),

@@ -6,11 +6,13 @@ digits, and only those that were chosen are shown on the test digits.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import euclidean_distances
 
 from experiments.framework.chosen import Chosen
 from experiments.framework.experiment import Experiment, Row, Settings
@@ -23,10 +25,15 @@ from experiments.paper.classification import (
     Task,
     mean_and_spread,
     nearest_neighbor_scores,
-    paper_dpp,
     paper_neighbors,
 )
-from experiments.paper.graphs import BHATTACHARYYA, EUCLIDEAN, METRICS, stored, with_covariances
+from experiments.paper.graphs import (
+    BHATTACHARYYA,
+    EUCLIDEAN,
+    METRICS,
+    drawn_landmarks,
+    with_covariances,
+)
 from experiments.paper.on_device import device_name, on_device
 from trigpoint import KNNGraph, LaplacianEigenmaps
 from trigpoint.datasets import load_mnist
@@ -62,18 +69,23 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Embed with one graph, and classify validation and test digits with all and few labels."""
-    place = settings.find("mnist"), case["images"], settings.quick, settings.device
+    place = settings.find("mnist"), case["images"], settings.quick
     tasks = _tasks(*place)
     chosen = _landmarks(*place, case["k"], case["seed"], METRICS[case["metric"]])
     labels = tasks["validation"].train_labels
-    row: Row = {"device": device_name(tasks["validation"].train)}
     try:
         embed = _embedding(tasks["validation"].train, chosen, case, settings.quick)
-        train = embed(tasks["validation"].train)
-        tested = {part: embed(task.test) for part, task in tasks.items()}
     except ParameterError:
         # This graph has fewer eigenvalues that the extension could divide by.
-        return row | {_column(part, count): None for part in tasks for count in LABELS}
+        none = {_column(part, count): None for part in tasks for count in LABELS}
+        return {"device": "cpu", **none}
+    # Neighbors are searched on the device, and all else is quick on the host.
+    train, *others = (
+        on_device(embed(points), settings.device)
+        for points in (tasks["validation"].train, *(task.test for task in tasks.values()))
+    )
+    tested = dict(zip(tasks, others, strict=True))
+    row: Row = {"device": device_name(train)}
     for part, task in tasks.items():
         for count in LABELS:
             subsets = _labeled(len(labels), count, case["seed"])
@@ -98,7 +110,7 @@ def _labeled(n: int, count: int, seed: int) -> list[Any]:
 
 
 @lru_cache(maxsize=2)
-def _tasks(folder: Path, images: str, quick: bool, device: str | None) -> dict[str, Task]:
+def _tasks(folder: Path, images: str, quick: bool) -> dict[str, Task]:
     """Training digits with validation digits, which are the last ones of their file; with test."""
     X, y = load_mnist(folder, split="train")
     test, test_labels = load_mnist(folder, split="test")
@@ -108,12 +120,9 @@ def _tasks(folder: Path, images: str, quick: bool, device: str | None) -> dict[s
         return (points > THRESHOLD).astype(np.float32) if images == "binary" else points
 
     last = slice(len(X) - n_test, None)
-    validation = Task(seen(X[:n_train]), y[:n_train], seen(X[last]), y[last]).on(device)
-    final = on_device(seen(test[:n_test]), device)
-    return {
-        "validation": validation,
-        "test": Task(validation.train, validation.train_labels, final, test_labels[:n_test]),
-    }
+    validation = Task(seen(X[:n_train]), y[:n_train], seen(X[last]), y[last])
+    final = replace(validation, test=seen(test[:n_test]), test_labels=test_labels[:n_test])
+    return {"validation": validation, "test": final}
 
 
 @lru_cache(maxsize=6)
@@ -121,20 +130,19 @@ def _landmarks(
     folder: Path,
     images: str,
     quick: bool,
-    device: str | None,
     k: int,
     seed: int,
     kind: str | None,
 ) -> Landmarks:
     """Landmarks with the covariances of a kind, if any, and the paper's m and sigma."""
-    X = _tasks(folder, images, quick, device)["validation"].train
-    m = paper_neighbors(len(X))
+    X = _tasks(folder, images, quick)["validation"].train
     if kind is None:
-        return paper_dpp(k, len(X), seed).select(stored(X, m, k))
-    return with_covariances(X, _landmarks(folder, images, quick, device, k, seed, None), m, kind)
+        return drawn_landmarks(X, k, seed)
+    chosen = _landmarks(folder, images, quick, k, seed, None)
+    return with_covariances(X, chosen, paper_neighbors(len(X)), kind)
 
 
-def _embedding(X: Any, chosen: Landmarks, case: Row, quick: bool) -> Any:
+def _embedding(X: np.ndarray, chosen: Landmarks, case: Row, quick: bool) -> Any:
     """The function that gives points their coordinates."""
     metric = EUCLIDEAN if chosen.covariances is None else BHATTACHARYYA
     bandwidth = None if case["kernel"] == OWN else BANDWIDTH_PAPER
@@ -143,7 +151,6 @@ def _embedding(X: Any, chosen: Landmarks, case: Row, quick: bool) -> Any:
         landmarks=Chosen(chosen),
         graph=KNNGraph(case["neighbors"], metric=metric, bandwidth=bandwidth),
         extension="all",
-        device=None if isinstance(X, np.ndarray) else "cuda",
     ).fit(X)
     if case["kernel"] != PRINTED:
         return estimator.transform
@@ -154,8 +161,12 @@ def _embedding(X: Any, chosen: Landmarks, case: Row, quick: bool) -> Any:
 
 
 def printed_extension(
-    X: Any, landmarks: np.ndarray, coordinates: np.ndarray, eigenvalues: np.ndarray, sigma: float
-) -> Any:
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    coordinates: np.ndarray,
+    eigenvalues: np.ndarray,
+    sigma: float,
+) -> np.ndarray:
     """Coordinates of points by the formula of the paper's section 4.1.
 
     The kernel is divided by ``k sqrt(E[K] E[K])``, with expectations over the landmarks, and the
@@ -164,23 +175,13 @@ def printed_extension(
     """
     k, values = len(landmarks), coordinates / eigenvalues
     landmarks = landmarks.astype(np.float64)
-    own = np.exp(-_squares(landmarks, landmarks) / (2 * sigma**2)).mean(axis=1)
-    if not isinstance(X, np.ndarray):
-        import torch
 
-        there = (torch.from_numpy(a).to(X.device) for a in (landmarks, values, own))
-        landmarks, values, own = there
-        kernel = (-_squares(X.double(), landmarks) / (2 * sigma**2)).exp()
-        means = kernel.mean(dim=1)
-    else:
-        kernel = np.exp(-_squares(X.astype(np.float64), landmarks) / (2 * sigma**2))
-        means = kernel.mean(axis=1)
-    return (kernel / own**0.5) @ values / (k * means[:, None] ** 0.5)
+    def kernel(points: np.ndarray) -> np.ndarray:
+        squares = euclidean_distances(points, landmarks, squared=True)
+        return np.exp(-squares / (2 * sigma**2))
 
-
-def _squares(a: Any, b: Any) -> Any:
-    """Squared distances of rows, of arrays or of tensors."""
-    return (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
+    own, mine = kernel(landmarks).mean(axis=1), kernel(X.astype(np.float64))
+    return (mine / own**0.5) @ values / (k * mine.mean(axis=1, keepdims=True) ** 0.5)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:

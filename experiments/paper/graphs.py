@@ -7,7 +7,6 @@ validation points: training digits, and training patches of the first split.
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from experiments.internals import (
     RIDGE,
     Landmarks,
     MemoryStore,
-    TorchStore,
     neighborhood_covariances,
     thread_count,
 )
@@ -104,7 +102,7 @@ def run(case: Row, settings: Settings) -> Row:
     """Embed with one graph and classify the validation points."""
     data, k, m, seed = (case[name] for name in ("data", "k", "m", "seed"))
     # All data first: the caches hold the data, not the settings.
-    place = data, settings.find(data), case["n_train"], case["n_validation"], settings.device
+    place = data, settings.find(data), case["n_train"], case["n_validation"]
     task = _task(*place)
     chosen = _landmarks(*place, k, seed)
     kind = METRICS[case["metric"]]
@@ -118,16 +116,15 @@ def run(case: Row, settings: Settings) -> Row:
         landmarks=Chosen(chosen),
         graph=graph,
         extension=case["extension"],
-        device=task.device,
     )
-    measured = classify(task, estimator)
+    measured = classify(task, estimator, device=settings.device)
     # The landmarks have been drawn, once for all settings.
     del measured["selection_seconds"]
     return measured
 
 
 @lru_cache(maxsize=1)
-def _task(data: str, folder: Path, n_train: int, n_validation: int, device: str | None) -> Task:
+def _task(data: str, folder: Path, n_train: int, n_validation: int) -> Task:
     """A part of the training points, and another part for validation."""
     if data == "mnist":
         X, y = load_mnist(folder, split="train")
@@ -135,15 +132,15 @@ def _task(data: str, folder: Path, n_train: int, n_validation: int, device: str 
         patches = patch_task(folder, "openkbp", "patch", 150_000, 0)
         X, y = patches.train, patches.train_labels
     last = slice(len(X) - n_validation, None)
-    return Task(X[:n_train], y[:n_train], X[last], y[last]).on(device)
+    return Task(X[:n_train], y[:n_train], X[last], y[last])
 
 
 @lru_cache(maxsize=1)
 def _landmarks(
-    data: str, folder: Path, n_train: int, n_validation: int, device: str | None, k: int, seed: int
+    data: str, folder: Path, n_train: int, n_validation: int, k: int, seed: int
 ) -> Landmarks:
-    X = _task(data, folder, n_train, n_validation, device).train
-    return paper_dpp(k, len(X), seed).select(stored(X, paper_neighbors(len(X)), k))
+    X = _task(data, folder, n_train, n_validation).train
+    return drawn_landmarks(X, k, seed)
 
 
 @lru_cache(maxsize=4)
@@ -152,26 +149,24 @@ def _with_covariances(
     folder: Path,
     n_train: int,
     n_validation: int,
-    device: str | None,
     k: int,
     seed: int,
     m: int,
     kind: str,
 ) -> Landmarks:
-    place = data, folder, n_train, n_validation, device
+    place = data, folder, n_train, n_validation
     return with_covariances(_task(*place).train, _landmarks(*place, k, seed), m, kind)
 
 
-def stored(X: Any, m: int, k: int) -> MemoryStore | TorchStore:
-    """The points of an array or a tensor, to be searched for `m` neighbors of `k` landmarks."""
-    if isinstance(X, np.ndarray):
-        return MemoryStore.of(X, m, k, thread_count(-1))
-    return TorchStore(X, X.device)
+def drawn_landmarks(X: np.ndarray, k: int, seed: int) -> Landmarks:
+    """Landmarks by Algorithm 2 with the paper's m and sigma."""
+    store = MemoryStore.of(X, paper_neighbors(len(X)), k, thread_count(-1))
+    return paper_dpp(k, len(X), seed).select(store)
 
 
-def with_covariances(X: Any, chosen: Landmarks, m: int, kind: str) -> Landmarks:
+def with_covariances(X: np.ndarray, chosen: Landmarks, m: int, kind: str) -> Landmarks:
     """Landmarks with the covariances of their `m` nearest points."""
-    store = stored(X, m, len(chosen.points))
+    store = MemoryStore.of(X, m, len(chosen.points), thread_count(-1))
     radii, covariances = neighborhood_covariances(store, chosen.points, m, kind)
     return Landmarks(chosen.points, chosen.indices, radii, covariances)
 

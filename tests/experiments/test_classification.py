@@ -177,9 +177,6 @@ def test_the_printed_extension_is_the_papers_formula():
             expected[j] += weight * phi[i] / values
     found = digits.printed_extension(X, landmarks, phi, values, sigma)
     np.testing.assert_allclose(found, expected)
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    there = digits.printed_extension(torch.tensor(X), landmarks, phi, values, sigma)
-    np.testing.assert_allclose(there.numpy(), expected)
 
 
 def test_the_best_setting_is_chosen_on_validation_digits_alone():
@@ -246,6 +243,6 @@ def test_what_cannot_be_run_here_is_left_out(data_dir, tmp_path, monkeypatch):
 def test_methods_take_points_on_a_device(name, task, there):
     accuracies = []
     for one in (task, there):
-        train, test = beyond.METHODS[name](one, task, 10, 150, 0)
+        train, test = beyond.METHODS[name](one, 10, 150, 0)
         accuracies.append(nearest_neighbor_scores(train, task.train_labels, test, task.test_labels))
     assert accuracies[0] == pytest.approx(accuracies[1], abs=0.005)
