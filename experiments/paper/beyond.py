@@ -50,7 +50,10 @@ def _sampled(sampler: Callable[[int, int], Any]) -> Method:
     """Laplacian eigenmaps from the landmarks of a sampler."""
 
     def embed(task: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        rows = sampler(k, seed).fit(task.train).indices_
+        drawing = sampler(k, seed)
+        # RPCholesky does not compute on a GPU.
+        drawn_from = task if isinstance(drawing, EfficientDPP) else task.on_host
+        rows = drawing.fit(drawn_from.train).indices_
         make = _fitted(lambda *_: LaplacianEigenmaps(wanted, landmarks=rows))
         return make(task, wanted, k, seed)
 
