@@ -31,6 +31,7 @@ from experiments.paper.graphs import (
     BHATTACHARYYA,
     EUCLIDEAN,
     METRICS,
+    STYLES,
     drawn_landmarks,
     with_covariances,
 )
@@ -193,6 +194,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         and weights that add up to 1. So both are tried, with 5 to 500 neighbors, covariances of
         low rank, and few labels."""
     )
+    _draw(_embedded(rows), page)
     page.text(
         f"""Test digits, in the setting that was chosen on validation digits for each metric alone:
         accuracy in per cent, mean ± standard deviation over draws of landmarks, and percentage
@@ -278,6 +280,41 @@ def _validation_tables(rows: Sequence[Row], page: Page) -> None:
                 """
             )
             page.table(["images", "kernel", "neighbors", EUCLIDEAN, *others], lines)
+
+
+def _draw(rows: Sequence[Row], page: Page) -> None:
+    """Differences on validation digits in gray, over the number of neighbors."""
+    mine = [row for row in rows if row["images"] == IMAGES[0]]
+    cells, at = (
+        grouped(mine, "metric", "kernel", "neighbors"),
+        sorted({r["neighbors"] for r in mine}),
+    )
+    dashes = dict(zip(KERNELS, ("-", "--", ":"), strict=False))
+    describe = "Gain of the Bhattacharyya graph over the number of neighbors"
+    with page.picture(describe, ncols=len(LABELS), squeeze=False) as axes:
+        for panel, count in zip(axes[0], LABELS, strict=True):
+            for metric, kernel in grouped(mine, "metric", "kernel"):
+                if metric == EUCLIDEAN:
+                    continue
+                found = [
+                    compare(
+                        cells.get((metric, kernel, n), []),
+                        cells.get((EUCLIDEAN, kernel, n), []),
+                        _column("validation", count),
+                    )
+                    for n in at
+                ]
+                color, marker = STYLES[metric]
+                style = {"color": color, "marker": marker, "label": f"{metric}; {kernel}"}
+                panel.plot(at, [100 * one.difference for one in found], dashes[kernel], **style)
+            panel.axhline(0, color="black", linewidth=0.8)
+            panel.set(xscale="log", xlabel="neighbors in the graph")
+            panel.set_title(f"{count:,} labels" if count else "all labels")
+            panel.set_xticks(at, [str(n) for n in at])
+            panel.minorticks_off()
+        axes[0][0].set_ylabel("points above Euclidean")
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=2)
 
 
 def _mean(rows: Sequence[Row], name: str) -> str:

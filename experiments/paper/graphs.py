@@ -56,6 +56,7 @@ EUCLIDEAN, BHATTACHARYYA = "euclidean", "bhattacharyya"
 # The same distance, of covariances that have a few directions each; the paper has diagonals.
 LOW_RANK = "bhattacharyya, low rank"
 METRICS = {EUCLIDEAN: None, BHATTACHARYYA: "diag", LOW_RANK: "low-rank"}
+STYLES = {EUCLIDEAN: ("#0072b2", "o"), BHATTACHARYYA: ("#d55e00", "s"), LOW_RANK: ("#009e73", "^")}
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -260,11 +261,6 @@ def _geometry_table(rows: Sequence[Row], page: Page) -> None:
 def _draw(rows: Sequence[Row], page: Page) -> None:
     shown = [data for data in DATA if any(row["data"] == data for row in rows)]
     describe = "Accuracy over the number of graph neighbors for all metrics and extensions"
-    styles = {
-        EUCLIDEAN: ("#0072b2", "o"),
-        BHATTACHARYYA: ("#d55e00", "s"),
-        LOW_RANK: ("#009e73", "^"),
-    }
     with page.picture(describe, ncols=len(shown), squeeze=False) as axes:
         for panel, data in zip(axes[0], shown, strict=True):
             mine = [row for row in rows if row["data"] == data]
@@ -275,7 +271,7 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
                 counts = grouped(runs, "neighbors")
                 at = sorted(count for (count,) in counts)
                 means = [100 * column(counts[(count,)], "accuracy").mean() for count in at]
-                colour, marker = styles[metric]
+                colour, marker = STYLES[metric]
                 label = f"{metric}, {'all' if extension == 'all' else f'{extension} nearest'}"
                 line = "-" if extension == "all" else "--"
                 panel.plot(at, means, line, color=colour, marker=marker, label=label)

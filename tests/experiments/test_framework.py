@@ -440,7 +440,7 @@ def test_quick_cases_are_no_full_ones(name):
     assert not full & {tuple(case.values()) for case in cases(Settings(quick=True))}
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "docs/paper").glob("*.csv")))
+@pytest.mark.parametrize("name", paper.NAMES)
 def test_committed_runs_are_found_again(name):
     """Whoever goes on from them repeats none: neither cases nor parameters have changed."""
     experiment = load_experiment("experiments.paper", name)
