@@ -109,7 +109,7 @@ def test_candidates_are_the_nearest_that_the_budget_allows(form, landmarks, monk
         rows = np.arange(150)[:, None], order[:, 1 : candidates + 1]
         near[rows] = all_pairs[rows]
         some = Landmarks(points, landmarks.indices, landmarks.radii, covariances)
-        found = trigpoint._graph._bhattacharyya_neighbors(some, 6, 0.01, 1)
+        found = trigpoint._graph._bhattacharyya_neighbors(some, 6, 0.01, 1, None)
         np.testing.assert_array_equal(found, np.argsort(near, axis=1)[:, :6])
 
 

@@ -12,12 +12,14 @@ import pytest
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._geometry import neighborhood_covariances
+from trigpoint import _graph as graph
+from trigpoint._common.records import Landmarks, LowRankCovariances
+from trigpoint._geometry import bhattacharyya_matrix, neighborhood_covariances
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.torch import device as device_module
-from trigpoint._points.torch import eigen
+from trigpoint._points.torch import eigen, neighbors
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -236,6 +238,63 @@ def test_eigenvectors_come_from_the_device(estimator, gpu, monkeypatch):
     monkeypatch.setattr(eigen, "MOST_ROWS", 79)
     estimator(**options, device="cuda").fit(points)
     assert len(asked) == 1
+
+
+def gaussians(k, d, kind, seed=0):
+    """Landmarks with covariances of a kind; some of them tie, and some coincide but for those."""
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 4, size=(k, d)).astype(np.float64)
+    points[: k // 2] += rng.normal(size=(k // 2, d))
+    bases = np.linalg.qr(rng.normal(size=(k, d, d)))[0]
+    variances = np.sort(rng.gamma(1.0, size=(k, d)) + 0.01)[:, ::-1].copy()
+    variances[k // 2 :] = 1
+    if kind == "diag":
+        return Landmarks(points, covariances=variances)
+    if kind == "full":
+        full = np.einsum("kad,ka,kae->kde", bases, variances, bases)
+        return Landmarks(points, covariances=full)
+    low = LowRankCovariances(bases[:, :3], variances[:, :3], variances[:, 3:].mean(axis=1))
+    return Landmarks(points, covariances=low)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("kind", ["diag", "full", "low-rank", "euclidean"])
+def test_the_graph_is_that_of_the_host(kind, few, monkeypatch):
+    """The device finds candidates, of all pairs or of the nearest few, and the host chooses."""
+    landmarks = gaussians(120, 20, "diag" if kind == "euclidean" else kind)
+    if few:
+        monkeypatch.setattr(graph, "MATRIX_MAX", 100)
+        monkeypatch.setattr(graph, "_CANDIDATES_HELD", 60 * 120)
+    metric = "euclidean" if kind == "euclidean" else "bhattacharyya"
+    expected = tp.KNNGraph(9, metric=metric).build(landmarks)
+    asked = []
+    for name in ("bhattacharyya_candidates", "nearest_on_device"):
+        found = getattr(graph, name)
+        monkeypatch.setattr(graph, name, lambda *a, f=found, n=name: asked.append(n) or f(*a))
+    monkeypatch.setattr(graph, "_MANY", 100)
+    there = tp.KNNGraph(9, metric=metric).build(landmarks, device=HERE)
+    assert asked == ["nearest_on_device"] * (few or kind == "euclidean") + [
+        "bhattacharyya_candidates"
+    ] * (kind != "euclidean")
+    np.testing.assert_array_equal(there.weights.toarray(), expected.weights.toarray())
+
+
+@pytest.mark.parametrize("kind", ["diag", "full", "low-rank"])
+def test_bhattacharyya_distances_on_the_device(kind):
+    landmarks = gaussians(40, 8, kind)
+    expected = bhattacharyya_matrix(landmarks.points, landmarks.covariances)
+    np.fill_diagonal(expected, np.inf)
+    for near in (None, np.tile(np.arange(40), (40, 1))):
+        columns, reach = neighbors.bhattacharyya_candidates(
+            landmarks.points, landmarks.covariances, near, 6, HERE
+        )
+        if near is None:
+            found = np.take_along_axis(expected, columns, axis=1)
+            np.testing.assert_allclose(reach, np.sort(expected, axis=1)[:, 5], rtol=1e-9)
+            np.testing.assert_allclose(found.max(axis=1), reach, rtol=1e-9)
+        else:
+            # Each landmark is listed too, at no distance.
+            np.testing.assert_allclose(reach, np.sort(expected, axis=1)[:, 4], rtol=1e-9)
 
 
 @pytest.mark.parametrize("d", [3, 60])

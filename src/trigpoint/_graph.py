@@ -19,7 +19,8 @@ from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regu
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
 from trigpoint._numerics.kernels import distances_between, gaussian, squared_distances
-from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, neighbor_index
+from trigpoint._points.torch.neighbors import bhattacharyya_candidates, nearest_on_device
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,13 @@ MATRIX_MAX = 4096
 _CANDIDATES_HELD = 2**24
 _MIN_CANDIDATES_PER_NEIGHBOR = 4
 
+# Landmarks from which a device helps; candidates that it finds beyond those asked for; and how far
+# its distances may be off, relatively, from those of the host, which multiplies low ranks in
+# float32.
+_MANY = 2000
+_SPARE = 8
+_FLOAT64_SLACK, _FLOAT32_SLACK = 1e-6, 1e-2
+
 
 class _Graph(BaseEstimator):
     """Base of the graphs: a metric, Gaussian weights, connectedness."""
@@ -59,7 +67,9 @@ class _Graph(BaseEstimator):
         """Whether `build` compares local covariances."""
         return bool(check_choice("metric", self.metric, METRICS) == "bhattacharyya")
 
-    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+    def build(
+        self, landmarks: Landmarks, n_threads: int = 1, *, device: Any = None
+    ) -> LandmarkGraph:
         """Build the symmetric, connected graph of `landmarks`.
 
         Parameters
@@ -67,6 +77,8 @@ class _Graph(BaseEstimator):
         landmarks : Landmarks
             They need covariances if the metric is ``"bhattacharyya"``.
         n_threads : int, default=1
+        device : torch.device or None, default=None
+            Where candidates for the nearest of many landmarks are found. It changes no edge.
 
         Returns
         -------
@@ -75,10 +87,12 @@ class _Graph(BaseEstimator):
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
         check_positive("ridge", self.ridge)
-        left, right = self._edges(landmarks, n_threads)
+        left, right = self._edges(landmarks, n_threads, device)
         return weighted_graph(landmarks.points, left, right, self.bandwidth)
 
-    def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+    def _edges(
+        self, landmarks: Landmarks, n_threads: int, device: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Directed edges as two index arrays; weights and symmetry come later."""
         raise NotImplementedError
 
@@ -132,7 +146,9 @@ class KNNGraph(_Graph):
         self.bandwidth = bandwidth
         self.ridge = ridge
 
-    def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+    def _edges(
+        self, landmarks: Landmarks, n_threads: int, device: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         k = len(landmarks.points)
         if self.n_neighbors is None:
             count = min(DEFAULT_NEIGHBORS, k - 1)
@@ -141,21 +157,22 @@ class KNNGraph(_Graph):
                 "n_neighbors", self.n_neighbors, high=k - 1, why=f"there are {k} landmarks"
             )
         if self.needs_covariances:
-            neighbors = _bhattacharyya_neighbors(landmarks, count, self.ridge, n_threads)
+            neighbors = _bhattacharyya_neighbors(landmarks, count, self.ridge, n_threads, device)
         else:
-            neighbors = _euclidean_neighbors(landmarks.points, count, n_threads)
+            neighbors = _euclidean_neighbors(landmarks.points, count, n_threads, device)
         return _agreed(neighbors)
 
 
 def graph_in_one_piece(
-    sparse: KNNGraph, landmarks: Landmarks, n_threads: int, most: int
+    sparse: KNNGraph, landmarks: Landmarks, n_threads: int, most: int, device: Any = None
 ) -> LandmarkGraph:
     """Build a graph, with `most` neighbors if it would fall into pieces that these join."""
     assert sparse.n_neighbors is not None, "an estimator has chosen a number"
-    edges = sparse._edges(landmarks, n_threads)
+    edges = sparse._edges(landmarks, n_threads, device)
     k = len(landmarks.points)
     if sparse.n_neighbors < most < k and not _is_one_piece(k, *edges):
-        more = KNNGraph(most, metric=sparse.metric, ridge=sparse.ridge)._edges(landmarks, n_threads)
+        roomy = KNNGraph(most, metric=sparse.metric, ridge=sparse.ridge)
+        more = roomy._edges(landmarks, n_threads, device)
         edges = more if _is_one_piece(k, *more) else edges
     return weighted_graph(landmarks.points, *edges, sparse.bandwidth)
 
@@ -191,7 +208,9 @@ class RadiusGraph(_Graph):
         self.bandwidth = bandwidth
         self.ridge = ridge
 
-    def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
+    def _edges(
+        self, landmarks: Landmarks, n_threads: int, device: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         radius = check_positive("radius", self.radius)
         points = landmarks.points.astype(np.float64)
         k = len(points)
@@ -353,30 +372,80 @@ def _regular_covariances(landmarks: Landmarks, ridge: float) -> Covariances:
     return regularize(landmarks.covariances, float(ridge))
 
 
-def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int) -> np.ndarray:
+def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int, device: Any) -> np.ndarray:
     """Rows, shape (k, count), of each landmark's nearest others; landmarks are distinct."""
+    if device is not None and points.shape[1] > TREE_MAX_DIMENSION and len(points) >= _MANY:
+        return nearest_on_device(points, count + 1, device)[:, 1:]
     _, rows = neighbor_index(points, count, len(points), n_threads).query(points, count + 1)
     return rows[:, 1:]
 
 
 def _bhattacharyya_neighbors(
-    landmarks: Landmarks, count: int, ridge: float, n_threads: int
+    landmarks: Landmarks, count: int, ridge: float, n_threads: int, device: Any
 ) -> np.ndarray:
     points = landmarks.points.astype(np.float64)
     covariances = _regular_covariances(landmarks, ridge)
     k = len(points)
     affordable = min(_affordable_pairs(covariances), _CANDIDATES_HELD) // k
     candidates = min(k - 1, max(affordable, _MIN_CANDIDATES_PER_NEIGHBOR * count))
+    near = None
     # All pairs are evaluated once for both directions, so they cost half.
-    if candidates >= (k - 1) / 2 and k <= MATRIX_MAX:
+    if candidates < (k - 1) / 2 or k > MATRIX_MAX:
+        logger.info(
+            "Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k
+        )
+        near = _euclidean_neighbors(points, candidates, n_threads, device)
+    others = k - 1 if near is None else candidates
+    if device is not None and k >= _MANY and 2 * count + _SPARE < others:
+        return _chosen(points, covariances, near, count, n_threads, device)
+    if near is None:
         distances = bhattacharyya_matrix(points, covariances, n_threads)
         np.fill_diagonal(distances, np.inf)
         return _smallest(distances, count)
-    logger.info("Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k)
-    near = _euclidean_neighbors(points, candidates, n_threads)
-    left = np.repeat(np.arange(k), candidates)
-    found = bhattacharyya(points, covariances, left, near.ravel(), n_threads)
-    return np.take_along_axis(near, _smallest(found.reshape(near.shape), count), axis=1)
+    return _nearest_of(points, covariances, np.arange(k), near, count, n_threads)[0]
+
+
+def _nearest_of(
+    points: np.ndarray,
+    covariances: Covariances,
+    rows: np.ndarray,
+    near: np.ndarray,
+    count: int,
+    n_threads: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The `count` nearest of others (b, c) to some landmarks (b,), and how far they reach (b,)."""
+    left = np.repeat(rows, near.shape[1])
+    found = bhattacharyya(points, covariances, left, near.ravel(), n_threads).reshape(near.shape)
+    columns = _smallest(found, count)
+    reach = np.take_along_axis(found, columns[:, -1:], axis=1)[:, 0]
+    return np.take_along_axis(near, columns, axis=1), reach
+
+
+def _chosen(
+    points: np.ndarray,
+    covariances: Covariances,
+    near: np.ndarray | None,
+    count: int,
+    n_threads: int,
+    device: Any,
+) -> np.ndarray:
+    """The same of each landmark, from candidates that a device has found.
+
+    Where these may not hold all of the nearest, the host goes through the rest.
+    """
+    rows = np.arange(len(points))
+    columns, reach = bhattacharyya_candidates(points, covariances, near, count + _SPARE, device)
+    some = columns if near is None else np.take_along_axis(near, columns, axis=1)
+    neighbors, own_reach = _nearest_of(points, covariances, rows, some, count, n_threads)
+    is_low_rank = isinstance(covariances, LowRankCovariances)
+    slack = (_FLOAT32_SLACK if is_low_rank else _FLOAT64_SLACK) * (1 + reach)
+    doubtful = np.flatnonzero(own_reach + slack >= reach)
+    if len(doubtful):
+        others = np.arange(len(points) - 1)
+        rest = others + (others >= doubtful[:, None]) if near is None else near[doubtful]
+        found, _ = _nearest_of(points, covariances, doubtful, rest, count, n_threads)
+        neighbors[doubtful] = found
+    return neighbors
 
 
 def _affordable_pairs(covariances: Covariances) -> int:
@@ -387,8 +456,11 @@ def _affordable_pairs(covariances: Covariances) -> int:
 
 
 def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
-    """Columns of the `count` smallest entries of each row, ascending."""
-    columns = np.argpartition(distances, count - 1, axis=1)[:, :count]
+    """Columns of the `count` smallest entries of each row, ascending; equal ones by column."""
+    columns = np.sort(np.argpartition(distances, count - 1, axis=1)[:, :count], axis=1)
+    last = np.take_along_axis(distances, columns, axis=1).max(axis=1, keepdims=True)
+    tied = (distances <= last).sum(axis=1) > count
+    columns[tied] = np.argsort(distances[tied], axis=1, kind="stable")[:, :count]
     order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1)
 

@@ -203,7 +203,9 @@ class GraphEmbedding(LandmarkEmbedding):
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, support.over(X, run.n_threads))
         elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
-            built = graph_in_one_piece(builder, chosen, run.n_threads, ROOMY_NEIGHBORS)
+            built = graph_in_one_piece(builder, chosen, run.n_threads, ROOMY_NEIGHBORS, run.device)
+        elif isinstance(builder, KNNGraph):
+            built = builder.build(chosen, run.n_threads, device=run.device)
         else:
             built = builder.build(chosen, run.n_threads)
         return built
