@@ -16,6 +16,7 @@ from trigpoint import _graph as graph
 from trigpoint._common.records import Landmarks, LowRankCovariances
 from trigpoint._geometry import bhattacharyya_matrix, neighborhood_covariances
 from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._numerics.compiled.distance import squares_to
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.torch import device as device_module
@@ -82,6 +83,16 @@ def test_memory_changes_nothing(d):
         found = store(points, memory).search(queries, m)
         np.testing.assert_array_equal(found.squared_radii, expected.squared_radii)
         np.testing.assert_array_equal(found.last_rows, expected.last_rows)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [3, 784])
+def test_distances_of_neighbors_are_those_of_the_host(d, dtype):
+    points = cloud(500, d, dtype)
+    made = store(points, 2**20)
+    found = made.search(points[:9], 200)
+    for (rows, squares), query in zip(made.members(found), points, strict=False):
+        np.testing.assert_array_equal(squares, squares_to(points, rows, query))
 
 
 def clouds_for_cells():

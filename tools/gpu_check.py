@@ -1,7 +1,8 @@
 """The contracts of stores and extensions on a real GPU: ``python -m tools.gpu_check``.
 
-Landmarks must be those of the host, to the bit, and coordinates the host's within 1e-4; also of
-arrays that come through DLPack, and with two Dask workers on the GPU. Memory must stay below its
+Landmarks must be those of the host, to the bit, and coordinates the host's within 1e-4; also with
+large neighborhoods, after a refinement, of arrays that exceed the GPU's memory or come through
+DLPack, and with two Dask workers on the GPU. Graphs must be the host's, and memory stay below its
 forecast. Prints a line for each case, and exits with 1 if one fails. ``--device cpu`` tries the
 script without a GPU.
 """
@@ -16,9 +17,14 @@ import torch
 from sklearn.base import clone
 
 import trigpoint as tp
+from trigpoint._common.records import Landmarks
 from trigpoint._estimators import partitioned
+from trigpoint._geometry import neighborhood_covariances
+from trigpoint._numerics.threads import thread_count
 from trigpoint._points import inputs
 from trigpoint._points.dask import shards
+from trigpoint._points.memory import MemoryStore
+from trigpoint._points.torch import device as device_module
 from trigpoint._points.torch import dlpack
 from trigpoint._points.torch.store import TorchStore
 
@@ -32,6 +38,15 @@ ESTIMATORS = {
     "paths": tp.Isomap(landmarks=300, extension="graph", random_state=0),
     "places": tp.LandmarkMap(landmarks=300, n_iter=50, random_state=0),
 }
+# Columns, covariances and metric of graphs, and how many landmarks they link.
+GRAPHS = (
+    (3, "full", "bhattacharyya"),
+    (16, "full", "bhattacharyya"),
+    (100, "low-rank", "bhattacharyya"),
+    (784, "diag", "bhattacharyya"),
+    (784, None, "euclidean"),
+)
+N_LINKED = 3000
 # Points, columns, landmarks and coordinates of runs whose memory is measured.
 MEASURED = (
     (10**6, 3, 1000, 2),
@@ -42,14 +57,19 @@ MEASURED = (
 )
 
 
+def cloud(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Points around three of their dimensions."""
+    flat = rng.uniform(size=(n, 3)) * 10
+    basis = np.linalg.qr(rng.normal(size=(d, 3)))[0]
+    return flat @ basis.T + 0.3 * rng.normal(size=(n, d))
+
+
 def clouds(dtype: type) -> dict[str, np.ndarray]:
     """Points of every shape, and those that tell stores apart: ties, copies, an offset."""
     rng = np.random.default_rng(0)
     made = {}
     for n, d in SHAPES:
-        flat = rng.uniform(size=(n, 3)) * 10
-        basis = np.linalg.qr(rng.normal(size=(d, 3)))[0]
-        made[f"{n} x {d}"] = flat @ basis.T + 0.3 * rng.normal(size=(n, d))
+        made[f"{n} x {d}"] = cloud(rng, n, d)
     made["grid"] = rng.integers(0, 20, size=(10_000, 3))
     made["copies"] = np.repeat(rng.normal(size=(2000, 4)), 5, axis=0)
     made["counts"] = rng.poisson(0.2, size=(5000, 20)) / 4
@@ -71,8 +91,8 @@ class Outcome:
     def add(self, what: str, good: bool, start: float) -> None:
         """Print a line."""
         self.n_failed += not good
-        state = "ok" if good else "FAILED"
-        print(f"{state:7} {what} ({time.perf_counter() - start:.1f} s)", flush=True)
+        state = "PASS" if good else "FAIL"
+        print(f"{state} {what} ({time.perf_counter() - start:.1f} s)", flush=True)
 
 
 def check_landmarks(device: torch.device, dtype: type, outcome: Outcome) -> None:
@@ -101,9 +121,7 @@ def check_extensions(device: torch.device, dtype: type, outcome: Outcome) -> Non
     """Coordinates within 1e-4 of the host's, as tensors where the points are, the same bits."""
     rng = np.random.default_rng(0)
     for d in (3, 20, 60):
-        flat = rng.uniform(size=(5000, 3)) * 10
-        X = flat @ np.linalg.qr(rng.normal(size=(d, 3)))[0].T + 0.3 * rng.normal(size=(5000, d))
-        X = X.astype(dtype)
+        X = cloud(rng, 5000, d).astype(dtype)
         for name, estimator in ESTIMATORS.items():
             start = time.perf_counter()
             here, there = clone(estimator), clone(estimator).set_params(device=named(device))
@@ -123,6 +141,71 @@ def check_extensions(device: torch.device, dtype: type, outcome: Outcome) -> Non
             )
             what = f"{type(estimator).__name__} by {name}, {d}-D, {dtype.__name__}, off {off:.0e}"
             outcome.add(what, good, start)
+
+
+def check_draws(device: torch.device, dtype: type, outcome: Outcome) -> None:
+    """Large neighborhoods, whose weights are drawn from, and refinement: the host's landmarks."""
+    X = clouds(dtype)["6000 x 100"]
+    for what, sampler in {
+        "large neighborhoods": tp.EfficientDPP(400, n_neighbors=500, bandwidth=9.0, random_state=0),
+        "refined": tp.EfficientDPP(100, refine=2, random_state=0),
+    }.items():
+        start = time.perf_counter()
+        here, there = clone(sampler).fit(X), clone(sampler)
+        seconds = time.perf_counter() - start
+        start = time.perf_counter()
+        there.select(TorchStore(torch.tensor(X, device=device), device))
+        good = np.array_equal(here.indices_, there.indices_)
+        outcome.add(f"{what}, {dtype.__name__}, host {seconds:.1f} s", good, start)
+
+
+def check_graphs(device: torch.device, outcome: Outcome) -> None:
+    """Edges and weights of many landmarks, to the bit."""
+    for d, mode, metric in GRAPHS:
+        X = cloud(np.random.default_rng(0), 10_000, d)
+        store = MemoryStore.of(X, 30, N_LINKED)
+        chosen = Landmarks(X[:N_LINKED])
+        if mode is not None:
+            covariances = neighborhood_covariances(store, chosen.points, 30, mode)[1]
+            chosen = Landmarks(chosen.points, covariances=covariances)
+        graph = tp.KNNGraph(metric=metric)
+        start = time.perf_counter()
+        here = graph.build(chosen, thread_count(None))
+        seconds = time.perf_counter() - start
+        for run in ("first", "again"):
+            start = time.perf_counter()
+            there = graph.build(chosen, thread_count(None), device=device)
+            good = (here.weights != there.weights).nnz == 0
+            outcome.add(
+                f"graph by {metric} {mode}, {d}-D, {run}, host {seconds:.2f} s", good, start
+            )
+
+
+def check_streaming(device: torch.device, dtype: type, outcome: Outcome) -> None:
+    """Points that exceed the memory that this process may use are read in blocks."""
+    X = cloud(np.random.default_rng(0), 10**6, 100).astype(dtype)
+    whole = tp.LaplacianEigenmaps(20, landmarks=300, device=named(device), random_state=0)
+    expected = whole.fit_transform(X)
+    start = time.perf_counter()
+    allowed = int(1.5 * X.nbytes)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(device)
+    total = torch.cuda.get_device_properties(device).total_memory
+    torch.cuda.set_per_process_memory_fraction(allowed / total, device)
+    unlimited = device_module.free_memory
+    device_module.free_memory = lambda where: allowed - torch.cuda.memory_allocated(where)
+    try:
+        in_blocks = clone(whole)
+        found = in_blocks.fit_transform(X)
+    finally:
+        device_module.free_memory = unlimited
+        torch.cuda.set_per_process_memory_fraction(1.0, device)
+    peak = torch.cuda.max_memory_allocated(device)
+    off = np.abs(found - expected).max() / np.abs(expected).max()
+    good = np.array_equal(in_blocks.landmark_indices_, whole.landmark_indices_)
+    what = f"{X.nbytes / 1e6:.0f} MB, {peak / 1e6:.0f} of {allowed / 1e6:.0f} MB allowed"
+    good = good and off < 1e-4 and peak < X.nbytes
+    outcome.add(f"in blocks, {dtype.__name__}: {what}, off {off:.0e}", good, start)
 
 
 class Foreign:
@@ -219,6 +302,10 @@ def main() -> int:
         if options.dtype in (None, dtype.__name__):
             check_landmarks(device, dtype, outcome)
             check_extensions(device, dtype, outcome)
+            check_draws(device, dtype, outcome)
+            if device.type == "cuda":
+                check_streaming(device, dtype, outcome)
+    check_graphs(device, outcome)
     check_foreign(device, outcome)
     check_workers(device, outcome)
     if device.type == "cuda":

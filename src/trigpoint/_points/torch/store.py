@@ -355,17 +355,30 @@ class TorchStore:
 
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows and squared distances of each query's neighbors, in no particular order."""
-        from trigpoint._numerics.compiled.distance import squares_to
-
         for part in row_blocks(len(found), self.together):
             some = found.take(range(part.start, part.stop))
             if some.members is None:
                 some = self._search(some.points, some.size)
             assert some.members is not None
-            # Arrays for other stores, and tensors here.
-            for members, query in zip(some.members, some.points, strict=True):
-                rows = members.cpu().numpy()  # type: ignore[attr-defined]
-                yield rows, squares_to(self.take(rows), np.arange(len(rows)), query)
+            at_once = self._memory // _BLOCK_SHARE // (3 * 8 * self.n_features * some.size)
+            for few in row_blocks(len(some), max(1, at_once)):
+                rows = self._torch.stack(list(some.members[few]))
+                squares = self._squares(rows, some.points[few])
+                yield from zip(rows.cpu().numpy(), squares.cpu().numpy(), strict=True)
+
+    def _squares(self, rows: Any, queries: np.ndarray) -> Any:
+        """Squared distances (q, m) to points in rows (q, m), to the bit those of the host.
+
+        One sum after another, in the order of the columns, as its loops add. The points stay here:
+        thousands of neighbors with many columns would take longer to copy than to measure.
+        """
+        offsets = self._rows(rows.flatten()).view(*rows.shape, -1)
+        offsets = offsets - to_device(queries, self.device).double()[:, None]
+        offsets *= offsets
+        squares = self._torch.zeros_like(offsets[..., 0])
+        for column in offsets.unbind(dim=2):
+            squares += column
+        return squares
 
     def copies(self, point: np.ndarray) -> np.ndarray:
         """Rows that equal a point in every coordinate."""
