@@ -14,7 +14,8 @@ from trigpoint._command import cli
 from trigpoint._command.common import FAILED, INTERRUPTED
 from trigpoint._estimators import output
 from trigpoint._estimators.output import Output, fit_and_write, write_coordinates
-from trigpoint._files import atomic
+from trigpoint._files import atomic, checkpoints
+from trigpoint._files.checkpoints import Checkpoints
 
 N, ROWS = 1000, 100
 # From Python 3.12 on, in a process that has threads; those here are not needed by the children.
@@ -113,6 +114,100 @@ def test_a_killed_run_goes_on(name, done, extended, monkeypatch):
     assert sum(extended) == N - done
     assert content(name) == expected
     assert sorted(os.listdir()) == sorted([f"first_{name}", name, "x.npy"])
+
+
+STAGES = [
+    ("landmarks", 0, 3, tp.LaplacianEigenmaps, {}),
+    ("landmarks", 0, 40, tp.LaplacianEigenmaps, {"covariance": "low-rank"}),
+    ("landmarks", 0, 3, tp.Isomap, {"landmarks": tp.EfficientDPP(40, refine=True)}),
+    ("landmarks", 0, 3, tp.KernelPCA, {"metric": "seuclidean"}),
+    ("graph", 300, 3, tp.LaplacianEigenmaps, {"graph": "anchors"}),
+    ("graph", 1000, 20, tp.DiffusionMaps, {"graph": "anchors"}),
+    ("landmarks", 0, 60, tp.LandmarkMap, {"n_iter": 9}),
+    ("layout", 7, 3, tp.LandmarkMap, {"n_iter": 9}),
+    ("refinement", 7, 3, tp.LandmarkMap, {"n_iter": 5, "refine": 9}),
+]
+
+
+@pytest.mark.parametrize(("stage", "done", "columns", "method", "options"), STAGES)
+def test_a_killed_fit_goes_on(stage, done, columns, method, options, monkeypatch):
+    np.save("wide.npy", np.random.default_rng(0).normal(size=(N, columns)).cumsum(axis=0))
+    monkeypatch.setattr("trigpoint._extension.support.block_rows", lambda *_: ROWS)
+    monkeypatch.setattr(checkpoints, "_SECONDS", 0.0)
+    write, written = Checkpoints.write, []
+
+    def embed(name, then=lambda now, rows: None, resume=True):
+        def kept(self, now, **arrays):
+            write(self, now, **arrays)
+            if self._staging is not None:
+                then(now, int(arrays.get("done", [0])[0]))
+
+        monkeypatch.setattr(Checkpoints, "write", kept)
+        estimator = method(**{"landmarks": 50, "random_state": 0, "n_jobs": 1, **options})
+        return content(fit_and_write(estimator, "wide.npy", Output(name, resume=resume)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ((_, expected),) = embed("first.npy", resume=False)
+        killed(lambda: embed("y.npy", lambda *where: where == (stage, done) and die()))
+        # A map may start from another estimator, which has landmarks of its own.
+        chooses = "landmark_map" if method is tp.LandmarkMap else "base"
+        monkeypatch.setattr(f"trigpoint._estimators.{chooses}.choose_landmarks", None)
+        ((_, found),) = embed("y.npy", lambda *where: written.append(where))
+    assert found == expected
+    # What was kept is not done again.
+    assert all(rows > done for now, rows in written if now == stage)
+    assert sorted(os.listdir()) == ["first.npy", "wide.npy", "x.npy", "y.npy"]
+
+
+@pytest.mark.parametrize("how", [die, interrupt])
+def test_a_fit_that_ends_while_landmarks_are_drawn_starts_over(how):
+    run("y.npy")
+    expected = content("y.npy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stop = stopping("landmarks", 1, how)
+        if how is die:
+            killed(lambda: run("y.npy", stop))
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                run("y.npy", stop)
+        run("y.npy")
+    assert content("y.npy") == expected
+    assert sorted(os.listdir()) == ["x.npy", "y.npy"]
+
+
+def test_an_interrupted_fit_goes_on(monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        run("y.npy", stopping("graph", 0, interrupt))
+    (kept,) = Path().glob(".y.npy.partial-*/landmarks.safetensors")
+    monkeypatch.setattr("trigpoint._estimators.base.choose_landmarks", None)
+    with pytest.warns(UserWarning, match="goes on from there"):
+        run("y.npy")
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"no arrays"])
+def test_damaged_checkpoints_are_computed_again(damage):
+    run("y.npy")
+    expected = content("y.npy")
+    killed(lambda: run("y.npy", stopping("graph", 0, die)))
+    (kept,) = Path().glob(".y.npy.partial-*/landmarks.safetensors")
+    kept.write_bytes(damage)
+    with pytest.warns(UserWarning, match="goes on from there"):
+        run("y.npy")
+    assert content("y.npy") == expected
+
+
+def test_without_a_seed_no_landmarks_are_kept():
+    def unseeded(callback=None):
+        estimator = eigenmaps(callback).set_params(random_state=None)
+        return fit_and_write(estimator, "x.npy", Output("y.npy", resume=True))
+
+    killed(lambda: unseeded(stopping("graph", 0, die)))
+    assert not list(Path().glob(".y.npy.partial-*/landmarks.safetensors"))
+    with pytest.warns(UserWarning, match="goes on from there"):
+        unseeded()
 
 
 METHODS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap]

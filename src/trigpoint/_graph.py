@@ -15,6 +15,7 @@ from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Covariances, LandmarkGraph, Landmarks, LowRankCovariances
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
+from trigpoint._files.checkpoints import Checkpoints
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
@@ -339,15 +340,34 @@ class AnchorGraph(BaseEstimator):
         self.n_anchors = n_anchors
 
     def build(
-        self, landmarks: Landmarks, shares: Iterable[tuple[np.ndarray, np.ndarray]]
+        self,
+        landmarks: Landmarks,
+        shares: Iterable[tuple[np.ndarray, np.ndarray]],
+        kept: Checkpoints | None = None,
     ) -> LandmarkGraph:
-        """Build the graph from the landmarks and shares, each (b, r), of blocks of points."""
+        """Build the graph from the landmarks and shares, each (b, r), of blocks of points.
+
+        Of points whose sums were `kept`, the shares are left out.
+        """
         k = len(landmarks.points)
-        weights = csr_array((k, k))
+        kept = kept or Checkpoints()
+        weights, done = csr_array((k, k)), 0
+        if begun := kept.read("graph"):
+            sums = begun["data"], begun["indices"], begun["indptr"]
+            weights, done = csr_array(sums, shape=(k, k)), int(begun["done"][0])
         for nearest, parts in shares:
             starts = np.arange(0, nearest.size + 1, nearest.shape[1])
             rows = csr_array((parts.ravel(), nearest.ravel(), starts), shape=(len(nearest), k))
             weights = weights + csr_array(rows.T @ rows)
+            done += len(nearest)
+            if kept.due:
+                kept.write(
+                    "graph",
+                    data=weights.data,
+                    indices=weights.indices,
+                    indptr=weights.indptr,
+                    done=np.array([done]),
+                )
         loops = weights.diagonal()
         # A landmark that no point is near, as when it is not one of them, still has itself.
         loops[loops == 0] = loops[loops > 0].mean()

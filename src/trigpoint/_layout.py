@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.progress import Report
+from trigpoint._files.checkpoints import Checkpoints
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.reduction import principal_coordinates
@@ -154,6 +155,7 @@ def layout(
     n_threads: int = 1,
     report: Report | None = None,
     stage: str = "layout",
+    kept: Checkpoints | None = None,
 ) -> np.ndarray:
     """Lay out landmarks by their affinities.
 
@@ -175,6 +177,8 @@ def layout(
     report : callable or None
     stage : str, default="layout"
         What progress is reported as.
+    kept : Checkpoints or None
+        Where to go on from, and to keep some of the steps.
 
     Returns
     -------
@@ -186,7 +190,11 @@ def layout(
     points[:, :n_components] = start
     pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
     velocities = np.zeros_like(points)
-    for step in range(n_iter):
+    kept = kept or Checkpoints()
+    begun, done = kept.read(stage), 0
+    if begun:
+        points, velocities, done = begun["points"], begun["velocities"], int(begun["done"][0])
+    for step in range(done, n_iter):
         strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
         attraction, repulsion = _forces(points, joint, pulls, masses, n_threads)
         # The step of t-SNE for k points, over the exaggeration.
@@ -196,6 +204,8 @@ def layout(
         velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
         points += velocities
         points -= masses @ points
+        if kept.due:
+            kept.write(stage, points=points, velocities=velocities, done=np.array([step + 1]))
         if report is not None:
             report(stage, step + 1, n_iter)
     return points[:, :n_components].copy()

@@ -1,7 +1,9 @@
 """Damaged and unusual files: every row is read or refused, and errors name the file."""
 
 import io
+import subprocess
 import zipfile
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -141,8 +143,10 @@ SAVED = {
 
 
 @pytest.mark.parametrize("name", SAVED)
-def test_damaged_bytes_are_never_a_traceback(tmp_path, points, name):
+def test_damaged_bytes_are_never_a_traceback(tmp_path, points, name, monkeypatch):
     """Read or refused by name; many kinds of damage cannot be noticed without checksums."""
+    # A process for each file would take nearly all the time.
+    monkeypatch.setattr("trigpoint._files.hdf5._text_ends", lambda *_: True)
     path = tmp_path / name
     SAVED[name](path, points)
     whole, rng = path.read_bytes(), np.random.default_rng(0)
@@ -208,3 +212,28 @@ def test_sparse_rows_that_run_backward(tmp_path, points, kind):
             file["X/indptr"][0] = 2**18
     with pytest.raises(DamagedFileError, match=r"a\.(npz|h5ad).*rows run backward"):
         rows_of(path)
+
+
+@pytest.mark.parametrize("name", ["endless", "outside"])
+def test_text_that_hdf5_itself_cannot_survive(name, monkeypatch):
+    """In one file it loops for ever, in the other it reads outside of its memory."""
+    monkeypatch.setattr("trigpoint._files.hdf5._SECONDS", 0.5)
+    path = Path(__file__).parent / "damaged_text" / f"{name}.h5ad"
+    with pytest.raises(DamagedFileError, match=rf"{name}\.h5ad is damaged: its text cannot be"):
+        read_values(f"{path}::obs/kind")
+
+
+def test_text_is_tried_once(tmp_path, monkeypatch):
+    started, start = [], subprocess.Popen
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda *a, **options: started.append(a) or start(*a, **options)
+    )
+    path = tmp_path / "a.h5ad"
+    with h5py.File(path, "w") as file:
+        file["X"] = np.eye(3)
+        file["var/genes"] = np.array(["a", "b", "c"], dtype=object)
+        file["var"].attrs["_index"] = "genes"
+    for _ in range(2):
+        assert read_points(path).feature_names == ["a", "b", "c"]
+        assert rows_of(path).tolist() == np.eye(3).tolist()
+    assert len(started) == 1

@@ -113,7 +113,7 @@ def _hdf5() -> list[bytes]:
 
 
 def _h5ad() -> list[bytes]:
-    """Text of fixed length: HDF5 itself loops for ever in damaged text of variable length."""
+    """Text of fixed length: that of variable length is first read by a process of its own."""
 
     def dense(path: Path) -> None:
         with h5py.File(path, "w") as file:

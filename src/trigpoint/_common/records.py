@@ -1,7 +1,7 @@
 """The small frozen records passed between the stages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -92,6 +92,8 @@ class LowRankCovariances:
         return np.asarray(matrices + self.rest[:, None, None] * np.eye(len(columns)))
 
 
+_LOW_RANK = [field.name for field in fields(LowRankCovariances)]
+
 # Of the landmarks: (k, d, d), their diagonals (k, d), or of low rank.
 Covariances = np.ndarray | LowRankCovariances
 
@@ -116,6 +118,22 @@ class Landmarks:
     indices: np.ndarray | None = None
     radii: np.ndarray | None = None
     covariances: Covariances | None = None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name; those of `LowRankCovariances` by theirs."""
+        found = {name: value for name, value in vars(self).items() if value is not None}
+        if isinstance(self.covariances, LowRankCovariances):
+            found |= vars(found.pop("covariances"))
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+        """The landmarks that have these `arrays`."""
+        low_rank = {name: arrays[name] for name in _LOW_RANK if name in arrays}
+        own: dict[str, Any] = {name: arrays[name] for name in arrays if name not in low_rank}
+        if low_rank:
+            own["covariances"] = LowRankCovariances(**low_rank)
+        return cls(**own)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Shared by the estimators: the order of the stages and the parameter checks."""
 
+import json
 import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import fields, replace
 from numbers import Integral
@@ -40,6 +41,7 @@ from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks
 from trigpoint._files import open_writer
+from trigpoint._files.checkpoints import Checkpoints
 from trigpoint._files.frames import labeled_as
 from trigpoint._files.optional import is_from
 from trigpoint._landmarks import choose_landmarks
@@ -74,7 +76,8 @@ HOW_IT_RUNS = ("n_jobs", "device", "verbose", "callback")
 class Run:
     """State of one call of `fit`, passed through the stages."""
 
-    def __init__(self, random_state: Any, n_jobs: Any, report: Report) -> None:
+    def __init__(self, random_state: Any, n_jobs: Any, report: Report, kept: Checkpoints) -> None:
+        self.kept = kept
         self.rng = as_generator(random_state)
         self.n_threads = thread_count(n_jobs)
         self.report = report
@@ -93,10 +96,21 @@ class Run:
         self._begun = ""
 
     def quiet(self) -> "Run":
-        """The same state, of which nothing is reported."""
+        """The same state, of which nothing is reported or kept."""
         other = copy(self)
-        other.report, other.seconds = reporter(False, None), {}
+        other.report, other.seconds, other.kept = reporter(False, None), {}, Checkpoints()
         return other
+
+    def kept_landmarks(self, choose: Callable[[], Landmarks]) -> Landmarks:
+        """Those that an earlier run has chosen, or else those of `choose`, which are kept."""
+        arrays = self.kept.read("landmarks")
+        if arrays:
+            self.rng.bit_generator.state = json.loads(arrays.pop("rng").tobytes())
+            return Landmarks.from_arrays(arrays)
+        chosen = choose()
+        state = json.dumps(self.rng.bit_generator.state).encode()
+        self.kept.write("landmarks", rng=np.frombuffer(state, np.uint8), **chosen.arrays())
+        return chosen
 
     def begin(self, stage: str) -> None:
         """Announce a stage that reports no progress of its own."""
@@ -192,13 +206,17 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         -------
         self
         """
+        return self._fit(X, Checkpoints())
+
+    def _fit(self, X: Any, kept: Checkpoints) -> Self:
+        """Fit, or go on with a fit of which something was kept."""
         self._check_parameters()
         self._check_storage(X)
         with device_memory(device_for(self, X)):
-            return self._fit(X)
+            return self._fit_stages(X, kept)
 
-    def _fit(self, X: Any) -> Self:
-        run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback))
+    def _fit_stages(self, X: Any, kept: Checkpoints) -> Self:
+        run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback), kept)
         points = points_to_fit(self, X, run.report)
         # Those of a file are known only now.
         self._check_storage(points)
@@ -232,14 +250,16 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     def _choose(self, X: Points | Store, run: Run) -> Landmarks:
         """Choose the landmarks."""
-        return choose_landmarks(
-            self.landmarks,
-            X,
-            metric=self.metric,
-            covariance=self._covariance(X.shape[1]),
-            rng=run.rng,
-            n_threads=run.n_threads,
-            report=run.report,
+        return run.kept_landmarks(
+            lambda: choose_landmarks(
+                self.landmarks,
+                X,
+                metric=self.metric,
+                covariance=self._covariance(X.shape[1]),
+                rng=run.rng,
+                n_threads=run.n_threads,
+                report=run.report,
+            )
         )
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:

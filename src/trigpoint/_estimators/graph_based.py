@@ -201,7 +201,8 @@ class GraphEmbedding(LandmarkEmbedding):
         if isinstance(builder, AnchorGraph):
             assert isinstance(X, Points), "others are refused"
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
-            built = builder.build(chosen, support.over(X, run.n_threads))
+            done = int(run.kept.read("graph").get("done", [0])[0])
+            built = builder.build(chosen, support.over(X, run.n_threads, done), run.kept)
         elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
             built = graph_in_one_piece(builder, chosen, run.n_threads, ROOMY_NEIGHBORS, run.device)
         elif isinstance(builder, KNNGraph):

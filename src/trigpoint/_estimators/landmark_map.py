@@ -219,14 +219,16 @@ class LandmarkMap(LandmarkEmbedding):
             from trigpoint._points.torch.tensors import store_on
 
             pool = store_on(device, pool)
-        chosen = choose_landmarks(
-            landmarks,
-            pool if drawn else X,
-            metric=self.metric,
-            covariance=None,
-            rng=run.rng,
-            n_threads=run.n_threads,
-            report=run.report,
+        chosen = run.kept_landmarks(
+            lambda: choose_landmarks(
+                landmarks,
+                pool if drawn else X,
+                metric=self.metric,
+                covariance=None,
+                rng=run.rng,
+                n_threads=run.n_threads,
+                report=run.report,
+            )
         )
         if drawn:
             assert chosen.indices is not None, "drawn from the rows"
@@ -263,6 +265,7 @@ class LandmarkMap(LandmarkEmbedding):
             early=early,
             n_threads=run.n_threads,
             report=run.report,
+            kept=run.kept,
         )
         embedded = EmbeddedLandmarks(
             "LandmarkMap",
@@ -356,6 +359,7 @@ class LandmarkMap(LandmarkEmbedding):
             n_threads=run.n_threads,
             report=run.report,
             stage="refinement",
+            kept=run.kept,
         )
         run.done("refinement")
         return replace(

@@ -299,8 +299,10 @@ class AnchorShares:
         shares[shares.sum(axis=1) == 0] = 1.0
         return nearest, shares / shares.sum(axis=1, keepdims=True)
 
-    def over(self, X: Points, n_threads: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Landmarks and shares of all points, block by block, in order."""
+    def over(
+        self, X: Points, n_threads: int, first: int = 0
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Landmarks and shares of all points from row `first` on, block by block, in order."""
         rows = block_rows(self.row_bytes + 8 * X.shape[1])
 
         def of(part: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -308,7 +310,9 @@ class AnchorShares:
             return self.shares(block.astype(np.float64) if self.coarse(block).any() else block)
 
         with one_blas_thread():
-            yield from thread_map(of, row_blocks(X.shape[0], rows), n_threads)
+            yield from thread_map(
+                of, list(row_blocks(X.shape[0], rows))[-(-first // rows) :], n_threads
+            )
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         nearest, shares = self.shares(X)

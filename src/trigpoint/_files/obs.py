@@ -28,7 +28,7 @@ def read_obs(path: Path, name: str, key: str) -> np.ndarray:
         Numbers, or text as objects; categories by name. Missing values are NaN or ``None``.
     """
     wanted = key.strip("/").removeprefix("obs/")
-    with open_h5ad(path, name) as file:
+    with open_h5ad(path, name, ["obs"]) as file:
         obs = file.get("obs")
         if obs is None:
             raise ParameterValueError(
@@ -39,7 +39,7 @@ def read_obs(path: Path, name: str, key: str) -> np.ndarray:
 
 def obs_columns(path: Path, name: str) -> dict[str, str]:
     """Names of the columns of ``obs``, and what each holds: numbers, text or classes."""
-    with open_h5ad(path, name) as file:
+    with open_h5ad(path, name, ["obs"]) as file:
         obs = file.get("obs", {})
         index = obs.attrs.get("_index", "_index") if obs else ""
         return {column: _kind(node) for column, node in obs.items() if column != index}
