@@ -11,8 +11,9 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
 
 # With as many processes as cores, threads of BLAS would wait for those of the other process. Tests
-# of threads ask for theirs.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2
+# of threads ask for theirs. Bytecode is kept for the processes that tests start. Neighboring tests
+# run in one process, which shares what they are run on; whoever is done first takes from the other.
+PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready

@@ -14,6 +14,14 @@ from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 collect_ignore_glob = ["*conftest.py"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk():
+    """Power is lost in tests of `tools.torture` only, whose processes do wait."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture
 def data_dir() -> Path:
     """Folder of the real data, or a skip that says why."""

@@ -17,11 +17,10 @@ def exit_code(*arguments):
     return stop.value.code
 
 
-def test_version_and_help_of_the_module():
-    command = [sys.executable, "-m", "trigpoint"]
-    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
-    assert version.stdout == f"trigpoint {trigpoint.__version__}\n"
-    nothing = subprocess.run(command, capture_output=True, text=True)
+def test_version_and_help_of_the_module(capsys):
+    assert exit_code("--version") == 0
+    assert capsys.readouterr().out == f"trigpoint {trigpoint.__version__}\n"
+    nothing = subprocess.run([sys.executable, "-m", "trigpoint"], capture_output=True, text=True)
     assert nothing.returncode == USAGE
     assert "usage: trigpoint" in nothing.stderr
 

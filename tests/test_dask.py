@@ -49,6 +49,11 @@ def parted(X, chunks="even"):
     return da.from_array(X, chunks=(CHUNKS[chunks], X.shape[1]))
 
 
+@pytest.fixture(scope="module")
+def fitted(points, client):
+    return tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(parted(points))
+
+
 # Partitions that were read; the workers are in this process.
 READS = []
 
@@ -128,7 +133,8 @@ def test_any_chunks_give_the_landmarks_of_numpy_and_one_embedding(name, dtype, p
     here = clone(ESTIMATORS[name])
     expected = here.fit_transform(X)
     found = {}
-    for chunks in CHUNKS if name == "LaplacianEigenmaps" else ("one", "ragged"):
+    every = name == "LaplacianEigenmaps" and dtype == np.float64
+    for chunks in CHUNKS if every else ("one", "ragged"):
         there = clone(ESTIMATORS[name])
         lazy = there.fit_transform(parted(X, chunks))
         assert lazy.chunks[0] == CHUNKS[chunks]
@@ -206,11 +212,10 @@ def test_a_frame_has_names_and_is_read_once_for_a_fit(points, client):
     np.testing.assert_allclose(lazy.compute(), expected, atol=1e-12)
 
 
-def test_unknown_sizes_of_other_points_are_counted_with_a_warning(points, client):
-    there = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(parted(points))
+def test_unknown_sizes_of_other_points_are_counted_with_a_warning(points, fitted):
     reads = CountedReads(points, "ragged")
     with pytest.warns(UnknownChunksWarning, match=r"counted now.*compute_chunk_sizes"):
-        lazy = there.transform(reads.frame())
+        lazy = fitted.transform(reads.frame())
     assert reads.n_reads == len(reads.bounds)
     assert lazy.shape == (N, 2)
 
@@ -228,11 +233,10 @@ def test_nothing_runs_before_it_is_computed(points, client):
     assert reads.n_reads == 1
 
 
-def test_the_lazy_result_needs_no_cluster(points, client):
-    there = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(parted(points))
-    lazy = there.transform(parted(points, "ragged"))
+def test_the_lazy_result_needs_no_cluster(points, fitted):
+    lazy = fitted.transform(parted(points, "ragged"))
     with dask.config.set(scheduler="synchronous"):
-        np.testing.assert_allclose(lazy.compute(), there.transform(points), atol=1e-12)
+        np.testing.assert_allclose(lazy.compute(), fitted.transform(points), atol=1e-12)
 
 
 def test_integers_become_float64(rng, client):
@@ -288,7 +292,8 @@ def test_a_thousand_chunks_make_a_small_graph(points, client):
         assert len(cloudpickle.dumps(graph)) < 10e6
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            np.testing.assert_allclose(lazy.compute(), there.transform(points), atol=1e-9)
+            found = lazy[:400].compute()
+        np.testing.assert_allclose(found, there.transform(points[:400]), atol=1e-9)
 
 
 def test_partitions_stay_on_the_workers_that_hold_them(points, client):
@@ -354,22 +359,20 @@ def test_quality_and_report(points, client, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["zarr", "npy", "csv", "parquet"])
 @pytest.mark.parametrize("chunks", ["even", "ragged", "small"])
-def test_coordinates_go_to_a_file(suffix, chunks, points, client, tmp_path):
-    there = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(parted(points))
-    expected = there.transform(parted(points)).compute()
-    path = there.transform(parted(points, chunks), out=tmp_path / f"Y.{suffix}")
+def test_coordinates_go_to_a_file(suffix, chunks, points, fitted, tmp_path):
+    expected = fitted.transform(parted(points)).compute()
+    path = fitted.transform(parted(points, chunks), out=tmp_path / f"Y.{suffix}")
     found = np.asarray(tp.read_points(path))
     np.testing.assert_allclose(found, expected, rtol=0, atol=0 if suffix != "csv" else 1e-12)
     assert [file.name for file in tmp_path.iterdir()] == [f"Y.{suffix}"]
 
 
-def test_a_failed_write_leaves_nothing(points, client, tmp_path):
-    there = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(parted(points))
+def test_a_failed_write_leaves_nothing(points, fitted, tmp_path):
     broken = points.copy()
     broken[2500, 1] = np.nan
     for suffix in ("zarr", "npy"):
         with pytest.raises(ValueError, match="X contains NaN in row 2500"):
-            there.transform(parted(broken), out=tmp_path / f"Y.{suffix}")
+            fitted.transform(parted(broken), out=tmp_path / f"Y.{suffix}")
     assert not list(tmp_path.iterdir())
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import settle
+from browsing import at_widths, settle
 
 import trigpoint as tp
 
@@ -38,25 +38,25 @@ def tip(page, point):
     return page.locator("#original-plot .tip").inner_text()
 
 
-@pytest.mark.parametrize("width", [1200, 920, 390])
-def test_names_of_columns_are_not_cut(show, width):
-    page = show(viewport={"width": width, "height": 900})
-    for name in ("axis-x", "axis-y", "column-x", "column-y"):
-        room, text = page.evaluate(
-            """(id) => {
-              const field = document.getElementById(id);
-              const style = getComputedStyle(field);
-              const pen = document.createElement("canvas").getContext("2d");
-              pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
-              const sides = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
-              const names = [...field.options].map(({ text }) => pen.measureText(text).width);
-              return [field.clientWidth - sides, Math.max(...names)];
-            }""",
-            name,
-        )
-        assert text <= room + 1, name
-    assert page.locator("#column-x").get_attribute("title") in NAMES
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_names_of_columns_are_not_cut(show):
+    page = show()
+    for width in at_widths(page, [1200, 920, 390]):
+        for name in ("axis-x", "axis-y", "column-x", "column-y"):
+            room, text = page.evaluate(
+                """(id) => {
+                  const field = document.getElementById(id);
+                  const style = getComputedStyle(field);
+                  const pen = document.createElement("canvas").getContext("2d");
+                  pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+                  const sides = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+                  const names = [...field.options].map(({ text }) => pen.measureText(text).width);
+                  return [field.clientWidth - sides, Math.max(...names)];
+                }""",
+                name,
+            )
+            assert text <= room + 1, name
+        assert page.locator("#column-x").get_attribute("title") in NAMES
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_both_panels_begin_at_the_same_height(show):
@@ -197,18 +197,18 @@ def test_what_is_grey_is_named_beside_the_dot(show):
     assert both["height"] < 30
 
 
-@pytest.mark.parametrize("width", [1200, 768, 390, 320])
 @pytest.mark.parametrize("kind", [tp.LaplacianEigenmaps, tp.KernelPCA])
-def test_figures_leave_no_cell_empty(kind, width, roll, open_page, tmp_path):
+def test_figures_leave_no_cell_empty(kind, roll, open_page, tmp_path):
     X = roll[0][:300]
     emb = kind(landmarks=60, random_state=0).fit(X)
     path = emb.report(tmp_path / "a.html", X, curve=False, neighborhoods=None)
-    page = open_page(path, viewport={"width": width, "height": 800})
-    inside = page.locator(".figures").bounding_box()
-    boxes = [box.bounding_box() for box in page.locator(".figures div").all()]
-    for top in {box["y"] for box in boxes}:
-        ends = [box["x"] + box["width"] for box in boxes if box["y"] == top]
-        assert max(ends) == pytest.approx(inside["x"] + inside["width"], abs=2)
+    page = open_page(path)
+    for _ in at_widths(page, [1200, 768, 390, 320]):
+        inside = page.locator(".figures").bounding_box()
+        boxes = [box.bounding_box() for box in page.locator(".figures div").all()]
+        for top in {box["y"] for box in boxes}:
+            ends = [box["x"] + box["width"] for box in boxes if box["y"] == top]
+            assert max(ends) == pytest.approx(inside["x"] + inside["width"], abs=2)
 
 
 def test_axes_can_be_read_in_a_narrow_window(show):
@@ -243,10 +243,10 @@ def test_few_points_on_a_line_are_covered_by_the_landmarks_that_they_are(open_pa
     assert not page.get_by_role("checkbox", name="Landmarks").is_checked()
 
 
-@pytest.mark.parametrize("width", [320, 480, 500, 700])
-def test_the_names_of_methods_fit_beside_their_scores(flowers, open_page, tmp_path, width):
+def test_the_names_of_methods_fit_beside_their_scores(flowers, open_page, tmp_path):
     X, emb = flowers
     tried = tp.compare_methods(X, landmarks=50, random_state=0)
     path = emb.report(tmp_path / "a.html", X, tried=tried, curve=False, neighborhoods=None)
-    page = open_page(path, viewport={"width": width, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = open_page(path)
+    for width in at_widths(page, [700, 500, 480, 320]):
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

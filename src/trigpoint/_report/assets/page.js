@@ -561,4 +561,5 @@ window.trigpoint = {
     return [panel.view.x(xs[point]), panel.view.y(ys[point])];
   },
   selectedPoints: () => [...look.selectedPoints],
+  settled: () => [...panels, ...(comparison ? [comparison.panel] : [])].every(({ pending, settling }) => !pending && !settling),
 };
