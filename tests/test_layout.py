@@ -16,6 +16,7 @@ from trigpoint._layout import (
 )
 from trigpoint._numerics.compiled.layout import (
     _LEAF,
+    TOGETHER,
     attract,
     calibrate,
     divide,
@@ -42,16 +43,22 @@ def repelled(points, masses, angle):
 
 
 def walk(tree, points, masses, i, angle):
-    """Force and sum of one point: nodes seen under a smaller angle count as one point each."""
+    """Force and sum of one point: nodes seen under a smaller angle count as one point each.
+
+    The angle is that from the nearest place in the box around those that walk together.
+    """
     force, total = np.zeros(3), 0.0
-    place = int(np.flatnonzero(tree.order == i)[0])
+    first = int(np.flatnonzero(tree.order == i)[0]) // TOGETHER * TOGETHER
+    company = points[tree.order[first : first + TOGETHER]]
     node = 0
     while node < len(tree.starts):
         start, stop, past = tree.starts[node], tree.stops[node], tree.past[node]
         center, (mass, square_side) = tree.values[node, :3], tree.values[node, 3:]
-        is_inside = start <= place < stop
+        shares_points = start < first + TOGETHER and first < stop
+        nearest = np.clip(center, company.min(axis=0), company.max(axis=0))
+        distance = np.linalg.norm(nearest - center)
         taken = []
-        if not is_inside and np.sqrt(square_side) < angle * np.linalg.norm(points[i] - center):
+        if not shares_points and np.sqrt(square_side) < angle * distance:
             taken = [(center, mass)]
         elif past == node + 1:
             taken = [(points[j], masses[j]) for j in tree.order[start:stop] if j != i]

@@ -43,7 +43,7 @@ _MOMENTUM = 0.8
 _LONGEST_STEP = 5.0
 
 # A node whose box is seen under a smaller angle repels as one point at its center.
-_ANGLE = 0.6
+_ANGLE = 0.7
 # Bits of each coordinate in the tree.
 _BITS = 20
 
@@ -235,7 +235,10 @@ def _forces(
 
 def _parts(k: int, n_threads: int) -> Iterator[slice]:
     """A few parts for each thread: parts change nothing, and each costs a call."""
-    return row_blocks(k, k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads))))
+    from trigpoint._numerics.compiled.layout import TOGETHER
+
+    rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
+    return row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
 
 
 def mass_tree(points: np.ndarray, masses: np.ndarray) -> "MassTree":
