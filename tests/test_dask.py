@@ -133,8 +133,7 @@ def test_any_chunks_give_the_landmarks_of_numpy_and_one_embedding(name, dtype, p
     here = clone(ESTIMATORS[name])
     expected = here.fit_transform(X)
     found = {}
-    every = name == "LaplacianEigenmaps" and dtype == np.float64
-    for chunks in CHUNKS if every else ("one", "ragged"):
+    for chunks in CHUNKS if name == "LaplacianEigenmaps" else ("one", "ragged"):
         there = clone(ESTIMATORS[name])
         lazy = there.fit_transform(parted(X, chunks))
         assert lazy.chunks[0] == CHUNKS[chunks]
@@ -292,8 +291,7 @@ def test_a_thousand_chunks_make_a_small_graph(points, client):
         assert len(cloudpickle.dumps(graph)) < 10e6
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = lazy[:400].compute()
-        np.testing.assert_allclose(found, there.transform(points[:400]), atol=1e-9)
+            np.testing.assert_allclose(lazy.compute(), there.transform(points), atol=1e-9)
 
 
 def test_partitions_stay_on_the_workers_that_hold_them(points, client):

@@ -165,6 +165,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         """The paper's method and what there is now, on the same points, with the same splits and
         the nearest neighbor as before."""
     )
+    from matplotlib.ticker import LogLocator
+
     cells = grouped(rows, "method", "data")
     shown = _shown(rows)
     with page.picture(
@@ -176,8 +178,9 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             colors = ["#d55e00" if name in THE_PAPERS else "#0072b2" for name in found]
             panel.scatter(errors, found, c=colors)
             panel.set(xlabel="error, %", xscale="log", title=DATA[data])
+            panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
             panel.xaxis.set_major_formatter("{x:g}")
-            panel.xaxis.set_minor_formatter("{x:g}")
+            panel.xaxis.set_minor_formatter("")
             panel.grid(axis="y", alpha=0.3)
         axes[0][0].invert_yaxis()
     brief(rows, settings, page)
@@ -199,10 +202,10 @@ def brief(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     ]
     page.table(
         ["accuracy, %", *(DATA[data] for data in shown)],
-        [[cell or "-" for cell in line] for line in lines],
+        [[cell or "not run" for cell in line] for line in lines],
     )
     runs = runs_text({len(found) for found in cells.values()})
-    page.text(f"Of each, {runs}; - was not run.")
+    page.text(f"Of each, {runs}.")
 
 
 def _describe(settings: Settings, page: Page) -> None:

@@ -393,11 +393,21 @@ def _regular_covariances(landmarks: Landmarks, ridge: float) -> Covariances:
 
 
 def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int, device: Any) -> np.ndarray:
-    """Rows, shape (k, count), of each landmark's nearest others; landmarks are distinct."""
-    if device is not None and points.shape[1] > TREE_MAX_DIMENSION and len(points) >= _MANY:
-        return nearest_on_device(points, count + 1, device)[:, 1:]
-    _, rows = neighbor_index(points, count, len(points), n_threads).query(points, count + 1)
-    return rows[:, 1:]
+    """Rows (k, count) of each landmark's nearest others, nearest first; landmarks are distinct."""
+    if _is_for_device(points, device):
+        from trigpoint._numerics.compiled.distance import squares_to
+
+        near = nearest_on_device(points, count, device)
+        for rows, point in zip(near, points, strict=True):
+            rows[:] = rows[np.lexsort((rows, squares_to(points, rows, point)))]
+        return near
+    _, near = neighbor_index(points, count, len(points), n_threads).query(points, count + 1)
+    return near[:, 1:]
+
+
+def _is_for_device(points: np.ndarray, device: Any) -> bool:
+    """Whether a device finds the nearest of points sooner."""
+    return device is not None and points.shape[1] > TREE_MAX_DIMENSION and len(points) >= _MANY
 
 
 def _bhattacharyya_neighbors(
@@ -414,7 +424,10 @@ def _bhattacharyya_neighbors(
         logger.info(
             "Bhattacharyya graph from the %d Euclidean nearest of %d landmarks", candidates, k
         )
-        near = _euclidean_neighbors(points, candidates, n_threads, device)
+        if _is_for_device(points, device):
+            near = nearest_on_device(points, candidates, device)
+        else:
+            near = np.sort(_euclidean_neighbors(points, candidates, n_threads, None), axis=1)
     others = k - 1 if near is None else candidates
     if device is not None and k >= _MANY and 2 * count + _SPARE < others:
         return _chosen(points, covariances, near, count, n_threads, device)

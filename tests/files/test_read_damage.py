@@ -146,7 +146,7 @@ SAVED = {
 def test_damaged_bytes_are_never_a_traceback(tmp_path, points, name, monkeypatch):
     """Read or refused by name; many kinds of damage cannot be noticed without checksums."""
     # A process for each file would take nearly all the time.
-    monkeypatch.setattr("trigpoint._files.hdf5._text_ends", lambda *_: True)
+    monkeypatch.setattr("trigpoint._files.hdf5._can_be_read", lambda *_: True)
     path = tmp_path / name
     SAVED[name](path, points)
     whole, rng = path.read_bytes(), np.random.default_rng(0)
@@ -214,16 +214,19 @@ def test_sparse_rows_that_run_backward(tmp_path, points, kind):
         rows_of(path)
 
 
-@pytest.mark.parametrize("name", ["endless", "outside"])
-def test_text_that_hdf5_itself_cannot_survive(name, monkeypatch):
-    """In one file it loops for ever, in the other it reads outside of its memory."""
+@pytest.mark.parametrize(
+    "name", ["endless.h5ad", "outside.h5ad", "no_end_of_groups.h5", "gigabytes.h5ad"]
+)
+def test_what_hdf5_itself_cannot_survive(name, monkeypatch):
+    """It loops for ever, reads outside of its memory, or asks for a million times the file."""
     monkeypatch.setattr("trigpoint._files.hdf5._SECONDS", 0.5)
-    path = Path(__file__).parent / "damaged_text" / f"{name}.h5ad"
-    with pytest.raises(DamagedFileError, match=rf"{name}\.h5ad is damaged: its text cannot be"):
-        read_values(f"{path}::obs/kind")
+    path = Path(__file__).parent / "damaged_hdf5" / name
+    read = {"endless.h5ad": "::obs/kind", "outside.h5ad": "::obs/kind"}.get(name, "")
+    with pytest.raises(DamagedFileError, match=rf"{name} is damaged: reading it as HDF5 comes to"):
+        read_values(f"{path}{read}") if read else read_points(path)
 
 
-def test_text_is_tried_once(tmp_path, monkeypatch):
+def test_a_file_is_tried_once(tmp_path, monkeypatch):
     started, start = [], subprocess.Popen
     monkeypatch.setattr(
         subprocess, "Popen", lambda *a, **options: started.append(a) or start(*a, **options)

@@ -3,6 +3,7 @@
 import json
 import math
 import resource
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,3 +103,8 @@ def forged(content: bytes) -> bytes:
         return content
     header += b" " * (-len(header) % 8)
     return len(header).to_bytes(_LENGTH_BYTES, "little") + header + bytes(data)
+
+
+if __name__ == "__main__":
+    kept = Path(sys.argv[2])
+    sys.exit(check(sys.argv[1], (kept / "content").read_bytes(), kept) != "refused")

@@ -1,6 +1,7 @@
 """Coordinates of points by PyTorch: of tensors, or of blocks that are read from the host."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import cycle
 from threading import Lock
 from typing import Any
@@ -76,6 +77,14 @@ def _streams(device: Any) -> list[Any]:
     if device.type != "cuda":
         return [None]
     torch.cuda.synchronize(device)
+    return _kept_streams(device)
+
+
+@lru_cache
+def _kept_streams(device: Any) -> list[Any]:
+    """The same ones for all calls: for each that ever multiplied, cuBLAS keeps 32 MB."""
+    import torch
+
     return [torch.cuda.Stream(device) for _ in range(_STREAMS)]
 
 

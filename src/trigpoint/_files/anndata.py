@@ -11,7 +11,7 @@ from scipy import sparse
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._files.arrays import ArraySource, SlicedSource, check_inside, from_sparse
 from trigpoint._files.frames import from_pandas
-from trigpoint._files.hdf5 import check_text, open_hdf5
+from trigpoint._files.hdf5 import open_hdf5
 from trigpoint._files.optional import is_from
 from trigpoint._files.selection import Members, key_place, listed
 from trigpoint._files.source import PointSource
@@ -53,7 +53,7 @@ def open_h5ad(path: Path, name: str, text: Sequence[str] = ()) -> Iterator[Any]:
 
     The layouts that anndata wrote before version 0.8 are rejected.
     """
-    with open_hdf5(path, name) as file:
+    with open_hdf5(path, name, ["X", "var", "obsm", "layers", *text]) as file:
         as_records = any(hasattr(file.get(group), "dtype") for group in ("obs", "var", "obsm"))
         sparse_by_other_names = "h5sparse_format" in getattr(file.get("X"), "attrs", ())
         if as_records or sparse_by_other_names or "__categories" in file.get("obs", ()):
@@ -64,7 +64,6 @@ def open_h5ad(path: Path, name: str, text: Sequence[str] = ()) -> Iterator[Any]:
                 "rewrite it with anndata 0.8 or newer: anndata.read_h5ad(old).write_h5ad(new)",
                 name=name,
             )
-        check_text(file, name, ["X", "var", "obsm", "layers", *text])
         yield file
 
 

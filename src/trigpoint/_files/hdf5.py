@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -16,55 +16,58 @@ from trigpoint._files.optional import require
 from trigpoint._files.selection import Members, choose_member
 from trigpoint._files.source import PointSource
 
-# In damaged text of variable length, HDF5 may loop for ever or end the process. So a process of its
-# own reads such text first, and errors that it meets are left to the one that reads the file.
-_SECONDS = 8
-_READ_TEXT = """
-import sys, h5py
-def read(node):
-    for part in [node, *(node.values() if hasattr(node, "values") else ())]:
-        for name in part.attrs:
-            part.attrs[name]
-        if getattr(part, "dtype", None) == object:
-            part[...]
+# In a damaged file, HDF5 may loop for ever, fill the memory or end the process, when it lists
+# groups or reads text of variable length. So a process of its own does that first, within limits;
+# errors that it meets are left to the one that reads the file.
+_SECONDS = 6
+_FIRST_READER = """
+import os, sys, h5py
+path, places = sys.argv[1], sys.argv[2:]
+try:
+    import resource
+    kept = resource.getrlimit(resource.RLIMIT_DATA)
+    pages = int(open("/proc/self/statm").read().split()[5])
+    most = pages * resource.getpagesize() + 4 * os.path.getsize(path) + 2**26
+    resource.setrlimit(resource.RLIMIT_DATA, (most, kept[1]))
+except (ImportError, OSError, ValueError):
+    resource = None
 print("ready", flush=True)
-with h5py.File(sys.argv[1], "r") as file:
-    for place in sys.argv[2:]:
-        try:
-            read(file[place])
-        except Exception:
-            pass
+try:
+    file = h5py.File(path, "r")
+    file.visititems(lambda *_: None)
+except Exception as error:
+    sys.exit(3 if "alloc" in str(error) or isinstance(error, MemoryError) else 0)
+if resource is not None:
+    resource.setrlimit(resource.RLIMIT_DATA, kept)
+for place in places:
+    try:
+        node = file[place]
+        for part in [node, *(node.values() if hasattr(node, "values") else ())]:
+            for name in part.attrs:
+                part.attrs[name]
+            if getattr(part, "dtype", None) == object:
+                part[...]
+    except Exception:
+        pass
 """
 
 
-def check_text(file: Any, name: str, places: list[str]) -> None:
-    """Refuse a file in which text is damaged that some of its groups and datasets hold."""
-    path = Path(file.filename)
-    held = tuple(place for place in places if place in file and _holds_text(file[place]))
-    if held and sys.executable and path.is_file():
-        state = os.stat(path)
-        if not _text_ends(path.resolve(), held, state.st_size, state.st_mtime_ns):
-            raise DamagedFileError(f"{name} is damaged: its text cannot be read")
-
-
-def _holds_text(node: Any) -> bool:
-    parts = [node, *(node.values() if hasattr(node, "values") else ())]
-    types = [part.attrs.get_id(name).dtype for part in parts for name in part.attrs]
-    types += [part.dtype for part in parts if hasattr(part, "dtype")]
-    return any(kind.hasobject for kind in types)
-
-
 @lru_cache
-def _text_ends(path: Path, places: tuple[str, ...], n_bytes: int, changed: int) -> bool:
-    """Whether a process that reads text at some places comes to its end."""
-    command = [sys.executable, "-c", _READ_TEXT, str(path), *places]
+def _can_be_read(path: Path, places: tuple[str, ...], n_bytes: int, changed: int) -> bool:
+    """Whether a process that lists a file and reads text at some places comes to its end."""
+    command = [sys.executable, "-c", _FIRST_READER, str(path), *places]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         try:
-            # Much text takes longer.
+            # Much text takes longer; and a package that is missing there is no damage.
             return process.wait(_SECONDS + n_bytes / 2e7) in (0, 1)
         except subprocess.TimeoutExpired:
             process.kill()
@@ -105,9 +108,13 @@ def from_hdf5(node: Any, key: str | None, columns: Any) -> PointSource:
 
 
 @contextmanager
-def open_hdf5(path: Path, name: str) -> Iterator[Any]:
-    """Open a file for reading; errors until it is closed name it."""
+def open_hdf5(path: Path, name: str, text: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a file for reading, also `text` in some groups; errors until it is closed name it."""
     h5py = require("h5py", f"reading {name}")
+    if sys.executable and path.is_file():
+        state = os.stat(path)
+        if not _can_be_read(path.resolve(), tuple(text), state.st_size, state.st_mtime_ns):
+            raise DamagedFileError(f"{name} is damaged: reading it as HDF5 comes to no end")
     with name_damage(name, "HDF5"), h5py.File(path, "r") as file:
         yield file
 

@@ -17,21 +17,14 @@ _PAIRS = 2**22
 
 
 def nearest_on_device(points: np.ndarray, count: int, device: Any) -> np.ndarray:
-    """Rows (k, count) of the nearest of distinct points to each, itself the first.
-
-    In the order of the host, to the bit.
-    """
+    """Rows (k, count) of the nearest others of distinct points to each, in the order of rows."""
     import torch
 
-    from trigpoint._numerics.compiled.distance import squares_to
-
     with device_memory(device):
-        found = TorchStore(to_device(points, device), device).search(points, count)
+        found = TorchStore(to_device(points, device), device).search(points, count + 1)
         assert found.members is not None
-        members = torch.stack(found.members).cpu().numpy()
-    for rows, point in zip(members, points, strict=True):
-        rows[:] = rows[np.lexsort((rows, squares_to(points, rows, point)))]
-    return np.asarray(members)
+        members = torch.stack(found.members).sort(dim=1).values.cpu().numpy()
+    return np.asarray(members[members != np.arange(len(points))[:, None]].reshape(-1, count))
 
 
 def bhattacharyya_candidates(
