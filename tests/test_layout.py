@@ -274,7 +274,7 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
     points[:, :2] = 2 * rng.normal(size=(60, 2))
     shares = masses / masses.sum()
     pulls = joint.data / np.repeat(shares, np.diff(joint.indptr))
-    forces = sum(trigpoint._layout._forces(points, joint, pulls, shares, 1))
+    forces = sum(trigpoint._layout._forces(points, joint, pulls, shares, 1, None))
     for i, c in ((0, 0), (7, 1), (30, 0)):
         step = np.zeros_like(points)
         step[i, c] = 1e-5

@@ -15,6 +15,7 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 """
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -194,25 +195,31 @@ def layout(
     begun, done = kept.read(stage), 0
     if begun:
         points, velocities, done = begun["points"], begun["velocities"], int(begun["done"][0])
-    for step in range(done, n_iter):
-        strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
-        attraction, repulsion = _forces(points, joint, pulls, masses, n_threads)
-        # The step of t-SNE for k points, over the exaggeration.
-        forces = attraction + repulsion / strength
-        velocities = _MOMENTUM * velocities + forces
-        lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
-        velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
-        points += velocities
-        points -= masses @ points
-        if kept.due:
-            kept.write(stage, points=points, velocities=velocities, done=np.array([step + 1]))
-        if report is not None:
-            report(stage, step + 1, n_iter)
+    with ThreadPoolExecutor(n_threads) as pool:
+        for step in range(done, n_iter):
+            strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
+            attraction, repulsion = _forces(points, joint, pulls, masses, n_threads, pool)
+            # The step of t-SNE for k points, over the exaggeration.
+            forces = attraction + repulsion / strength
+            velocities = _MOMENTUM * velocities + forces
+            lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
+            velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
+            points += velocities
+            points -= masses @ points
+            if kept.due:
+                kept.write(stage, points=points, velocities=velocities, done=np.array([step + 1]))
+            if report is not None:
+                report(stage, step + 1, n_iter)
     return points[:, :n_components].copy()
 
 
 def _forces(
-    points: np.ndarray, joint: csr_array, pulls: np.ndarray, masses: np.ndarray, n_threads: int
+    points: np.ndarray,
+    joint: csr_array,
+    pulls: np.ndarray,
+    masses: np.ndarray,
+    n_threads: int,
+    pool: ThreadPoolExecutor | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Attraction and repulsion of every landmark, each of shape (k, 3)."""
     from trigpoint._numerics.compiled.layout import attract, repel
@@ -226,7 +233,7 @@ def _forces(
         repel(tree, inside, inner_masses, part.start, part.stop, _ANGLE, pushes, sums)
         attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
 
-    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
+    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads, pool):
         pass
     repulsion = np.empty_like(points)
     repulsion[tree.order] = pushes / np.add.reduce(inner_masses * sums)

@@ -422,11 +422,15 @@ class _Window:
             return first
         self._guesses.update(zip([places[i] for i in new], guessed.tolist(), strict=True))
         log_weights = self._log_weights[first]
-        squares = squared_distances(points, points)
+        # Where there are lower bounds, they are close enough.
+        bounds, among_first = self._bounds, self._among_first[first]
+        if bounds is None:
+            bounds, among_first = squared_distances(points, points), first
         likely = []
         for i, place in enumerate(places):
             if self._thresholds[i] <= log_weights[i]:
                 likely.append(i)
-                near = np.flatnonzero(squares[i] <= self._guesses[place] ** 2)
-                log_weights[near] += self._log_repulsion(np.maximum(squares[i, near], 0))
+                squares = bounds[among_first[i], among_first]
+                near = np.flatnonzero(squares <= self._guesses[place] ** 2)
+                log_weights[near] += self._log_repulsion(np.maximum(squares[near], 0))
         return np.array(likely, dtype=np.int64)

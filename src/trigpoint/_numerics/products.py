@@ -198,10 +198,16 @@ class ProductIndex(NeighborIndex):
         """Squared distance that safely holds a share of the points, judging by a sample."""
         if share >= 1:
             return np.full(len(norms), np.inf)
-        products = self._products(padded, self._sample)[: len(norms)]
-        squares = (1 + self._rounding) * (norms[:, None] + self._sample_norms) - 2 * products
-        rank = int(share * squares.shape[1])
-        return np.partition(squares, rank, axis=1)[:, rank]
+        products = self._products(padded, self._sample)
+        rank = int(share * products.shape[1])
+
+        def reach(part: slice) -> np.ndarray:
+            squares = (1 + self._rounding) * (norms[part, None] + self._sample_norms)
+            squares -= 2 * products[part]
+            return np.partition(squares, rank, axis=1)[:, rank]
+
+        parts = row_blocks(len(norms), max(1, -(-len(norms) // self._n_threads)))
+        return np.concatenate([np.empty(0), *thread_map(reach, parts, self._n_threads)])
 
     def _candidates(
         self, padded: np.ndarray, norms: np.ndarray, cuts: np.ndarray

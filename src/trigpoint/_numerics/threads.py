@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -26,14 +26,20 @@ def thread_count(n_jobs: Any) -> int:
 
 
 def thread_map(
-    function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    n_threads: int,
+    pool: ThreadPoolExecutor | None = None,
 ) -> Iterator[Result]:
-    """Map `function` over `items` in order, holding at most ``2 * n_threads`` results at once."""
+    """Map `function` over `items` in order, holding at most ``2 * n_threads`` results at once.
+
+    A `pool` of as many threads spares loops of short maps starting them every time.
+    """
     if n_threads == 1:
         yield from map(function, items)
         return
     remaining = iter(items)
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_threads) if pool is None else nullcontext(pool) as pool:
         pending = [pool.submit(function, item) for item in islice(remaining, 2 * n_threads)]
         try:
             while pending:
