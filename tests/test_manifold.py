@@ -84,6 +84,15 @@ def test_float32_stays_float32_and_agrees_with_float64(estimator, roll):
     np.testing.assert_allclose(up_to_sign(found, expected), expected, atol=atol)
 
 
+@pytest.mark.parametrize("source", [np.random.MT19937, np.random.Philox, np.random.SFC64])
+def test_any_source_of_random_numbers(source, roll):
+    def embed():
+        rng = np.random.Generator(source(0))
+        return tp.LaplacianEigenmaps(landmarks=60, random_state=rng).fit_transform(roll[0])
+
+    np.testing.assert_array_equal(embed(), embed())
+
+
 @each_estimator
 def test_inputs_and_global_random_state_are_left_alone(estimator, roll):
     X = roll[0].copy()

@@ -103,6 +103,8 @@ class Run:
 
     def kept_landmarks(self, choose: Callable[[], Landmarks]) -> Landmarks:
         """Those that an earlier run has chosen, or else those of `choose`, which are kept."""
+        if not self.kept.is_on:
+            return choose()
         arrays = self.kept.read("landmarks")
         if arrays:
             self.rng.bit_generator.state = json.loads(arrays.pop("rng").tobytes())

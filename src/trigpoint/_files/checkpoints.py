@@ -27,9 +27,14 @@ class Checkpoints:
         self._last = time.monotonic()
 
     @property
+    def is_on(self) -> bool:
+        """Whether anything is kept."""
+        return self._staging is not None
+
+    @property
     def due(self) -> bool:
         """Whether a loop should write where it is."""
-        return self._staging is not None and time.monotonic() - self._last >= _SECONDS
+        return self.is_on and time.monotonic() - self._last >= _SECONDS
 
     def read(self, stage: str) -> dict[str, np.ndarray]:
         """What an earlier run has kept of a stage; empty if nothing."""
