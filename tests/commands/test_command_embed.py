@@ -179,7 +179,7 @@ def test_an_interrupt_names_the_files_that_are_complete(folder, capsys, monkeypa
     monkeypatch.setattr(tp.LaplacianEigenmaps, "report", stop)
     assert embed("--save", "m.trig", "--report", "page.html") == INTERRUPTED
     assert capsys.readouterr().err == "\ntrigpoint: interrupted; complete: Y.npy, m.trig\n"
-    monkeypatch.setattr(tp.LaplacianEigenmaps, "fit", stop)
+    monkeypatch.setattr(tp.LaplacianEigenmaps, "_fit", stop)
     assert embed("--force") == INTERRUPTED
     assert "nothing was left half-written" in capsys.readouterr().err
 
