@@ -511,3 +511,14 @@ def test_few_points_are_kept_apart(n, rng):
     placed = tp.LandmarkMap(n_iter=200, random_state=0).fit_transform(rng.normal(size=(n, 3)))
     apart = np.linalg.norm(placed[:, None] - placed, axis=2)[~np.eye(n, dtype=bool)]
     assert np.median(apart) > 1
+
+
+@pytest.mark.parametrize("constant", [7.0, 1e20, 1e150])
+def test_a_constant_column_changes_nothing(constant, rng):
+    X = rng.normal(size=(100, 4))
+    beside = np.insert(X, 2, constant, axis=1)
+    placed, expected = (
+        tp.LandmarkMap(landmarks=40, n_iter=50, random_state=0).fit_transform(points)
+        for points in (beside, X)
+    )
+    assert procrustes(placed, expected)[2] < 1e-6

@@ -2,6 +2,7 @@
 
 import io
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from formats import save_h5ad, save_h5ad_sparse, save_hdf5, save_npz, save_parqu
 from scipy import sparse
 
 from trigpoint._common.errors import ParameterError, ParameterWarning
-from trigpoint._files import DamagedFileError, read_points
+from trigpoint._files import DamagedFileError, hdf5, read_points
 from trigpoint._files.column_types import TableColumn, table_columns
 from trigpoint._files.values import read_values
 
@@ -224,6 +225,12 @@ def test_what_hdf5_itself_cannot_survive(name, monkeypatch):
     read = {"endless.h5ad": "::obs/kind", "outside.h5ad": "::obs/kind"}.get(name, "")
     with pytest.raises(DamagedFileError, match=rf"{name} is damaged: reading it as HDF5 comes to"):
         read_values(f"{path}{read}") if read else read_points(path)
+
+
+def test_the_first_reader_ends_though_nobody_waits():
+    path = Path(__file__).parent / "damaged_hdf5" / "no_end_of_groups.h5"
+    command = [sys.executable, "-c", hdf5._FIRST_READER, "1", str(path)]
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, timeout=60).returncode < 0
 
 
 def test_a_file_is_tried_once(tmp_path, monkeypatch):

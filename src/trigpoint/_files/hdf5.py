@@ -22,14 +22,16 @@ from trigpoint._files.source import PointSource
 _SECONDS = 6
 _FIRST_READER = """
 import os, sys, h5py
-path, places = sys.argv[1], sys.argv[2:]
+seconds, path, *places = sys.argv[1:]
 try:
-    import resource
+    import resource, signal
+    # Also if nobody waits any more.
+    signal.alarm(int(seconds))
     kept = resource.getrlimit(resource.RLIMIT_DATA)
     pages = int(open("/proc/self/statm").read().split()[5])
     most = pages * resource.getpagesize() + 4 * os.path.getsize(path) + 2**26
     resource.setrlimit(resource.RLIMIT_DATA, (most, kept[1]))
-except (ImportError, OSError, ValueError):
+except (ImportError, AttributeError, OSError, ValueError):
     resource = None
 print("ready", flush=True)
 try:
@@ -55,7 +57,9 @@ for place in places:
 @lru_cache
 def _can_be_read(path: Path, places: tuple[str, ...], n_bytes: int, changed: int) -> bool:
     """Whether a process that lists a file and reads text at some places comes to its end."""
-    command = [sys.executable, "-c", _FIRST_READER, str(path), *places]
+    # Much text takes longer.
+    seconds = _SECONDS + n_bytes / 2e7
+    command = [sys.executable, "-c", _FIRST_READER, str(round(seconds) + 2), str(path), *places]
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
         command,
@@ -67,11 +71,12 @@ def _can_be_read(path: Path, places: tuple[str, ...], n_bytes: int, changed: int
         assert process.stdout is not None
         process.stdout.readline()
         try:
-            # Much text takes longer; and a package that is missing there is no damage.
-            return process.wait(_SECONDS + n_bytes / 2e7) in (0, 1)
+            # A package that is missing there is no damage.
+            return process.wait(seconds) in (0, 1)
         except subprocess.TimeoutExpired:
-            process.kill()
             return False
+        finally:
+            process.kill()
 
 
 def read_hdf5(path: Path, name: str, key: str | None, columns: Any) -> PointSource:

@@ -40,6 +40,8 @@ def principal_coordinates(points: np.ndarray, masses: np.ndarray, count: int) ->
     """Leading principal coordinates (k, count) of points with masses, 0 beyond their number."""
     with one_blas_thread():
         around = points - np.average(points, axis=0, weights=masses)
+        # The mean of a constant is rounded: of 1e100, by more than all other columns vary.
+        around[:, (points == points[0]).all(axis=0)] = 0.0
         covariance = around.T @ (masses[:, None] * around)
         directions = np.linalg.eigh(covariance)[1][:, ::-1][:, :count]
         # Eigenvectors come with any sign.
