@@ -280,7 +280,7 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
             panel.set_xticks(at, [str(count) for count in at])
             panel.minorticks_off()
         handles, labels = axes[0][0].get_legend_handles_labels()
-        axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=4)
+        axes[0][0].figure.legend(handles, labels, loc="outside lower center", ncols=3)
 
 
 PARAMETERS = {
