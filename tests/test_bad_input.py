@@ -123,6 +123,7 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         ({"extension": "some"}, ValueError, "extension='some' is not known"),
         ({"extension": 61}, ValueError, "extension=61 is too large.*60 landmarks"),
         ({"random_state": "x"}, TypeError, "random_state must be"),
+        ({"random_state": True}, TypeError, "random_state must be .* got True"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0 is too small"),
     ],
 )

@@ -16,6 +16,7 @@ import zarr
 from formats import OBJECTS, PATHS, TEXTS, annotated, names, save_h5ad_sparse, table
 from scipy import sparse
 
+import trigpoint as tp
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._files import PointSource, read_points
 from trigpoint._files.column_types import TableColumn, table_columns
@@ -285,3 +286,21 @@ def test_optional_libraries_are_not_imported():
 def test_bars_between_columns(tmp_path, name, header):
     (tmp_path / name).write_text(f"{header}1.5|2\n3|4\n")
     check_source(read_points(tmp_path / name), np.array([[1.5, 2], [3, 4]]))
+
+
+def test_half_precision_is_read_alike_from_memory_and_files(tmp_path, points):
+    X = points.astype(np.float16)
+    np.save(tmp_path / "half.npy", X)
+    emb = tp.LaplacianEigenmaps(landmarks=10, random_state=0)
+    found = emb.fit_transform(X)
+    assert found.dtype == emb.landmarks_.dtype == np.float32
+    np.testing.assert_array_equal(found, emb.fit_transform(tmp_path / "half.npy"))
+
+
+@pytest.mark.parametrize("what", ["file", "dataset"])
+def test_a_closed_file_is_called_that(tmp_path, points, what):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        dataset = file.create_dataset("X", data=points)
+    with pytest.raises(tp.ParameterError, match="HDF5 file that is closed: open it again or pass"):
+        read_points(file if what == "file" else dataset)

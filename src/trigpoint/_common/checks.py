@@ -124,7 +124,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
-    if isinstance(random_state, Integral):
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
         if random_state < 0:
             raise ParameterValueError(
                 "random_state",

@@ -96,6 +96,13 @@ def read_hdf5(path: Path, name: str, key: str | None, columns: Any) -> PointSour
 
 def from_hdf5(node: Any, key: str | None, columns: Any) -> PointSource:
     """Points in an open h5py dataset, or in one of an open group or file."""
+    if not node:
+        raise ParameterValueError(
+            "X",
+            type(node).__name__,
+            "{parameter} belongs to an HDF5 file that is closed",
+            ("open it again", "pass its path"),
+        )
     if hasattr(node, "keys"):
         node = node[choose_member(key, hdf5_members(node), node.file.filename)]
     elif key is not None:

@@ -33,7 +33,6 @@ from trigpoint._points.store import Store
 from trigpoint._points.torch.device import is_tensor, resolve_device
 from trigpoint._points.torch.dlpack import as_tensor
 
-_VALIDATION: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False}
 _FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray")
 
 _NAMES_SHOWN = 5
@@ -122,7 +121,7 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
     from_file = is_file(X)
     if not from_file:
         _refuse_text(X)
-        X = validate_data(estimator, X, accept_sparse="csr", ensure_min_samples=2, **_VALIDATION)
+        X = _validated(estimator, X, ensure_min_samples=2)
         if not issparse(X):
             refuse_non_finite(X, "X", _names(estimator))
     if from_file or scaled or issparse(X):
@@ -147,13 +146,20 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
             estimator.column_scales_ = column_scales(source)
         X = _loaded(scaled_source(source, estimator.metric, estimator), report)
         if from_file:
-            X = validate_data(
-                estimator, X, accept_sparse="csr", ensure_min_samples=2, **_VALIDATION
-            )
+            X = _validated(estimator, X, ensure_min_samples=2)
             if source.feature_names is not None:
                 estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
     check_magnitude(X)
     return X
+
+
+def _validated(estimator: Any, X: Any, **options: Any) -> Any:
+    """Points that scikit-learn accepts, finite or not, in the precision that they are read in."""
+    half = isinstance(X, np.ndarray) and X.dtype == np.float16
+    dtype = np.float32 if half else [np.float64, np.float32]
+    return validate_data(
+        estimator, X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False, **options
+    )
 
 
 def _in_memory(X: Any) -> Any:
@@ -302,7 +308,7 @@ def _validated_source(estimator: Any, X: Any) -> PointSource:
     if not is_file(X):
         _refuse_text(X)
         mapped = getattr(X, "filename", None) if isinstance(X, np.memmap) else None
-        X = validate_data(estimator, X, accept_sparse="csr", reset=False, **_VALIDATION)
+        X = _validated(estimator, X, reset=False)
         if not issparse(X):
             refuse_non_finite(X, "X", _names(estimator))
         source = read_points(X)
