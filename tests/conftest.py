@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import gc
 import importlib
 import os
 from multiprocessing import forkserver, get_context
@@ -12,6 +13,20 @@ from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
 # They hold no doctests, and as modules of one name could not be looked through in any order.
 collect_ignore_glob = ["*conftest.py"]
+
+# Dask would look at what its workers do every hundredth of a second.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
+
+def pytest_collection_modifyitems(items):
+    """Slow tests come first, so that in the end all processes have something left to do."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish():
+    """Modules and tests stay: they are not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,7 +71,8 @@ def forked_workers():
     import dask
 
     # Dask has a list of its own, which is too late for a server that is running.
-    get_context("forkserver").set_forkserver_preload(["distributed", "dask.array", "trigpoint"])
+    needed = ["distributed", "dask.array", "numba", "trigpoint._public"]
+    get_context("forkserver").set_forkserver_preload(needed)
     forkserver.ensure_running()
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         yield

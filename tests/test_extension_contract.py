@@ -134,7 +134,7 @@ def space(request):
     return landmarks, graph, X
 
 
-@pytest.fixture(params=EXTENSIONS.values(), ids=EXTENSIONS.keys())
+@pytest.fixture(scope="module", params=EXTENSIONS.values(), ids=EXTENSIONS.keys())
 def case(request, space):
     landmarks, graph, X = space
     prepare, exact = request.param

@@ -7,10 +7,16 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 import trigpoint as tp
-import trigpoint._graph
 from trigpoint._common.records import Landmarks, LowRankCovariances
 from trigpoint._geometry import bhattacharyya_matrix, regularize
-from trigpoint._graph import KNNGraph, RadiusGraph, ordinary_edges, precomputed_graph
+from trigpoint._graph import (
+    KNNGraph,
+    RadiusGraph,
+    graph_in_one_piece,
+    neighbors,
+    ordinary_edges,
+    precomputed_graph,
+)
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.kernels import gaussian_kernel
@@ -78,7 +84,7 @@ def test_radius_graph_by_definition(landmarks):
 
 def test_candidates_give_nearly_the_graph_of_all_pairs(landmarks, monkeypatch):
     whole = KNNGraph(6).build(landmarks).weights > 0
-    monkeypatch.setattr(trigpoint._graph, "_FULL_BUDGET", 150 * 9 * 40)
+    monkeypatch.setattr(neighbors, "_FULL_BUDGET", 150 * 9 * 40)
     part = KNNGraph(6).build(landmarks).weights > 0
     shared = (whole.multiply(part)).sum() / whole.sum()
     assert 0.95 < shared <= 1
@@ -104,12 +110,12 @@ def test_candidates_are_the_nearest_that_the_budget_allows(form, landmarks, monk
     np.fill_diagonal(all_pairs, np.inf)
     order = np.argsort(cdist(points, points), axis=1)
     for affordable, candidates in ((30, 30), (24, 24), (5, 24), (1000, 149)):
-        monkeypatch.setattr(trigpoint._graph, budget[form], 150 * affordable * cost)
+        monkeypatch.setattr(neighbors, budget[form], 150 * affordable * cost)
         near = np.full_like(all_pairs, np.inf)
         rows = np.arange(150)[:, None], order[:, 1 : candidates + 1]
         near[rows] = all_pairs[rows]
         some = Landmarks(points, landmarks.indices, landmarks.radii, covariances)
-        found = trigpoint._graph._bhattacharyya_neighbors(some, 6, 0.01, 1, None)
+        found = neighbors.bhattacharyya_neighbors(some, 6, 0.01, 1, None)
         np.testing.assert_array_equal(found, np.argsort(near, axis=1)[:, :6])
 
 
@@ -182,10 +188,13 @@ def test_precomputed_graph_in_pieces_is_joined(rng):
         (np.full((4, 4), np.nan), "missing"),
         (np.eye(4), "no edges"),
         (csr_array((4, 4)), "no edges"),
+        (np.ones((4, 4)) * 1j, "matrix of complex128, not of real numbers"),
+        (csr_array(np.ones((4, 4)) * 1j), "matrix of complex128, not of real numbers"),
+        (np.ones((4, 4)).astype(str), "matrix of <U32, not of real numbers"),
     ],
 )
 def test_bad_precomputed_graphs_are_refused(matrix, message, rng):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(tp.ParameterError, match=message):
         precomputed_graph(matrix, rng.normal(size=(4, 2)), None)
 
 
@@ -261,9 +270,37 @@ def test_anchor_graph_sums_products_of_shares(rng):
     shares = rng.random((400, 3))
     shares /= shares.sum(axis=1, keepdims=True)
     blocks = [(nearest[i : i + 150], shares[i : i + 150]) for i in range(0, 400, 150)]
-    graph = tp.AnchorGraph().build(Landmarks(rng.normal(size=(20, 2))), blocks)
+    graph = tp.AnchorGraph().build(Landmarks(rng.normal(size=(20, 2))), lambda first: blocks)
     Z = np.zeros((400, 20))
     np.put_along_axis(Z, nearest, shares, axis=1)
     np.testing.assert_allclose(graph.weights.toarray(), Z.T @ Z, atol=1e-12)
     # Shares of a point sum to 1, so degrees are the shares that landmarks have in all points.
     np.testing.assert_allclose(graph.weights.sum(axis=1), Z.sum(axis=0), atol=1e-12)
+
+
+def test_one_anchor_links_nothing(rng):
+    emb = tp.LaplacianEigenmaps(landmarks=20, graph=tp.AnchorGraph(1), random_state=0)
+    with pytest.raises(tp.ParameterError, match="n_anchors=1 is too small: choose n_anchors >= 2"):
+        emb.fit(rng.normal(size=(200, 3)))
+
+
+def test_graphs_that_share_a_search_are_those_that_search(landmarks):
+    found = {}
+    for n_neighbors in (10, 5, 20, 30):
+        graph = KNNGraph(n_neighbors)
+        shared = graph_in_one_piece(graph, landmarks, 1, 0, None, found)
+        np.testing.assert_array_equal(
+            shared.weights.toarray(), graph.build(landmarks).weights.toarray()
+        )
+
+
+def test_graphs_that_share_a_search_all_warn_of_singular_covariances(rng):
+    points = rng.normal(size=(30, 2))
+    covariances = np.broadcast_to(np.eye(2), (30, 2, 2)).copy()
+    covariances[0] = 0
+    found = {}
+    for n_neighbors in (10, 5):
+        with pytest.warns(tp.SingularCovarianceWarning, match="1 of 30"):
+            graph_in_one_piece(
+                KNNGraph(n_neighbors), Landmarks(points, None, None, covariances), 1, 0, None, found
+            )

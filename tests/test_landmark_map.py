@@ -388,20 +388,31 @@ def test_hardly_any_or_all_neighbors(options, rng):
     assert np.ptp(Y[:100], axis=0).max() < np.ptp(Y, axis=0).max()
 
 
+def kept_neighbors(X, Y):
+    there, here = (cKDTree(points).query(points, k=11)[1][:, 1:] for points in (X, Y))
+    return np.mean([len(set(a) & set(b)) for a, b in zip(there, here, strict=True)]) / 10
+
+
 def test_refined_maps_keep_more_neighbors(rng):
     # A surface would be followed between few landmarks as well.
     X = rng.uniform(size=(1500, 5))
     coarse = tp.LandmarkMap(landmarks=100, n_iter=200, random_state=0)
     fine = tp.LandmarkMap(landmarks=100, n_iter=200, refine=200, random_state=0)
-
-    def kept(Y):
-        there, here = (cKDTree(points).query(points, k=11)[1][:, 1:] for points in (X, Y))
-        pairs = zip(there, here, strict=True)
-        return np.mean([len(set(a) & set(b)) for a, b in pairs]) / 10
-
-    assert kept(fine.fit_transform(X)) > kept(coarse.fit_transform(X)) + 0.05
+    kept = kept_neighbors(X, coarse.fit_transform(X))
+    assert kept_neighbors(X, fine.fit_transform(X)) > kept + 0.05
     assert len(fine.landmarks_) == 1500
     np.testing.assert_array_equal(fine.transform(X), fine.landmark_embedding_)
+
+
+def test_refined_maps_see_what_the_projection_leaves_out(rng):
+    """Neighbors by all columns, where most of the distances is outside of the projection."""
+    X = 1.5 * rng.normal(size=(5, 400))[rng.integers(5, size=400)] + rng.normal(size=(400, 400))
+    coarse, fine = (
+        kept_neighbors(X, tp.LandmarkMap(refine=steps, random_state=0).fit_transform(X))
+        for steps in (0, 100)
+    )
+    # With distances in the projection it was less than .01 more.
+    assert fine > coarse + 0.03
 
 
 def test_given_landmarks_and_samplers(groups):

@@ -225,6 +225,18 @@ def test_affinities_have_the_perplexity_and_the_masses(k, rng):
     np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
 
 
+def test_neighbors_found_in_fewer_columns_attract_by_all_of_them(rng):
+    points, masses = rng.normal(size=(200, 30)), np.ones(200)
+    inside = points[:, :3]
+    joint = affinities(points, masses, 10.0, 2, inside).toarray()
+    directed = np.zeros((200, 200))
+    for i in range(200):
+        others = np.argsort(np.square(inside - inside[i]).sum(axis=1), kind="stable")[1:31]
+        squares = np.square(points[others] - points[i]).sum(axis=1)
+        directed[i, others] = calibrated(squares[None], 10.0)[0] / 200
+    np.testing.assert_allclose(joint, (directed + directed.T) / 2, atol=1e-10)
+
+
 def test_copies_are_neighbors_of_each_other_but_not_of_themselves(rng):
     """Also if there are more of them than neighbors."""
     joint = affinities(np.repeat(rng.normal(size=(3, 2)), 9, axis=0), np.ones(27), 2.0).toarray()
@@ -274,7 +286,7 @@ def test_forces_are_the_gradient_of_the_divergence(rng, monkeypatch):
     points[:, :2] = 2 * rng.normal(size=(60, 2))
     shares = masses / masses.sum()
     pulls = joint.data / np.repeat(shares, np.diff(joint.indptr))
-    forces = sum(trigpoint._layout._forces(points, joint, pulls, shares, 1, None))
+    forces = sum(trigpoint._layout._forces(points, joint, pulls, shares, 1))
     for i, c in ((0, 0), (7, 1), (30, 0)):
         step = np.zeros_like(points)
         step[i, c] = 1e-5
@@ -329,7 +341,8 @@ def test_layout_goes_down(rng):
 def test_same_bits_with_any_number_of_threads(rng):
     points, masses = rng.normal(size=(3000, 6)), rng.integers(1, 20, size=3000).astype(float)
     start = principal_start(points, masses, 2, np.random.default_rng(0))
-    joints = [affinities(points, masses, 10.0, n_threads) for n_threads in (1, 2, 4)]
+    inside = points[:, :4]
+    joints = [affinities(points, masses, 10.0, n_threads, inside) for n_threads in (1, 2, 4)]
     results = [
         layout(joint, masses, start, n_iter=30, n_threads=n_threads)
         for joint, n_threads in zip(joints, (1, 2, 4), strict=True)

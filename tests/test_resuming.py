@@ -15,7 +15,8 @@ from trigpoint._command.common import FAILED, INTERRUPTED
 from trigpoint._estimators import output
 from trigpoint._estimators.output import Output, fit_and_write, write_coordinates
 from trigpoint._files import atomic, checkpoints
-from trigpoint._files.checkpoints import Checkpoints
+from trigpoint._files.checkpoints import StagedCheckpoints
+from trigpoint._landmarks import choose_landmarks
 
 N, ROWS = 1000, 100
 # From Python 3.12 on, in a process that has threads; those here are not needed by the children.
@@ -129,20 +130,25 @@ STAGES = [
 ]
 
 
+def never_again(landmarks, X, **options):
+    """A map may start from another estimator, which chooses landmarks of its landmarks."""
+    assert X.shape[0] < N, "what was kept is drawn again"
+    return choose_landmarks(landmarks, X, **options)
+
+
 @pytest.mark.parametrize(("stage", "done", "columns", "method", "options"), STAGES)
 def test_a_killed_fit_goes_on(stage, done, columns, method, options, monkeypatch):
     np.save("wide.npy", np.random.default_rng(0).normal(size=(N, columns)).cumsum(axis=0))
     monkeypatch.setattr("trigpoint._extension.support.block_rows", lambda *_: ROWS)
     monkeypatch.setattr(checkpoints, "_SECONDS", 0.0)
-    write, written = Checkpoints.write, []
+    write, written = StagedCheckpoints.write, []
 
     def embed(name, then=lambda now, rows: None, resume=True):
         def kept(self, now, **arrays):
             write(self, now, **arrays)
-            if self._staging is not None:
-                then(now, int(arrays.get("done", [0])[0]))
+            then(now, int(arrays.get("done", [0])[0]))
 
-        monkeypatch.setattr(Checkpoints, "write", kept)
+        monkeypatch.setattr(StagedCheckpoints, "write", kept)
         estimator = method(**{"landmarks": 50, "random_state": 0, "n_jobs": 1, **options})
         return content(fit_and_write(estimator, "wide.npy", Output(name, resume=resume)))
 
@@ -150,9 +156,7 @@ def test_a_killed_fit_goes_on(stage, done, columns, method, options, monkeypatch
         warnings.simplefilter("ignore")
         ((_, expected),) = embed("first.npy", resume=False)
         killed(lambda: embed("y.npy", lambda *where: where == (stage, done) and die()))
-        # A map may start from another estimator, which has landmarks of its own.
-        chooses = "landmark_map" if method is tp.LandmarkMap else "base"
-        monkeypatch.setattr(f"trigpoint._estimators.{chooses}.choose_landmarks", None)
+        monkeypatch.setattr("trigpoint._estimators.base.choose_landmarks", never_again)
         ((_, found),) = embed("y.npy", lambda *where: written.append(where))
     assert found == expected
     # What was kept is not done again.

@@ -18,6 +18,7 @@ from trigpoint._graph import KNNGraph
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
+    _rounded_down,
     classical_scaling,
     density_scale,
     diffusion_maps,
@@ -191,3 +192,10 @@ def test_10_000_landmarks_in_high_dimension_are_iterated(rng):
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     # The first modes of a cube: cosines along its axes, of nearly equal eigenvalues.
     assert spectrum.eigenvalues[2] / spectrum.eigenvalues[0] < 1.3
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0.0199, "0.019"), (0.5, "0.5"), (9.99, "9.9"), (1299.0, "1.2e+03")]
+)
+def test_a_limit_is_shown_by_two_digits_that_do_not_exceed_it(number, shown):
+    assert _rounded_down(number) == shown

@@ -1,6 +1,9 @@
 """Threads of our own, which change no bit of a result, and those of BLAS."""
 
+import os
 import threading
+import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import trigpoint as tp
-from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 
 def blas_threads():
@@ -44,16 +47,16 @@ def test_blas_gets_its_threads_back_after_calls_that_overlap():
 
 
 @pytest.fixture
-def started(monkeypatch):
-    """A list of the threads that were started."""
-    threads = []
+def submitted(monkeypatch):
+    """A list of what was given to threads."""
+    tasks = []
 
-    def start(thread, start=threading.Thread.start):
-        threads.append(thread)
-        start(thread)
+    def submit(pool, task, *args, submit=ThreadPoolExecutor.submit):
+        tasks.append(task)
+        return submit(pool, task, *args)
 
-    monkeypatch.setattr(threading.Thread, "start", start)
-    return threads
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    return tasks
 
 
 def assert_same_bits(results):
@@ -69,18 +72,18 @@ def assert_same_bits(results):
 # high dimension several blocks of points.
 @pytest.mark.parametrize(("n", "d", "k", "m"), [(210_000, 3, 64, 12_000), (60_000, 20, 64, 600)])
 @pytest.mark.parametrize("covariance", [None, "full", "diag"])
-def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, covariance, started):
+def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, covariance, submitted):
     X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
     results = []
     for n_jobs in (1, 2, 4, 16):
         sampler = tp.EfficientDPP(
             k, n_neighbors=m, bandwidth=0.5, covariance=covariance, random_state=5, n_jobs=n_jobs
         )
-        started.clear()
+        submitted.clear()
         with threadpool_limits(min(n_jobs, 4)):
             sampler.fit(X)
-        # One thread runs in the caller; of 16 there is work for two at least.
-        assert len(started) >= 2 if n_jobs > 1 else not started
+        # One thread is the caller; of 16 there is work for two at least.
+        assert len(submitted) >= 2 if n_jobs > 1 else not submitted
         found = {"indices": sampler.indices_, "radii": sampler.radii_}
         results.append(found | ({} if covariance is None else {"cov": sampler.covariances_}))
     assert_same_bits(results)
@@ -88,7 +91,7 @@ def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, cova
 
 @pytest.mark.parametrize("extension", ["graph", "all", 3])
 @pytest.mark.parametrize("d", [3, 20])
-def test_coordinates_are_the_same_bits_with_any_number_of_threads(d, extension, started):
+def test_coordinates_are_the_same_bits_with_any_number_of_threads(d, extension, submitted):
     X = np.random.default_rng(0).normal(size=(40_000, d)).astype(np.float32)
     results = []
     for n_jobs in (1, 2, 4, 16):
@@ -97,9 +100,9 @@ def test_coordinates_are_the_same_bits_with_any_number_of_threads(d, extension, 
         )
         with threadpool_limits(min(n_jobs, 4)):
             embedding.fit(X[:2000])
-            started.clear()
+            submitted.clear()
             coordinates = embedding.transform(X)
-        assert len(started) >= 2 if n_jobs > 1 else not started
+        assert len(submitted) >= 2 if n_jobs > 1 else not submitted
         results.append({"coordinates": coordinates, "landmarks": embedding.landmarks_})
     assert_same_bits(results)
 
@@ -116,3 +119,56 @@ def test_blas_keeps_to_one_thread_in_every_thread_that_asks():
 
     with ThreadPoolExecutor(1) as pool:
         assert set(pool.submit(inside).result()) == {1}
+
+
+def test_a_map_keeps_the_order_and_its_threads():
+    def name(i):
+        time.sleep(0.001 * (i % 3))
+        return i, threading.current_thread().name
+
+    first, again = (dict(thread_map(name, range(20), 3)) for _ in range(2))
+    assert list(first) == list(again) == list(range(20))
+    assert set(again.values()) <= set(first.values()), "no thread was started again"
+
+
+def test_maps_inside_maps_do_not_wait_for_themselves():
+    def inner(i):
+        return list(thread_map(lambda j: i + j, range(6), 2))
+
+    expected = [[i + j for j in range(6)] for i in range(6)]
+    assert list(thread_map(inner, range(6), 2)) == expected
+
+
+def test_an_error_drops_what_has_not_begun_and_waits_for_the_rest():
+    begun, ended = [], []
+
+    def work(i):
+        begun.append(i)
+        time.sleep(0.05)
+        if i == 0:
+            raise ValueError("work")
+        ended.append(i)
+
+    with pytest.raises(ValueError, match="work"):
+        list(thread_map(work, range(100), 2))
+    count = len(begun)
+    assert count < 8
+    assert len(ended) == count - 1
+    assert list(thread_map(str, range(3), 2)) == ["0", "1", "2"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_maps_with_threads_of_its_own():
+    assert list(thread_map(str, range(3), 2)) == ["0", "1", "2"]
+    with warnings.catch_warnings():
+        # Python 3.12 warns of forks where there are threads.
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        os._exit(0 if list(thread_map(str, range(3), 2)) == ["0", "1", "2"] else 1)
+    deadline = time.monotonic() + 30
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+        time.sleep(0.01)
+    assert ended == (child, 0)

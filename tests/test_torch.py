@@ -12,9 +12,9 @@ import pytest
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint import _graph as graph
 from trigpoint._common.records import Landmarks, LowRankCovariances
 from trigpoint._geometry import bhattacharyya_matrix, neighborhood_covariances
+from trigpoint._graph import neighbors as graph
 from trigpoint._landmarks.efficient import resolve_n_neighbors
 from trigpoint._numerics.compiled.distance import squares_to
 from trigpoint._numerics.dimension import local_dimension

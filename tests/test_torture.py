@@ -28,6 +28,7 @@ sys.exit(main())
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_short_form():
     """Kills, errors and losses of power, at some of the calls of some of the formats."""
     options = "--only", "transform zarr", "resumed npy", "--every", "13"
@@ -40,6 +41,7 @@ def test_short_form():
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_mistakes_are_noticed():
     """Bytes or names that are not on the disk in time, and leftovers that stay."""
     before = """

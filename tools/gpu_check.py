@@ -241,6 +241,20 @@ def check_foreign(device: torch.device, outcome: Outcome) -> None:
     expected, found = clone(emb).fit_transform(X), emb.fit_transform(Foreign(X))
     good = isinstance(found, Foreign) and bool((found.tensor == expected).all())
     outcome.add("arrays through DLPack", good and found.tensor.device == X.device, start)
+    try:
+        import cupy
+    except ImportError:
+        return
+    start = time.perf_counter()
+    there = cupy.from_dlpack(X)
+    for what, found in (
+        ("fit_transform", clone(emb).fit_transform(there)),
+        ("transform", emb.transform(there)),
+    ):
+        good = isinstance(found, cupy.ndarray) and bool(
+            (torch.from_dlpack(found) == expected).all()
+        )
+        outcome.add(f"CuPy {cupy.__version__}, {what}", good, start)
 
 
 def check_workers(device: torch.device, outcome: Outcome) -> None:

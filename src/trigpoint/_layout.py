@@ -15,14 +15,13 @@ optimized parameters for t-SNE", Nature Communications, 2019 (the step). D. Koba
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
 from trigpoint._common.progress import Report
-from trigpoint._files.checkpoints import Checkpoints
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.reduction import principal_coordinates
@@ -57,7 +56,11 @@ _ROWS = 512
 
 
 def affinities(
-    points: np.ndarray, masses: np.ndarray, perplexity: float, n_threads: int = 1
+    points: np.ndarray,
+    masses: np.ndarray,
+    perplexity: float,
+    n_threads: int = 1,
+    inside: np.ndarray | None = None,
 ) -> csr_array:
     """Symmetric affinities between landmarks, which sum to 1.
 
@@ -70,23 +73,31 @@ def affinities(
         Effective number of neighbors of each, but at most a third of the others: if all counted
         alike, nothing would keep them apart.
     n_threads : int, default=1
+    inside : ndarray of shape (k, c) or None
+        The points in fewer columns, to search neighbors in. Distances to them are still those of
+        `points`: what the columns left out add to all of them makes groups less distinct.
     """
+    from trigpoint._numerics.compiled.distance import squares_to
     from trigpoint._numerics.compiled.layout import calibrate
 
     k = len(points)
     m = min(k - 1, int(_REACH * perplexity))
     perplexity = min(perplexity, max(1.0, m / _REACH))
-    distances, rows = nearest(points, points, m + 1, n_threads)
+    searched = points if inside is None else inside
+    distances, rows = nearest(searched, searched, m + 1, n_threads)
     # Each is its own neighbor, wherever among equally distant ones.
     own = rows == np.arange(k)[:, None]
     own[~own.any(axis=1), -1] = True
     columns, squares = rows[~own].reshape(k, m), np.square(distances[~own].reshape(k, m))
     shares = np.empty((k, m))
-    for _ in thread_map(
-        lambda part: calibrate(squares[part], perplexity, shares[part]),
-        row_blocks(k, _ROWS),
-        n_threads,
-    ):
+
+    def fill(part: slice) -> None:
+        if inside is not None:
+            for i in range(part.start, part.stop):
+                squares[i] = squares_to(points, columns[i], points[i])
+        calibrate(squares[part], perplexity, shares[part])
+
+    for _ in thread_map(fill, row_blocks(k, _ROWS), n_threads):
         pass
     shares *= (masses / masses.sum())[:, None]
     starts = m * np.arange(k + 1)
@@ -156,7 +167,7 @@ def layout(
     n_threads: int = 1,
     report: Report | None = None,
     stage: str = "layout",
-    kept: Checkpoints | None = None,
+    kept: Checkpoints = NOTHING_KEPT,
 ) -> np.ndarray:
     """Lay out landmarks by their affinities.
 
@@ -178,7 +189,7 @@ def layout(
     report : callable or None
     stage : str, default="layout"
         What progress is reported as.
-    kept : Checkpoints or None
+    kept : Checkpoints
         Where to go on from, and to keep some of the steps.
 
     Returns
@@ -191,25 +202,23 @@ def layout(
     points[:, :n_components] = start
     pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
     velocities = np.zeros_like(points)
-    kept = kept or Checkpoints()
     begun, done = kept.read(stage), 0
     if begun:
         points, velocities, done = begun["points"], begun["velocities"], int(begun["done"][0])
-    with ThreadPoolExecutor(n_threads) as pool:
-        for step in range(done, n_iter):
-            strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
-            attraction, repulsion = _forces(points, joint, pulls, masses, n_threads, pool)
-            # The step of t-SNE for k points, over the exaggeration.
-            forces = attraction + repulsion / strength
-            velocities = _MOMENTUM * velocities + forces
-            lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
-            velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
-            points += velocities
-            points -= masses @ points
-            if kept.due:
-                kept.write(stage, points=points, velocities=velocities, done=np.array([step + 1]))
-            if report is not None:
-                report(stage, step + 1, n_iter)
+    for step in range(done, n_iter):
+        strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
+        attraction, repulsion = _forces(points, joint, pulls, masses, n_threads)
+        # The step of t-SNE for k points, over the exaggeration.
+        forces = attraction + repulsion / strength
+        velocities = _MOMENTUM * velocities + forces
+        lengths = np.sqrt(np.square(velocities).sum(axis=1, keepdims=True))
+        velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
+        points += velocities
+        points -= masses @ points
+        if kept.due:
+            kept.write(stage, points=points, velocities=velocities, done=np.array([step + 1]))
+        if report is not None:
+            report(stage, step + 1, n_iter)
     return points[:, :n_components].copy()
 
 
@@ -219,7 +228,6 @@ def _forces(
     pulls: np.ndarray,
     masses: np.ndarray,
     n_threads: int,
-    pool: ThreadPoolExecutor | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Attraction and repulsion of every landmark, each of shape (k, 3)."""
     from trigpoint._numerics.compiled.layout import attract, repel
@@ -233,7 +241,7 @@ def _forces(
         repel(tree, inside, inner_masses, part.start, part.stop, _ANGLE, pushes, sums)
         attract(joint.indptr, joint.indices, pulls, points, part.start, part.stop, attraction)
 
-    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads, pool):
+    for _ in thread_map(fill, _parts(len(points), n_threads), n_threads):
         pass
     repulsion = np.empty_like(points)
     repulsion[tree.order] = pushes / np.add.reduce(inner_masses * sums)

@@ -61,8 +61,8 @@ def test_data_without_its_files_or_package_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
-        ("bowl", ("complete, all", "complete, all", "euclidean 200, all")),
-        ("digits", ("bhattacharyya 5, graph", "complete, all", "complete, all")),
+        ("bowl", ("complete, all", "complete, all", "euclidean 20, graph")),
+        ("digits", ("euclidean 5, graph", "complete, all", "complete, all")),
     ],
 )
 def test_the_grid_has_what_the_default_stands_for(name, chosen):

@@ -15,7 +15,7 @@ from trigpoint.metrics import _preserved
 from trigpoint.metrics._preserved import compare_neighborhoods, ranked_neighbors
 from trigpoint.metrics._quality import redundant_coordinates, sample_size
 from trigpoint.metrics._suspects import SHORTCUT, judge_edges
-from trigpoint.metrics._verdict import GRADES, pca_is_better, score
+from trigpoint.metrics._verdict import GRADES, _many_shortcuts, pca_is_better, score
 
 
 def slow_neighbors(points, m):
@@ -311,3 +311,19 @@ def test_the_sample_is_larger_where_points_have_many_columns():
     # Within 134 MB, but never fewer than 2,000.
     assert sample_size(50_000, 5000, 8) == 3355
     assert sample_size(50_000, 50_000, 8) == 2000
+
+
+@pytest.mark.parametrize(
+    ("changes", "advised"),
+    [
+        ({}, True),
+        ({"shortcuts": 1}, False),
+        # Those between pieces are bridges.
+        ({"pieces": 2}, False),
+        ({"parameters": {"graph": tp.KNNGraph(20), "n_neighbors": None}}, False),
+    ],
+)
+def test_shortcuts_are_blamed_if_they_are_many_in_one_piece(leading, changes, advised):
+    parameters = {"graph": "bhattacharyya", "n_neighbors": 20}
+    many = {"n_edges": 1000, "shortcuts": 200, "pieces": 1, "parameters": parameters}
+    assert _many_shortcuts(replace(leading, **(many | changes))) is advised

@@ -38,7 +38,7 @@ from tools.mutation.edits import Edit, edits
 ROOT = Path(__file__).parents[2]
 HARMLESS = Path(__file__).with_name("harmless.toml")
 LIBRARY = Path("src/trigpoint")
-SOURCES = ["_numerics", "_landmarks", "_geometry.py", "_graph.py", "_spectrum.py", "_layout.py"]
+SOURCES = ["_numerics", "_landmarks", "_geometry.py", "_graph", "_spectrum.py", "_layout.py"]
 SOURCES += ["_extension", "metrics"]
 # How loops are compiled and kept, and how many threads run, is not numerics.
 NOT_NUMERICS = {"jit.py", "cache.py", "threads.py"}

@@ -5,7 +5,7 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import fields, replace
 from numbers import Integral
@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
 from trigpoint._common.checks import (
     as_generator,
     check_choice,
@@ -41,7 +42,6 @@ from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks
 from trigpoint._files import open_writer
-from trigpoint._files.checkpoints import Checkpoints
 from trigpoint._files.frames import labeled_as
 from trigpoint._files.optional import is_from
 from trigpoint._landmarks import choose_landmarks
@@ -84,6 +84,8 @@ class Run:
         self.seconds: dict[str, float] = {}
         # Local dimension of the points, once the landmarks are known.
         self.dimension = 0.0
+        # Where several graphs are made: landmarks nearest to each, by metric.
+        self.nearest: dict[str, np.ndarray] | None = None
         # The points as a map measures their distances.
         self.projection: Projection | None = None
         self.points: Any = np.empty((0, 0))
@@ -98,20 +100,28 @@ class Run:
     def quiet(self) -> "Run":
         """The same state, of which nothing is reported or kept."""
         other = copy(self)
-        other.report, other.seconds, other.kept = reporter(False, None), {}, Checkpoints()
+        other.report, other.seconds, other.kept = reporter(False, None), {}, NOTHING_KEPT
         return other
 
-    def kept_landmarks(self, choose: Callable[[], Landmarks]) -> Landmarks:
-        """Those that an earlier run has chosen, or else those of `choose`, which are kept."""
-        if not self.kept.is_on:
-            return choose()
-        arrays = self.kept.read("landmarks")
-        if arrays:
+    def choose(
+        self, landmarks: Any, X: Points | Store, *, metric: str, covariance: str | None
+    ) -> Landmarks:
+        """Choose landmarks of `X`, or take those that an earlier run has kept."""
+        if arrays := self.kept.read("landmarks"):
             self.rng.bit_generator.state = json.loads(arrays.pop("rng").tobytes())
             return Landmarks.from_arrays(arrays)
-        chosen = choose()
-        state = json.dumps(self.rng.bit_generator.state).encode()
-        self.kept.write("landmarks", rng=np.frombuffer(state, np.uint8), **chosen.arrays())
+        chosen = choose_landmarks(
+            landmarks,
+            X,
+            metric=metric,
+            covariance=covariance,
+            rng=self.rng,
+            n_threads=self.n_threads,
+            report=self.report,
+        )
+        if self.kept.is_on:
+            state = json.dumps(self.rng.bit_generator.state).encode()
+            self.kept.write("landmarks", rng=np.frombuffer(state, np.uint8), **chosen.arrays())
         return chosen
 
     def begin(self, stage: str) -> None:
@@ -196,8 +206,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         Parameters
         ----------
         X : array-like or sparse array of shape (n, d), file, or Dask array or DataFrame
-            The points, float32 or float64; other numbers are converted to float64. A path, or an
-            object that `trigpoint.read_points` accepts, is read into memory if it needs at most a
+            The points, float32 or float64; other numbers become float64, float16 float32. A path or
+            object that `trigpoint.read_points` accepts is read into memory if it needs at most a
             quarter of it, otherwise into a temporary file. A ``.npy`` file is memory-mapped. SciPy
             sparse arrays, also in files, stay sparse from 16 columns on. The partitions of a Dask
             collection stay on the workers, and lead to the same landmarks.
@@ -208,7 +218,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         -------
         self
         """
-        return self._fit(X, Checkpoints())
+        return self._fit(X, NOTHING_KEPT)
 
     def _fit(self, X: Any, kept: Checkpoints) -> Self:
         """Fit, or go on with a fit of which something was kept."""
@@ -252,17 +262,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     def _choose(self, X: Points | Store, run: Run) -> Landmarks:
         """Choose the landmarks."""
-        return run.kept_landmarks(
-            lambda: choose_landmarks(
-                self.landmarks,
-                X,
-                metric=self.metric,
-                covariance=self._covariance(X.shape[1]),
-                rng=run.rng,
-                n_threads=run.n_threads,
-                report=run.report,
-            )
-        )
+        covariance = self._covariance(X.shape[1])
+        return run.choose(self.landmarks, X, metric=self.metric, covariance=covariance)
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         """Set the fitted attributes from landmarks embedded among points of type `dtype`."""

@@ -48,8 +48,8 @@ def default_neighbors(many: bool, n_components: int, dimension: float) -> int:
     """
     if many:
         return _DENSE_NEIGHBORS
-    has_room = _has_room(max(n_components, _SURFACE_DIMENSION), dimension)
-    return ROOMY_NEIGHBORS if has_room else _SPARSE_NEIGHBORS
+    is_roomy = has_room(max(n_components, _SURFACE_DIMENSION), dimension)
+    return ROOMY_NEIGHBORS if is_roomy else _SPARSE_NEIGHBORS
 
 
 def default_extension(
@@ -61,11 +61,12 @@ def default_extension(
     mean over the others, and mixes classes that a mean of the nearest landmarks keeps apart. With
     hardly more points than landmarks there is little to smooth, and coordinates are eigenvectors.
     """
-    fits = n_columns <= TREE_MAX_DIMENSION and _has_room(n_components, dimension)
+    fits = n_columns <= TREE_MAX_DIMENSION and has_room(n_components, dimension)
     return "smooth" if fits and points_per_landmark >= _POINTS_PER_LANDMARK else "graph"
 
 
-def _has_room(n_components: int, dimension: float) -> bool:
+def has_room(n_components: int, dimension: float) -> bool:
+    """Whether there are coordinates for all directions in which points spread."""
     return dimension < n_components + 0.5
 
 

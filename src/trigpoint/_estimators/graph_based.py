@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -201,10 +202,12 @@ class GraphEmbedding(LandmarkEmbedding):
         if isinstance(builder, AnchorGraph):
             assert isinstance(X, Points), "others are refused"
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
-            done = int(run.kept.read("graph").get("done", [0])[0])
-            built = builder.build(chosen, support.over(X, run.n_threads, done), run.kept)
-        elif isinstance(builder, KNNGraph) and builder is not self.graph and not self.n_neighbors:
-            built = graph_in_one_piece(builder, chosen, run.n_threads, ROOMY_NEIGHBORS, run.device)
+            built = builder.build(chosen, partial(support.over, X, run.n_threads), run.kept)
+        elif isinstance(builder, KNNGraph) and builder is not self.graph:
+            most = 0 if self.n_neighbors else ROOMY_NEIGHBORS
+            built = graph_in_one_piece(
+                builder, chosen, run.n_threads, most, run.device, run.nearest
+            )
         elif isinstance(builder, KNNGraph):
             built = builder.build(chosen, run.n_threads, device=run.device)
         else:

@@ -19,7 +19,6 @@ from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.map_on_device import nearest_on_device
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
-from trigpoint._landmarks import choose_landmarks
 from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.reduction import all_projected, principal_projection
@@ -82,9 +81,10 @@ class LandmarkMap(LandmarkEmbedding):
     n_iter : int, default=500
         Steps of the layout. The first quarter is always exaggerated, by 12.
     refine : int, default=0
-        Further steps over all points, with their exact neighbors. Every point is then a landmark:
-        neighbors are kept better, and time, memory and the model file grow with the points. It is
-        done on the host, to which points on a GPU are copied for it.
+        Further steps over all points, with their exact neighbors; above 50 columns, those of the
+        projection, by their distances in all columns. Every point is then a landmark: neighbors are
+        kept better, and time, memory and the model file grow with the points. It is done on the
+        host, to which points on a GPU are copied for it.
     metric, random_state, n_jobs, device, verbose, callback
         As for `LaplacianEigenmaps`. On a GPU, landmarks are drawn and points placed; the layout is
         the host's, so that a map is the same on both but for rounding.
@@ -219,17 +219,8 @@ class LandmarkMap(LandmarkEmbedding):
             from trigpoint._points.torch.tensors import store_on
 
             pool = store_on(device, pool)
-        chosen = run.kept_landmarks(
-            lambda: choose_landmarks(
-                landmarks,
-                pool if drawn else X,
-                metric=self.metric,
-                covariance=None,
-                rng=run.rng,
-                n_threads=run.n_threads,
-                report=run.report,
-            )
-        )
+        pool = pool if drawn else X
+        chosen = run.choose(landmarks, pool, metric=self.metric, covariance=None)
         if drawn:
             assert chosen.indices is not None, "drawn from the rows"
             indices = chosen.indices if rows is None else rows[chosen.indices]
@@ -348,7 +339,13 @@ class LandmarkMap(LandmarkEmbedding):
         start = extend(self._prepare(embedded), points.astype(np.float64), run.n_threads)[0]
         # A map of more points is larger, at the same distance between neighbors.
         start *= np.sqrt(len(rows) / len(embedded.landmarks.points))
-        joint = affinities(inside, masses, _PERPLEXITY * self.n_neighbors, run.n_threads)
+        joint = affinities(
+            points,
+            masses,
+            _PERPLEXITY * self.n_neighbors,
+            run.n_threads,
+            None if run.projection is None else inside,
+        )
         positions = layout(
             joint,
             masses,

@@ -15,9 +15,18 @@ from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGrap
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._estimators.base import Run
-from trigpoint._estimators.defaults import SHOWN, default_eigenvectors, default_extension
+from trigpoint._estimators.defaults import SHOWN, default_eigenvectors, default_extension, has_room
 from trigpoint._estimators.graph_based import GraphEmbedding
-from trigpoint._estimators.trying import NEIGHBORS_TRIED, Attempt, Judge, best_of, worth_trying
+from trigpoint._estimators.trying import (
+    GOOD_FEATURES,
+    GOOD_PICTURE,
+    MOST_COORDINATES,
+    Attempt,
+    Judge,
+    best_of,
+    graphs_to_try,
+    worth_trying,
+)
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph
@@ -71,7 +80,10 @@ class MarkovEmbedding(GraphEmbedding):
     ) -> EmbeddedLandmarks:
         self.tried_: dict[str, float] = {}
         n, (k, d) = X.shape[0], chosen.points.shape
-        if not (self._is_left_open() and worth_trying(X, k)):
+        many = self._many_coordinates()
+        # Of points that spread in more directions than there are features, all pairs keep most.
+        is_clear = many and not has_room(n_components, run.dimension)
+        if is_clear or not (self._is_left_open() and worth_trying(X, k)):
             return self._embed_once(X, chosen, n_components, run)
 
         def attempt(
@@ -79,27 +91,33 @@ class MarkovEmbedding(GraphEmbedding):
         ) -> Iterator[Attempt]:
             embedded = estimator._embed_once(X, chosen, n_components, run)
             embedded = replace(embedded, dimension=run.dimension)
-            for extended_by in extensions:
+            for extended_by in dict.fromkeys(extensions):
                 placed = replace(embedded, extended_by=extended_by)
                 placed = replace(placed, decided=estimator._decided(placed))
                 yield placed, estimator._prepare(placed)
 
-        by_rule = default_extension(n_components, run.dimension, d, n / k)
-        attempts = [partial(attempt, self, [by_rule], run)]
-        for count in NEIGHBORS_TRIED:
-            if 2 * count < k:
-                other = clone(self).set_params(graph="bhattacharyya", n_neighbors=count)
-                attempts.append(partial(attempt, other, [by_rule, "graph"], run.quiet()))
-        other = clone(self).set_params(graph="complete", covariance="auto")
-        attempts.append(partial(attempt, other, ["all"], run.quiet()))
-        embedded, self.tried_ = best_of(attempts, Judge(X, run.n_threads))
+        run.nearest = {}
+        by_rule = "all" if many else default_extension(n_components, run.dimension, d, n / k)
+        first = self._builder(chosen.points, run.dimension)
+        attempts = [partial(attempt, self, [by_rule] if many else [by_rule, "graph"], run)]
+        for graph, count, extensions in graphs_to_try(many, by_rule):
+            other = clone(self).set_params(graph=graph, n_neighbors=count)
+            if graph != "bhattacharyya":
+                other.set_params(covariance="auto")
+            is_first = repr(other._builder(chosen.points, run.dimension)) == repr(first)
+            if not is_first and (count is None or 2 * count < k):
+                attempts.append(partial(attempt, other, extensions, run.quiet()))
+        good = GOOD_FEATURES if many else GOOD_PICTURE
+        embedded, self.tried_ = best_of(attempts, Judge(X, run.n_threads), good)
         return embedded
 
     def _is_left_open(self) -> bool:
-        """Whether all that makes a picture is left to the library."""
+        """Whether all that makes a picture, or some features, is left to the library."""
         parameters = self.graph, self.extension, self.eigenvectors
+        is_picture = self.n_components <= SHOWN
+        are_features = self._many_coordinates() and self.n_components <= MOST_COORDINATES
         return (
-            self.n_components <= SHOWN
+            (is_picture or (are_features and self.covariance == "auto"))
             and self.n_neighbors is None
             and all(isinstance(value, str) and value == "auto" for value in parameters)
         )
@@ -207,13 +225,13 @@ class LaplacianEigenmaps(MarkovEmbedding):
 default="auto"
         Graph of the landmarks: nearest neighbors in the named metric; all pairs; landmarks that
         share points (`AnchorGraph`); a graph object such as `KNNGraph`; or a symmetric (k, k)
-        matrix of weights. ``"auto"`` takes nearest neighbors by Bhattacharyya distance. For up to
-        three coordinates from up to 1,000 landmarks it tries several numbers of them, and all
-        pairs, and takes what keeps most neighbors of up to 2,000 of the points (`tried_`), unless
-        the first try is good, the points are sparse, or one of `n_neighbors`, `eigenvectors` and
-        `extension` is set. For more than five coordinates it takes all pairs, or, with more than
-        4,000 landmarks or four coordinates for each column, nearest neighbors by Euclidean
-        distance.
+        matrix of weights. ``"auto"`` takes nearest neighbors by Bhattacharyya distance. For more
+        than five coordinates it takes all pairs, or, with more than 4,000 landmarks or four
+        coordinates for each column, nearest neighbors by Euclidean distance. For up to three
+        coordinates from up to 1,000 landmarks, and for six to 64 that are more than
+        `dimension_`, this is only the first of several graphs, and what keeps most neighbors of
+        up to 2,000 of the points is taken (`tried_`), unless the first is good, the points are
+        sparse, or one of `n_neighbors`, `eigenvectors` and `extension` is set.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 5, or 10 where the
         points spread in no more directions than there are coordinates, or in two, and where that

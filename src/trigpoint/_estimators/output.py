@@ -10,13 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from trigpoint._common.checkpoints import NOTHING_KEPT
 from trigpoint._common.progress import reporter
 from trigpoint._common.warn import warn_user
 from trigpoint._estimators.saving import described_parameters, load, model_digest
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._files import PointWriter, open_writer, read_points, refuse_same_file
 from trigpoint._files.atomic import Staging, kept_folder
-from trigpoint._files.checkpoints import Checkpoints
+from trigpoint._files.checkpoints import StagedCheckpoints
 from trigpoint._files.resuming import ResumableWriter
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
@@ -62,9 +63,11 @@ def fit_and_write(estimator: Any, X: Any, output: Output) -> Path:
         if model is not None and model.exists():
             _restore(estimator, model)
         else:
+            kept = NOTHING_KEPT
             # Without a seed, nothing would fit to what an earlier run has drawn.
-            seeded = estimator.random_state is not None
-            estimator._fit(X, Checkpoints(staging if seeded else None))
+            if staging is not None and estimator.random_state is not None:
+                kept = StagedCheckpoints(staging)
+            estimator._fit(X, kept)
             if staging is not None and model is not None:
                 estimator.save(model)
                 staging.keep = True

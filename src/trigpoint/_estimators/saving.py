@@ -36,6 +36,7 @@ from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._estimators.graph_based import ANCHORS, GraphEmbedding
 from trigpoint._files.naming import naming_file
 from trigpoint._files.tensors import read_tensors, write_tensors
+from trigpoint._numerics.kernels import distances_between
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
@@ -285,7 +286,7 @@ def _embedded(
             graph = LandmarkGraph(weights, lengths, bridges, bandwidths)
         else:
             check_dense("landmarks", k, "landmarks in a complete graph", "more memory")
-            graph = graphs.complete_graph(points, bandwidths)
+            graph = graphs.complete_graph(distances_between(points), bandwidths)
     anchor_values = arrays.get("anchor_values")
     if anchor_values is not None:
         _require(anchor_values.shape == coordinates.shape, "shares")
@@ -339,7 +340,7 @@ def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
     k = len(points)
     if graph.lengths.nnz < k * (k - 1):
         return False
-    again = graphs.complete_graph(points, graph.bandwidths)
+    again = graphs.complete_graph(distances_between(points), graph.bandwidths)
     return np.array_equal(again.weights.data, graph.weights.data)
 
 

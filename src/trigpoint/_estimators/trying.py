@@ -21,10 +21,16 @@ from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
 
-# Numbers of neighbors in graphs that are tried, and the most landmarks. With more of them, the
-# eigenvectors of all these graphs would take longer than all else.
-NEIGHBORS_TRIED = (5, 10, 20)
-MOST_LANDMARKS = 1000
+# Graphs of nearest neighbors that are tried for a picture, and the most landmarks and coordinates.
+# With more of them, the eigenvectors of all graphs would take longer than all else.
+PICTURE_GRAPHS = (
+    ("bhattacharyya", 5),
+    ("bhattacharyya", 10),
+    ("bhattacharyya", 20),
+    ("euclidean", 5),
+    ("euclidean", 20),
+)
+MOST_LANDMARKS, MOST_COORDINATES = 1000, 64
 
 # Points that are looked at, at most and at least, and numbers that these may have in all. Neighbors
 # of each that a picture should keep.
@@ -37,8 +43,9 @@ _NEIGHBORS = 10
 _CLEARLY = 0.02
 _SMOOTHER = 0.01
 
-# A picture that keeps so many is good: nothing else is tried.
-_GOOD = 0.55
+# Coordinates that keep so many are good: nothing else is tried. Beyond this, a picture of a surface
+# that keeps a few more neighbors is less even, with holes.
+GOOD_PICTURE, GOOD_FEATURES = 0.55, 0.85
 
 Attempt = tuple[EmbeddedLandmarks, Extension]
 Tried = tuple[EmbeddedLandmarks, dict[str, float]]
@@ -76,7 +83,23 @@ def _most_looked_at(X: Any) -> int:
     return min(LOOKED_AT, _MOST_NUMBERS // X.shape[1])
 
 
-def best_of(attempts: Sequence[Callable[[], Iterator[Attempt]]], judge: Judge) -> Tried:
+def graphs_to_try(many: bool, by_rule: str) -> Iterator[tuple[str, int | None, list[str]]]:
+    """Metric, number of neighbors, and how points are placed; `by_rule` is how they would be.
+
+    `many` says that the coordinates are features rather than a picture.
+    """
+    if many:
+        yield "euclidean", 200, ["all"]
+        yield "euclidean", 20, ["graph"]
+    else:
+        for metric, count in PICTURE_GRAPHS:
+            yield metric, count, [by_rule, "graph"]
+    yield "complete", None, ["all"]
+
+
+def best_of(
+    attempts: Sequence[Callable[[], Iterator[Attempt]]], judge: Judge, good: float
+) -> Tried:
     """The best of some embedded landmarks, and what each of them keeps.
 
     The first is taken if it is good, or unless another is clearly better. Only what the best one
@@ -94,11 +117,13 @@ def best_of(attempts: Sequence[Callable[[], Iterator[Attempt]]], judge: Judge) -
                         continue
                     made[name], kept[name] = (embedded, caught), judge.kept(extension)
                     logger.info("%s keeps %.3f of the neighbors", name, kept[name])
+                    if len(kept) == 1 and kept[name] >= good:
+                        break
             except ParameterError:
                 if not made:
                     raise
         first = next(iter(kept))
-        if len(kept) == 1 and kept[first] >= _GOOD:
+        if len(kept) == 1 and kept[first] >= good:
             break
 
     def rated(name: str) -> float:

@@ -271,7 +271,8 @@ class AnchorShares:
     def prepare(cls, landmarks: np.ndarray, n_anchors: int) -> "AnchorShares":
         """Prepare the support of landmarks (k, d)."""
         k = len(landmarks)
-        count = min(check_count("n_anchors", n_anchors), k)
+        why = "with one, landmarks share no points"
+        count = min(check_count("n_anchors", n_anchors, low=2, why=why), k)
         spread = np.full(k, np.linalg.norm(landmarks.std(axis=0, dtype=np.float64)))
         return cls(landmark_search(landmarks, spread, count + 1), count)
 

@@ -23,7 +23,7 @@ _DIMENSION_BYTES = 2**24
 # Matrices of all pairs of landmarks that are held at once: while neighbors are chosen among them,
 # and in a complete graph, whose weights and lengths are kept.
 _PAIR_MATRICES = 4
-_COMPLETE_MATRICES = 10
+_COMPLETE_MATRICES = 9
 
 
 def forecast_bytes(

@@ -8,15 +8,18 @@ beside forecasts.
 from dataclasses import dataclass, replace
 
 from trigpoint._estimators.comparison import COMPARED_POINTS
-from trigpoint._estimators.defaults import SHOWN
+from trigpoint._estimators.defaults import SHOWN, many_coordinates
 from trigpoint._estimators.landmark_map import MOST_COLUMNS, POOL
-from trigpoint._estimators.trying import LOOKED_AT, MOST_LANDMARKS, NEIGHBORS_TRIED
+from trigpoint._estimators.trying import LOOKED_AT, MOST_COORDINATES, MOST_LANDMARKS, PICTURE_GRAPHS
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import covariance_mode
 from trigpoint._graph import MATRIX_MAX
 
 # What a stage takes even if there is nothing to do.
 _LEAST = 0.005
+
+# Directions in which points of many columns usually spread, at most.
+_USUAL_DIMENSION = 15
 
 # Neighborhoods that are searched in vain, in passes over all points that are not filled.
 _UNFILLED = 300
@@ -150,14 +153,21 @@ def _spectrum_of_all_pairs(job: Job) -> float:
 
 
 def _spectrum_and_trials(job: Job) -> Work:
-    """Also that of other graphs, which a picture tries unless it is good at once."""
+    """Also that of other graphs, which are tried unless the first is good at once."""
     alone = _LEAST + _spectrum(job)
-    if job.is_complete or job.n_components > SHOWN or job.k > MOST_LANDMARKS:
+    is_picture = job.n_components <= SHOWN
+    # Tried for points that spread in no more directions than there are features.
+    has_room = min(job.d, _USUAL_DIMENSION) <= job.n_components <= MOST_COORDINATES
+    are_features = many_coordinates(job.n_components) and has_room
+    if job.k > MOST_LANDMARKS or not (is_picture or are_features):
         return Work(alone)
-    alone += _spectrum_of_all_pairs(job)
-    n_graphs = len(NEIGHBORS_TRIED)
     products = 2.9e-11 * job.d * min(job.n, LOOKED_AT) ** 2
-    return Work(0.1 + alone + n_graphs * _spectrum(job), n_graphs * _graph(job), products)
+    if are_features:
+        # Two graphs, one of which has many edges to measure.
+        lengths = 1e-9 * job.d * job.k**2
+        return Work(0.1 + alone + 2 * _spectrum_of_all_pairs(job), lengths, products)
+    alone += len(PICTURE_GRAPHS) * _spectrum(job) + _spectrum_of_all_pairs(job)
+    return Work(0.1 + alone, products=products)
 
 
 def _points(job: Job) -> Work:

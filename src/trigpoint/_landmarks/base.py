@@ -83,8 +83,8 @@ class Sampler(ProgressMixin, ABC):
         Parameters
         ----------
         X : array-like or sparse array of shape (n, d), file, or Dask array or DataFrame
-            The points, float32 or float64; other numbers are converted to float64. A path, or an
-            object that `trigpoint.read_points` accepts, is read, into memory if it fits. Sparse
+            The points, float32 or float64; other numbers become float64, float16 float32. A path or
+            object that `trigpoint.read_points` accepts is read, into memory if it fits. Sparse
             points stay sparse; samplers that cannot use them say so. The partitions of a Dask
             collection stay on the workers, and lead to the same landmarks.
         y : ignored

@@ -2,9 +2,10 @@
 
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -26,20 +27,14 @@ def thread_count(n_jobs: Any) -> int:
 
 
 def thread_map(
-    function: Callable[[Item], Result],
-    items: Iterable[Item],
-    n_threads: int,
-    pool: ThreadPoolExecutor | None = None,
+    function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
 ) -> Iterator[Result]:
-    """Map `function` over `items` in order, holding at most ``2 * n_threads`` results at once.
-
-    A `pool` of as many threads spares loops of short maps starting them every time.
-    """
+    """Map `function` over `items` in order, holding at most ``2 * n_threads`` results at once."""
     if n_threads == 1:
         yield from map(function, items)
         return
     remaining = iter(items)
-    with ThreadPoolExecutor(n_threads) if pool is None else nullcontext(pool) as pool:
+    with _borrowed_pool(n_threads) as pool:
         pending = [pool.submit(function, item) for item in islice(remaining, 2 * n_threads)]
         try:
             while pending:
@@ -48,8 +43,31 @@ def thread_map(
                 yield result
         finally:
             # After an error or Ctrl-C, work that has not begun is dropped, not waited for.
-            for future in pending:
-                future.cancel()
+            wait([future for future in pending if not future.cancel()])
+
+
+# Pools that no map uses, by their number of threads. A draw maps hundreds of times, and starting
+# threads for each would take as long as a tenth of its work.
+_IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
+
+
+@contextmanager
+def _borrowed_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool for one map alone, so that maps inside maps never wait for themselves."""
+    idle = _IDLE_POOLS[n_threads]
+    try:
+        pool = idle.pop()
+    except IndexError:
+        pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield pool
+    finally:
+        idle.append(pool)
+
+
+# A forked process has the pools without their threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE_POOLS.clear)
 
 
 class _OneBlasThread:

@@ -1,0 +1,31 @@
+"""The neighborhood graph of the landmarks."""
+
+from trigpoint._graph.graphs import (
+    METRICS,
+    AnchorGraph,
+    CompleteGraph,
+    KNNGraph,
+    RadiusGraph,
+    graph_in_one_piece,
+)
+from trigpoint._graph.neighbors import MATRIX_MAX
+from trigpoint._graph.weights import (
+    complete_graph,
+    ordinary_edges,
+    precomputed_graph,
+    weighted_graph,
+)
+
+__all__ = [
+    "MATRIX_MAX",
+    "METRICS",
+    "AnchorGraph",
+    "CompleteGraph",
+    "KNNGraph",
+    "RadiusGraph",
+    "complete_graph",
+    "graph_in_one_piece",
+    "ordinary_edges",
+    "precomputed_graph",
+    "weighted_graph",
+]

@@ -1,0 +1,374 @@
+"""The kinds of graph: nearest neighbors, a radius, all pairs, shared points."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator
+
+from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
+from trigpoint._common.checks import check_choice, check_count, check_positive, check_share
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.memory import check_dense
+from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._geometry import RIDGE, bhattacharyya
+from trigpoint._graph.neighbors import (
+    bhattacharyya_neighbors,
+    euclidean_neighbors,
+    regular_covariances,
+)
+from trigpoint._graph.weights import (
+    NEGLIGIBLE,
+    complete_graph,
+    edge_lengths,
+    joined,
+    local_bandwidths,
+    weighted_graph,
+    wide_bandwidths,
+)
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.kernels import distances_between, squared_distances
+
+# Landmarks and shares of blocks of points, from a row on.
+Shares = Callable[[int], Iterable[tuple[np.ndarray, np.ndarray]]]
+
+METRICS = ("bhattacharyya", "euclidean")
+
+DEFAULT_NEIGHBORS = 10
+# Nearest that are found at once where other graphs of the same landmarks follow.
+_FOUND_AT_ONCE = 20
+
+# Mean weight of all pairs under the automatic bandwidths.
+_MEAN_WEIGHT_OF_ALL = 0.4
+
+
+class _Graph(BaseEstimator):
+    """Base of the graphs: a metric, Gaussian weights, connectedness."""
+
+    metric: str
+    bandwidth: float | None
+    ridge: float
+
+    @property
+    def needs_covariances(self) -> bool:
+        """Whether `build` compares local covariances."""
+        return bool(check_choice("metric", self.metric, METRICS) == "bhattacharyya")
+
+    def build(
+        self, landmarks: Landmarks, n_threads: int = 1, *, device: Any = None
+    ) -> LandmarkGraph:
+        """Build the symmetric, connected graph of `landmarks`.
+
+        Parameters
+        ----------
+        landmarks : Landmarks
+            They need covariances if the metric is ``"bhattacharyya"``.
+        n_threads : int, default=1
+        device : torch.device or None, default=None
+            Where candidates for the nearest of many landmarks are found. It changes no edge.
+
+        Returns
+        -------
+        LandmarkGraph
+        """
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        check_positive("ridge", self.ridge)
+        left, right = self._edges(landmarks, n_threads, device)
+        return weighted_graph(landmarks.points, left, right, self.bandwidth)
+
+    def _edges(
+        self, landmarks: Landmarks, n_threads: int, device: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Directed edges as two index arrays; weights and symmetry come later."""
+        raise NotImplementedError
+
+
+class KNNGraph(_Graph):
+    """Link each landmark to its nearest landmarks, if they agree.
+
+    Two landmarks are linked when each is among the other's `n_neighbors` nearest, or when one is in
+    the nearer half of the other's neighbors.
+
+    Parameters
+    ----------
+    n_neighbors : int or None, default=None
+        Number of neighbors of each landmark; ``None`` takes 10, or all others if there are fewer.
+    metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
+        What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
+        (section 3.3 of the paper), so that landmarks across a gap are far apart even when they are
+        close in space.
+    bandwidth : float or None, default=None
+        Gaussian bandwidth of the weights. ``None`` gives each landmark its own bandwidth,
+        proportional to the length of its edges and scaled so that edges weigh 0.2 on average.
+    ridge : float, default=0.01
+        Makes covariances invertible for ``metric="bhattacharyya"``: this share of a landmark's mean
+        variance is added to its variance in every direction. A larger ridge gives the local
+        geometry less influence.
+
+    Notes
+    -----
+    Weights are Gaussian in the Euclidean length of an edge and 1 on the diagonal: a sparse version
+    of the landmarks' kernel matrix. If the two ends have different bandwidths, the larger one is
+    used.
+
+    Without agreement, landmarks at a border would keep distant neighbors for lack of nearer ones,
+    and most of those edges are shortcuts: on a Swiss roll of 1,000 landmarks with 200 neighbors,
+    agreement leaves a third of them. The nearer half ensures that no landmark ends up alone.
+
+    Above a few thousand landmarks, Bhattacharyya distances are evaluated only among the Euclidean
+    nearest candidates, at least four per neighbor.
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        *,
+        metric: str = "bhattacharyya",
+        bandwidth: float | None = None,
+        ridge: float = RIDGE,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.bandwidth = bandwidth
+        self.ridge = ridge
+
+    def _edges(
+        self,
+        landmarks: Landmarks,
+        n_threads: int,
+        device: Any,
+        found: dict[str, np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        k = len(landmarks.points)
+        if self.n_neighbors is None:
+            count = min(DEFAULT_NEIGHBORS, k - 1)
+        else:
+            count = check_count(
+                "n_neighbors", self.n_neighbors, high=k - 1, why=f"there are {k} landmarks"
+            )
+        if found is None:
+            return _agreed(self._neighbors(landmarks, count, n_threads, device))
+        if self.metric not in found or found[self.metric].shape[1] < count:
+            wanted = min(max(count, _FOUND_AT_ONCE), k - 1)
+            found[self.metric] = self._neighbors(landmarks, wanted, n_threads, device)
+        elif self.needs_covariances:
+            # It warns of singular ones, as it did when another graph searched.
+            regular_covariances(landmarks, self.ridge)
+        return _agreed(found[self.metric][:, :count])
+
+    def _neighbors(
+        self, landmarks: Landmarks, count: int, n_threads: int, device: Any
+    ) -> np.ndarray:
+        if self.needs_covariances:
+            return bhattacharyya_neighbors(landmarks, count, self.ridge, n_threads, device)
+        return euclidean_neighbors(landmarks.points, count, n_threads, device)
+
+
+def graph_in_one_piece(
+    sparse: KNNGraph,
+    landmarks: Landmarks,
+    n_threads: int,
+    most: int,
+    device: Any = None,
+    found: dict[str, np.ndarray] | None = None,
+) -> LandmarkGraph:
+    """Build a graph, with `most` neighbors if it would fall into pieces that these join.
+
+    `found` keeps the nearest by metric for other graphs of the same landmarks.
+    """
+    assert sparse.n_neighbors is not None, "an estimator has chosen a number"
+    edges = sparse._edges(landmarks, n_threads, device, found)
+    k = len(landmarks.points)
+    if sparse.n_neighbors < most < k and not _is_one_piece(k, *edges):
+        roomy = KNNGraph(most, metric=sparse.metric, ridge=sparse.ridge)
+        more = roomy._edges(landmarks, n_threads, device, found)
+        edges = more if _is_one_piece(k, *more) else edges
+    return weighted_graph(landmarks.points, *edges, sparse.bandwidth)
+
+
+def _is_one_piece(k: int, left: np.ndarray, right: np.ndarray) -> bool:
+    links = csr_array((np.ones(len(left)), (left, right)), shape=(k, k))
+    return bool(connected_components(links, directed=False)[0] == 1)
+
+
+def _agreed(neighbors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Edges to neighbors, nearest first, that are mutual or in the nearer half of either."""
+    k, count = neighbors.shape
+    left, right = np.repeat(np.arange(k), count), neighbors.ravel()
+    nearer_half = np.tile(np.arange(count) < (count + 1) // 2, k)
+    mutual = np.isin(right * k + left, left * k + right)
+    return left[nearer_half | mutual], right[nearer_half | mutual]
+
+
+class RadiusGraph(_Graph):
+    """Link all landmarks within a radius of each other.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Largest distance between two linked landmarks, in the chosen metric.
+    metric : {"bhattacharyya", "euclidean"}, default="bhattacharyya"
+        As for `KNNGraph`.
+    bandwidth, ridge
+        As for `KNNGraph`.
+    """
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        metric: str = "bhattacharyya",
+        bandwidth: float | None = None,
+        ridge: float = RIDGE,
+    ) -> None:
+        self.radius = radius
+        self.metric = metric
+        self.bandwidth = bandwidth
+        self.ridge = ridge
+
+    def _edges(
+        self, landmarks: Landmarks, n_threads: int, device: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        radius = check_positive("radius", self.radius)
+        points = landmarks.points.astype(np.float64)
+        k = len(points)
+        covariances = None
+        if self.needs_covariances:
+            covariances = regular_covariances(landmarks, self.ridge)
+        lefts, rights = [], []
+        for part in row_blocks(k, block_rows(8 * k)):
+            rows = np.arange(part.start, part.stop)
+            if covariances is None:
+                near = squared_distances(points[part], points) <= radius**2
+            else:
+                left, right = np.repeat(rows, k), np.tile(np.arange(k), len(rows))
+                found = bhattacharyya(points, covariances, left, right, n_threads)
+                near = found.reshape(len(rows), k) <= radius
+            near[np.arange(len(rows)), rows] = False
+            left, right = np.nonzero(near)
+            lefts.append(left + part.start)
+            rights.append(right)
+        left, right = np.concatenate(lefts), np.concatenate(rights)
+        if len(left) == 0:
+            raise ParameterValueError(
+                "radius",
+                radius,
+                "{parameter=} links no two landmarks in the {metric} metric",
+                ("choose a larger {parameter}", "use KNNGraph"),
+                metric=self.metric,
+            )
+        return left, right
+
+
+class CompleteGraph(BaseEstimator):
+    """Link every landmark to every other one, by a wide kernel.
+
+    For many coordinates, which are to replace the columns of the data, this keeps more of the data
+    than any graph of nearest neighbors. For the few coordinates of a picture it keeps less.
+
+    Parameters
+    ----------
+    bandwidth : float or None, default=None
+        Gaussian bandwidth of the weights. ``None`` gives each landmark its own bandwidth,
+        proportional to the median of its distances.
+    mean_weight : float, default=0.4
+        Mean weight of an edge if `bandwidth` is ``None``, between 0 and 1: the larger, the wider
+        the kernel, and the faster the eigenvalues decay.
+
+    Notes
+    -----
+    Memory grows with the square of the number of landmarks: 200 MB for 4,000.
+    """
+
+    needs_covariances = False
+
+    def __init__(
+        self, *, bandwidth: float | None = None, mean_weight: float = _MEAN_WEIGHT_OF_ALL
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.mean_weight = mean_weight
+
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        """Build the graph of `landmarks`."""
+        check_share("mean_weight", self.mean_weight)
+        k = len(landmarks.points)
+        check_dense("landmarks", k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
+        lengths = distances_between(landmarks.points)
+        if self.bandwidth is not None:
+            bandwidths = np.full(k, check_positive("bandwidth", self.bandwidth))
+        else:
+            bandwidths = wide_bandwidths(lengths, float(self.mean_weight))
+        return complete_graph(lengths, bandwidths)
+
+
+class AnchorGraph(BaseEstimator):
+    """Link landmarks that share points: a graph that has seen all of them.
+
+    Each point divides itself among the `n_anchors` landmarks nearest to it; two landmarks are
+    linked by the products of their shares, summed over all points. Coordinates of a point are the
+    mean of its landmarks' by the same shares, which is exact: with them, the points' own walk, from
+    a point to its landmarks and on to their points, has the same eigenvectors. It takes one pass
+    over the points.
+
+    Parameters
+    ----------
+    n_anchors : int, default=3
+        Landmarks that a point divides itself among, two or more; all if there are fewer.
+
+    References
+    ----------
+    W. Liu, J. He and S.-F. Chang, "Large graph construction for scalable semi-supervised learning",
+    ICML, 2010. X. Chen and D. Cai, "Large scale spectral clustering with landmark-based
+    representation", AAAI, 2011.
+    """
+
+    needs_covariances = False
+
+    def __init__(self, n_anchors: int = 3) -> None:
+        self.n_anchors = n_anchors
+
+    def build(
+        self, landmarks: Landmarks, shares: Shares, kept: Checkpoints = NOTHING_KEPT
+    ) -> LandmarkGraph:
+        """Build the graph from the landmarks and the shares of points in them.
+
+        ``shares(first)`` yields landmarks and shares, each of shape (b, `n_anchors`), of blocks of
+        points from row `first` on. Points whose sums were `kept` are passed over.
+        """
+        k = len(landmarks.points)
+        weights = _summed(k, shares, kept)
+        loops = weights.diagonal()
+        # A landmark that no point is near, as when it is not one of them, still has itself.
+        loops[loops == 0] = loops[loops > 0].mean()
+        edges = csr_array(weights - diags_array(weights.diagonal()))
+        edges.data[edges.data <= NEGLIGIBLE * loops.max()] = 0
+        edges.eliminate_zeros()
+        edges, bridges = joined(edges, landmarks.points)
+        lengths = edge_lengths(edges, landmarks.points)
+        bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
+        return LandmarkGraph(csr_array(edges + diags_array(loops)), lengths, bridges, bandwidths)
+
+
+def _summed(k: int, shares: Shares, kept: Checkpoints) -> csr_array:
+    """Products of the shares of landmarks, summed over all points."""
+    weights, done = csr_array((k, k)), 0
+    if begun := kept.read("graph"):
+        sums = begun["data"], begun["indices"], begun["indptr"]
+        weights, done = csr_array(sums, shape=(k, k)), int(begun["done"][0])
+    for nearest, parts in shares(done):
+        starts = np.arange(0, nearest.size + 1, nearest.shape[1])
+        rows = csr_array((parts.ravel(), nearest.ravel(), starts), shape=(len(nearest), k))
+        weights = weights + csr_array(rows.T @ rows)
+        done += len(nearest)
+        if kept.due:
+            kept.write(
+                "graph",
+                data=weights.data,
+                indices=weights.indices,
+                indptr=weights.indptr,
+                done=np.array([done]),
+            )
+    return weights
