@@ -267,7 +267,11 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         except for some of its numbers, which were decided on all of them: that all pairs of
         landmarks are linked up to four coordinates for each column, that there are 200 neighbors
         beyond, and 5 in pictures of points that spread further than there are coordinates; and
-        which graphs a picture tries, and how much better than the first another must be."""
+        how much better than the first graph another must be. Which graphs a picture tries, and when
+        the first is good enough, was decided on 23 data sets drawn at random, but from graphs that
+        were thought of with all results in view; for more coordinates, on all data sets. The
+        default was scored when 65 % of neighbors kept were good enough for a picture; since then it
+        is 55 %."""
     )
     lines = []
     for count, found in standings.items():

@@ -5,6 +5,7 @@ In the folder of the results, a group has ``results/NAME.json`` with every measu
 """
 
 import platform
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -117,19 +118,32 @@ def show(name: str, out: Path, settings: Settings) -> Path:
     if not tables:
         raise ValueError(f"{out / 'results'} has no measurements: leave out --render")
     page = Page(out, "RESULTS", "Benchmarks")
-    latest = max(tables.values(), key=lambda measured: measured.header["started"])
+    usual = _usual(list(tables.values()))
     rows = [row for measured in tables.values() for row in measured.rows]
-    _describe(page, latest, rows, settings.quick)
+    _describe(page, usual, rows, settings.quick)
     for other, measured in tables.items():
         group = load_experiment(PACKAGE, other)
         page.heading(group.title)
-        page.text(_when(other, measured, latest))
+        page.text(_when(other, measured, usual))
         group.show(measured.rows, settings, page)
     return page.write()
 
 
-def _describe(page: Page, latest: JsonTable, rows: Sequence[Row], quick: bool) -> None:
-    at = latest.header["environment"]
+def _usual(tables: Sequence[JsonTable]) -> JsonTable:
+    """The latest group of those on the machine that measured most of them."""
+    machines = Counter(_machine(measured) for measured in tables)
+    return max(
+        tables, key=lambda measured: (machines[_machine(measured)], measured.header["started"])
+    )
+
+
+def _machine(measured: JsonTable) -> tuple[str, int, int]:
+    at = measured.header["environment"]
+    return at["cpu"], at["cores"], at["memory"]
+
+
+def _describe(page: Page, usual: JsonTable, rows: Sequence[Row], quick: bool) -> None:
+    at = usual.header["environment"]
     extra = (
         " These are the small sizes of `make bench QUICK=1`, for a first look only."
         if quick
@@ -165,15 +179,19 @@ def _describe(page: Page, latest: JsonTable, rows: Sequence[Row], quick: bool) -
     page.text("Versions: " + ", ".join(names) + f" (library source {at['source']}).")
 
 
-def _when(name: str, measured: JsonTable, latest: JsonTable) -> str:
-    at, newest = measured.header["environment"], latest.header["environment"]
+def _when(name: str, measured: JsonTable, usual: JsonTable) -> str:
+    at, most = measured.header["environment"], usual.header["environment"]
     text = f"`make bench ONLY={name}`, run {measured.header['started']}"
-    if at["source"] != newest["source"]:
+    if at["source"] != most["source"]:
         text += f", with library source {at['source']}"
-    older = {k: v for k, v in at["versions"].items() if newest["versions"].get(k) != v}
-    if older:
-        text += ", with " + ", ".join(f"{name} {version}" for name, version in older.items())
-    if any(at[key] != newest[key] for key in ("cpu", "cores", "memory")):
+    others = [
+        f"{package} {version}"
+        for package, version in at["versions"].items()
+        if version not in (None, most["versions"].get(package))
+    ]
+    if others:
+        text += ", with " + ", ".join(others)
+    if _machine(measured) != _machine(usual):
         text += f", on {at['cores']} cores of {at['cpu']}"
     if not measured.finished:
         return f"{text}. **Interrupted: rows are missing.**"
