@@ -197,3 +197,13 @@ def test_names_with_commas_are_quoted_in_options_and_messages(folder, capsys):
     command = capsys.readouterr().out.partition("next")[2]
     assert remedy in command
     assert run("embed", "t.csv", *shlex.split(remedy), "-k", "3", "-o", "Y.npy") == 0
+
+
+@pytest.mark.parametrize(("count", "pasted"), [(30, True), (100, False)])
+def test_a_remedy_names_the_columns_of_a_wide_table(count, pasted, folder, capsys):
+    names = [f"c{number}" for number in range(count)]
+    row = "1," * (count - 1)
+    (folder / "wide.csv").write_text("\n".join([",".join(names), row, row + "2"]))
+    assert run("embed", "wide.csv", "-o", "Y.npy") == FAILED
+    remedy = "leave it out with --columns " + ",".join(names[:-1])
+    assert said(capsys).endswith(remedy if pasted else "choose other --columns")

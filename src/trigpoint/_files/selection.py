@@ -12,7 +12,8 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 # Separates a file from the key inside it.
 _KEY_MARK = "::"
 
-_LISTED = 20
+# Names in a message, and those of a remedy, which is there to be pasted rather than read.
+_LISTED, _PASTED = 20, 60
 
 
 def point_dtype(dtype: Any, what: str, remedy: str, **values: Any) -> np.dtype:
@@ -290,7 +291,7 @@ def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
 
 def leave_out(names: Sequence[str] | None, numbers: Sequence[int]) -> tuple[str, dict[str, Any]]:
     """Remedy for a column without numbers, with the numeric columns to paste as its values."""
-    if not 0 < len(numbers) <= _LISTED:
+    if not 0 < len(numbers) <= _PASTED:
         return "choose other {columns}", {}
     chosen = [int(number) if names is None else names[number] for number in numbers]
     return "leave it out with {columns=}", {"columns": chosen}
