@@ -208,7 +208,7 @@ class GraphEmbedding(LandmarkEmbedding):
             built = graph_in_one_piece(
                 builder, chosen, run.n_threads, most, run.device, run.nearest
             )
-        elif isinstance(builder, KNNGraph):
+        elif getattr(builder, "takes_device", False):
             built = builder.build(chosen, run.n_threads, device=run.device)
         else:
             built = builder.build(chosen, run.n_threads)

@@ -51,6 +51,9 @@ class _Graph(BaseEstimator):
     bandwidth: float | None
     ridge: float
 
+    # Whether `build` takes a `device`; estimators pass none to graphs without this attribute.
+    takes_device = True
+
     @property
     def needs_covariances(self) -> bool:
         """Whether `build` compares local covariances."""

@@ -50,12 +50,10 @@ class Partitions:
             self.array = X.map_partitions(
                 _frame_values, self.dtype, meta=X._meta.iloc[:0]
             ).to_dask_array(meta=np.empty((0, len(names)), dtype=self.dtype))
-            self._is_frame = True
         else:
             _refuse_array(X, name)
             self.name, self.array = str(X.name), X
             self.dtype, self.feature_names = _float_type([X.dtype]), None
-            self._is_frame = False
         self.n_features = int(self.array.shape[1])
         rows = self.array.chunks[0]
         self.sizes = None if np.isnan(rows).any() else [int(size) for size in rows]
