@@ -1,12 +1,8 @@
 """Shared by the estimators: the order of the stages and the parameter checks."""
 
-import json
-import logging
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
@@ -29,24 +25,22 @@ from trigpoint._common.checks import (
 )
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.memory import check_dense
-from trigpoint._common.progress import ProgressMixin, Report, reporter
+from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import (
     EmbeddedLandmarks,
     Extension,
     FittedEmbedding,
     Landmarks,
-    Projection,
 )
 from trigpoint._common.words import counted
+from trigpoint._estimators.run import Run as Run
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks
 from trigpoint._files import open_writer
 from trigpoint._files.frames import labeled_as
 from trigpoint._files.optional import is_from
-from trigpoint._landmarks import choose_landmarks
 from trigpoint._landmarks.base import too_much_of_sparse
-from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
@@ -67,78 +61,8 @@ from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_siz
 if TYPE_CHECKING:
     from trigpoint._report import InlinePage, Subject
 
-logger = logging.getLogger(__name__)
-
 # Parameters that affect how a fit runs, not its result.
 HOW_IT_RUNS = ("n_jobs", "device", "verbose", "callback")
-
-
-class Run:
-    """State of one call of `fit`, passed through the stages."""
-
-    def __init__(self, random_state: Any, n_jobs: Any, report: Report, kept: Checkpoints) -> None:
-        self.kept = kept
-        self.rng = as_generator(random_state)
-        self.n_threads = thread_count(n_jobs)
-        self.report = report
-        self.seconds: dict[str, float] = {}
-        # Local dimension of the points, once the landmarks are known.
-        self.dimension = 0.0
-        # Where several graphs are made: landmarks nearest to each, by metric.
-        self.nearest: dict[str, np.ndarray] | None = None
-        # The points as a map measures their distances.
-        self.projection: Projection | None = None
-        self.points: Any = np.empty((0, 0))
-        # That of PyTorch which has the points, or None for the host.
-        self.device: Any = None
-        # Seconds in which loops were compiled for the first time; no stage includes them.
-        self.compiling = 0.0
-        self._last = time.perf_counter()
-        self._compiled = COMPILE_CLOCK.seconds
-        self._begun = ""
-
-    def quiet(self) -> "Run":
-        """The same state, of which nothing is reported or kept."""
-        other = copy(self)
-        other.report, other.seconds, other.kept = reporter(False, None), {}, NOTHING_KEPT
-        return other
-
-    def choose(
-        self, landmarks: Any, X: Points | Store, *, metric: str, covariance: str | None
-    ) -> Landmarks:
-        """Choose landmarks of `X`, or take those that an earlier run has kept."""
-        if arrays := self.kept.read("landmarks"):
-            self.rng.bit_generator.state = json.loads(arrays.pop("rng").tobytes())
-            return Landmarks.from_arrays(arrays)
-        chosen = choose_landmarks(
-            landmarks,
-            X,
-            metric=metric,
-            covariance=covariance,
-            rng=self.rng,
-            n_threads=self.n_threads,
-            report=self.report,
-        )
-        if self.kept.is_on:
-            state = json.dumps(self.rng.bit_generator.state).encode()
-            self.kept.write("landmarks", rng=np.frombuffer(state, np.uint8), **chosen.arrays())
-        return chosen
-
-    def begin(self, stage: str) -> None:
-        """Announce a stage that reports no progress of its own."""
-        self._begun = stage
-        self.report(stage, 0, 1)
-
-    def done(self, stage: str) -> None:
-        """Record how long a stage took."""
-        if stage == self._begun:
-            self.report(stage, 1, 1)
-        now, compiled = time.perf_counter(), COMPILE_CLOCK.seconds
-        compiling = min(compiled - self._compiled, now - self._last)
-        self.compiling += compiling
-        self.seconds[stage] = now - self._last - compiling
-        self._last, self._compiled = now, compiled
-        logger.info("%s: %.2f s", stage, self.seconds[stage])
 
 
 class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
-from trigpoint._estimators.base import LandmarkEmbedding, Run, plain_support
+from trigpoint._estimators.base import LandmarkEmbedding, plain_support
 from trigpoint._estimators.defaults import (
     ROOMY_NEIGHBORS,
     default_extension,
@@ -20,6 +20,7 @@ from trigpoint._estimators.defaults import (
     links_all_pairs,
     many_coordinates,
 )
+from trigpoint._estimators.run import Run
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
     AllLandmarks,

@@ -7,8 +7,9 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
-from trigpoint._estimators.base import Run, check_pairs
+from trigpoint._estimators.base import check_pairs
 from trigpoint._estimators.graph_based import GraphEmbedding
+from trigpoint._estimators.run import Run
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
