@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -37,7 +36,6 @@ from trigpoint._estimators.run import Run as Run
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks
-from trigpoint._files import open_writer
 from trigpoint._files.frames import labeled_as
 from trigpoint._files.optional import is_from
 from trigpoint._landmarks.base import too_much_of_sparse
@@ -240,10 +238,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             must be able to reach, and other files are written here.
         """
         check_is_fitted(self)
-        self._check_out(X, out)
         if out is not None:
-            from trigpoint._estimators.output import Output, write_coordinates
+            from trigpoint._estimators.output import Output, check_out, write_coordinates
 
+            check_out(self, X, out)
             return write_coordinates(self, X, Output(out))
         if is_dask(X):
             from trigpoint._estimators.partitioned import coordinates_of_partitions
@@ -277,11 +275,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
-        self._check_out(X, out)
         if out is None:
             return self.fit(X, y).transform(X)
-        from trigpoint._estimators.output import Output, fit_and_write
+        from trigpoint._estimators.output import Output, check_out, fit_and_write
 
+        check_out(self, X, out)
         return fit_and_write(self, X, Output(out))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -410,36 +408,6 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             progress=reporter(self.verbose, self.callback),
             scales=getattr(self, "column_scales_", None),
         )
-
-    def _check_out(self, X: Any, out: Any) -> None:
-        """Reject an `out` that cannot be written, before any work is done."""
-        if out is None:
-            return
-        if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
-            remedy = "name a .npy, .csv, .zarr or .parquet file"
-            if isinstance(X, (str, os.PathLike)):
-                remedy = "the points come first, as in transform(X, out={path!r})"
-            shape = np.shape(out)
-            raise ParameterTypeError(
-                "out",
-                out,
-                "{parameter} must be a path, got {got}",
-                remedy,
-                got=f"{type(out).__name__} of shape {shape}" if shape else repr(out),
-                path=X,
-            )
-        open_writer(out, 1, 1)
-        config = getattr(self, "_sklearn_output_config", {}).get("transform")
-        container = config or get_config()["transform_output"]
-        if container != "default":
-            raise ParameterValueError(
-                "out",
-                os.fspath(out),
-                "{parameter=} writes a file, but set_output or set_config asks for a {container} "
-                "frame",
-                "use only one of them",
-                container=container,
-            )
 
     @property
     def _n_features_out(self) -> int:

@@ -10,7 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn import get_config
+
 from trigpoint._common.checkpoints import NOTHING_KEPT
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import reporter
 from trigpoint._common.warn import warn_user
 from trigpoint._estimators.saving import described_parameters, load, model_digest
@@ -52,6 +56,39 @@ class Output:
     path: str | os.PathLike[str]
     replace: bool = True
     resume: bool = False
+
+
+def check_out(estimator: Any, X: Any, out: Any) -> None:
+    """Reject an `out` that cannot be written, before any work is done."""
+    if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
+        remedy = "name a .npy, .csv, .zarr or .parquet file"
+        if isinstance(X, (str, os.PathLike)):
+            remedy = "the points come first, as in transform(X, out={path!r})"
+        shape = np.shape(out)
+        raise ParameterTypeError(
+            "out",
+            out,
+            "{parameter} must be a path, got {got}",
+            remedy,
+            got=f"{type(out).__name__} of shape {shape}" if shape else repr(out),
+            path=X,
+        )
+    open_writer(out, 1, 1)
+    container = wanted_container(estimator)
+    if container != "default":
+        raise ParameterValueError(
+            "out",
+            os.fspath(out),
+            "{parameter=} writes a file, but set_output or set_config asks for a {container} frame",
+            "use only one of them",
+            container=container,
+        )
+
+
+def wanted_container(estimator: Any) -> str:
+    """What `transform` should return, as set by scikit-learn's `set_output` or `set_config`."""
+    config = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    return str(config or get_config()["transform_output"])
 
 
 def fit_and_write(estimator: Any, X: Any, output: Output) -> Path:
