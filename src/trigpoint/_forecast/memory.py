@@ -6,7 +6,7 @@ from numpy.typing import DTypeLike
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD, covariance_mode
 from trigpoint._graph import MATRIX_MAX
-from trigpoint._landmarks.drawing import NEIGHBORS_KEPT
+from trigpoint._landmarks.drawn import NEIGHBORS_KEPT
 from trigpoint._numerics.neighbors import bucket_size
 from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import SCAN_BYTES
