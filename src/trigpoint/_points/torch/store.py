@@ -16,11 +16,12 @@ from trigpoint._common.records import Covariances, LowRankCovariances
 from trigpoint._numerics.blocks import distinct_rows, row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
 from trigpoint._numerics.principal import of_matrices, principal_directions, sampled
-from trigpoint._points.memory import SUM_ROUNDING, MemoryWeights
+from trigpoint._points.memory import MemoryWeights
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
 from trigpoint._points.torch.cells import FEWEST_POINTS, Cells
 from trigpoint._points.torch.device import blocks_ahead, fits, to_device, working_memory
+from trigpoint._points.torch.screen import TorchScreen
 
 # Points of a sample that lie in a neighborhood, on average, and the fewest and most of the sample.
 SAMPLED_NEIGHBORS = 128
@@ -398,7 +399,7 @@ class TorchStore:
     def racer(self, log_repulsion: LogRepulsion) -> None:
         """None: passes for many proposals are faster than one at a time."""
 
-    def screen(self, log_repulsion: LogRepulsion) -> "TorchScreen | None":
+    def screen(self, log_repulsion: LogRepulsion) -> TorchScreen | None:
         """Bounds by products, in high dimension, of repulsions that grow with the distance."""
         if self.n_features <= TREE_MAX_DIMENSION:
             return None
@@ -412,39 +413,3 @@ def _by_distance(owners: Any, values: Any, rows: Any) -> tuple[Any, Any, Any]:
     values, order = values.sort()
     owners, by_owner = owners[order].sort(stable=True)
     return owners, values[by_owner], rows[order[by_owner]].long()
-
-
-class TorchScreen:
-    """Upper bounds of the weights of all points, kept on the device."""
-
-    def __init__(self, n_points: int, device: Any, repulsion: Repulsion) -> None:
-        import torch
-
-        self._torch = torch
-        self._log_bounds = torch.zeros(n_points, dtype=torch.float64, device=device)
-        self._repulsion = repulsion
-
-    def repel(self, landmarks: Neighborhoods) -> None:
-        """Lower the bounds of landmarks' neighbors."""
-        assert landmarks.members is not None
-        assert landmarks.bounds is not None
-        if not len(landmarks):
-            return
-        rows, bounds = (
-            self._torch.cat(list(each)) for each in (landmarks.members, landmarks.bounds)
-        )
-        # In any order: what the sums are compared with leaves room for their rounding.
-        self._log_bounds.index_add_(0, rows, self._log_factors(bounds))
-
-    def _log_factors(self, squares: Any) -> Any:
-        """What `Repulsion` gives, but for the last digits."""
-        half = squares * (self._repulsion.precision / 2)
-        if self._repulsion.is_sine:
-            return 2 * half.sqrt().clamp(max=np.pi / 2).sin().log()
-        return (-(-half).expm1()).log()
-
-    def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Whether the logarithm of each row's weight may reach its threshold."""
-        asked = self._torch.as_tensor(rows, device=self._log_bounds.device)
-        bounds = self._log_bounds[asked].cpu().numpy()
-        return np.asarray(thresholds <= bounds + SUM_ROUNDING)
