@@ -13,17 +13,10 @@ from trigpoint._command.columns import check_images, read_colors, read_things_of
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._command.expectation import expect
 from trigpoint._command.inspection import DOMINANT_SHARE, ROWS, dominant_columns
+from trigpoint._command.methods import METHODS, choose_method, failures, reason, scores
 from trigpoint._command.picture import draw_picture, open_page, picture_color
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
-from trigpoint._estimators import (
-    DiffusionMaps,
-    Isomap,
-    KernelPCA,
-    LandmarkMap,
-    LaplacianEigenmaps,
-    compare_methods,
-)
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._estimators.output import fit_and_write
 from trigpoint._estimators.saving import save_model
@@ -38,19 +31,6 @@ from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._points.inputs import stays_sparse
 from trigpoint._points.torch.device import resolve_device
-from trigpoint.metrics._comparison import Comparison
-
-METHODS: dict[str, Any] = {
-    "laplacian": LaplacianEigenmaps,
-    "diffusion": DiffusionMaps,
-    "isomap": Isomap,
-    "kernel-pca": KernelPCA,
-    "map": LandmarkMap,
-}
-_NAMES = {method.__name__: name for name, method in METHODS.items()}
-
-# Coordinates of a picture, for which the method is chosen by trying.
-_PICTURE = 3
 
 # Options that do not apply to a method.
 _NOT_FOR = {
@@ -58,11 +38,6 @@ _NOT_FOR = {
     "isomap": ("eigenvectors",),
     "map": ("graph", "eigenvectors", "extension"),
 }
-# Options that mean eigenmaps if no method is named.
-_OF_EIGENMAPS = ("graph", "neighbors", "eigenvectors", "extension")
-
-# PCA is named if it scores so much more.
-_PCA_MORE = 0.02
 
 # Numbers that options leave to the library are not known before the landmarks are.
 _LIBRARY_CHOOSES = "default: from the data and the number of coordinates"
@@ -253,8 +228,8 @@ def run(options: argparse.Namespace) -> Result:
     values = {
         "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
         "method": method,
-        "tried": None if tried is None else _scores(tried),
-        "not_tried": {} if tried is None else _failures(tried),
+        "tried": None if tried is None else scores(tried),
+        "not_tried": {} if tried is None else failures(tried),
         "metric": options.metric,
         "landmarks": k,
         "components": int(estimator.landmark_embedding_.shape[1]),
@@ -272,68 +247,11 @@ def run(options: argparse.Namespace) -> Result:
     coordinates = counted(estimator.landmark_embedding_.shape[1], "coordinate")
     lines = [f"{n:,} points to {coordinates} from {k:,} landmarks in {duration(in_all)}"]
     if options.method is None:
-        lines.append(f"  method {method}: {_reason(tried, options, n)}")
+        lines.append(f"  method {method}: {reason(tried, options, n)}")
     lines += [f"  {path}" for path in written]
     if options.open and not open_page(options.report):
         common.say(options, f"there is no browser here: open {options.report} on your own machine")
     return Result("\n".join(lines), values)
-
-
-def choose_method(
-    options: argparse.Namespace, points: Any, source: PointSource
-) -> tuple[str, Comparison | None]:
-    """The method that was asked for, or the best of those tried, and how they compare."""
-    if options.method is not None:
-        return options.method, None
-    if _not_compared(options, points.shape[0]):
-        return "laplacian", None
-    expect(options, source, list(METHODS), compare=True)
-    tried = compare_methods(
-        points,
-        options.components,
-        landmarks=options.landmarks if isinstance(options.landmarks, int) else None,
-        metric=options.metric,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        callback=common.progress(options),
-    )
-    return _NAMES[tried.attempts[0].method], tried
-
-
-def _scores(tried: Comparison) -> dict[str, float]:
-    """By the command's names of the methods, the best first."""
-    scores = {_NAMES[name]: round(score, 4) for name, score in tried.scores.items()}
-    return scores | {"pca": round(tried.pca_score, 4)}
-
-
-def _failures(tried: Comparison) -> dict[str, str]:
-    return {_NAMES[name]: reason for name, reason in tried.failures.items()}
-
-
-def _not_compared(options: argparse.Namespace, n_points: int) -> str:
-    """Why methods are not compared; empty if they are."""
-    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
-    if given:
-        return f"it is what --{given[0]} is for"
-    if options.components > _PICTURE:
-        return f"methods are compared for up to {_PICTURE} coordinates"
-    few = n_points < FEWEST_TO_COMPARE
-    return f"methods are compared from {FEWEST_TO_COMPARE} points on" if few else ""
-
-
-def _reason(tried: Comparison | None, options: argparse.Namespace, n_points: int) -> str:
-    """Why the method was taken."""
-    if tried is None:
-        return _not_compared(options, n_points)
-    best, *others = [(_NAMES[name], score) for name, score in tried.scores.items()]
-    beside = ", ".join(f"{name} {score:.2f}" for name, score in others)
-    text = f"its neighborhoods agree best with those of the points, {best[1]:.2f}"
-    text += f" ({beside}; 1 is perfect)" if others else ""
-    if tried.pca_score > best[1] + _PCA_MORE:
-        text += f"; plain PCA would agree better, {tried.pca_score:.2f}"
-    for name, reason in _failures(tried).items():
-        text += f"; {name} was not tried: {reason}"
-    return text
 
 
 def check_choices(options: argparse.Namespace) -> None:
