@@ -1,4 +1,4 @@
-"""Shared by the estimators: the order of the stages and the parameter checks."""
+"""What the estimators share: the order of the stages, and parameter checks."""
 
 import os
 from abc import ABC, abstractmethod
@@ -99,7 +99,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     @abstractmethod
     def _covariance(self, n_columns: int) -> str | None:
-        """Which local covariances of landmarks with so many columns will be used, if any."""
+        """Kind of local covariances that landmarks with this many columns need, if any."""
 
     @abstractmethod
     def _embed(
@@ -108,9 +108,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         """Embed the landmarks of `X`; the last stage has begun when this returns."""
 
     def _extended_by(self, embedded: EmbeddedLandmarks, n_points: int | None) -> str | int:
-        """Decide on the extension for landmarks of `n_points` points.
+        """Choose the extension for landmarks drawn from `n_points` points.
 
-        The number is None for landmarks from a file that does not say how they were extended.
+        The number is None for a model file that does not say which extension it was fitted with.
         """
         return self.extension if isinstance(self.extension, str) else int(self.extension)
 
@@ -143,7 +143,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         return self._fit(X, NOTHING_KEPT)
 
     def _fit(self, X: Any, kept: Checkpoints) -> Self:
-        """Fit, or go on with a fit of which something was kept."""
+        """Fit, or continue a fit that was interrupted from what it has kept."""
         self._check_parameters()
         self._check_storage(X)
         with device_memory(device_for(self, X)):
@@ -152,7 +152,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _fit_stages(self, X: Any, kept: Checkpoints) -> Self:
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback), kept)
         points = points_to_fit(self, X, run.report)
-        # Those of a file are known only now.
+        # How the points of a file are stored is known only now.
         self._check_storage(points)
         run.device = device_of(points)
         run.done("reading")
@@ -206,7 +206,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             landmark_coordinates=coordinates,
         )
         self.fitted_ = fitted
-        # What was measured of an earlier fit.
+        # Measured on an earlier fit.
         if hasattr(self, "quality_"):
             del self.quality_
         self.landmark_indices_ = fitted.landmarks.indices

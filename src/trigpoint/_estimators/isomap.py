@@ -21,7 +21,7 @@ from trigpoint._spectrum import classical_scaling, geodesics
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
 
-# So many times as far from the middle as most, a landmark leaves no digits for the others.
+# A landmark this many times as far from the middle as most leaves no digits for the others.
 _FAR = 1e5
 
 
@@ -166,7 +166,7 @@ def far_row(landmark: int, rows: np.ndarray | None) -> FarRowError:
 
 
 def _far_landmark(points: np.ndarray) -> int | None:
-    """The landmark beside which the distances of most others vanish, if there is one."""
+    """A landmark so far away that rounding hides the distances between the others, if any."""
     distances = np.abs(points - np.median(points, axis=0)).max(axis=1)
     farthest = int(distances.argmax())
     return farthest if distances[farthest] > _FAR * np.median(distances) else None

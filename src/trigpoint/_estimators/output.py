@@ -1,4 +1,4 @@
-"""Coordinates to a file: fitted and written, or gone on with where an earlier run was ended."""
+"""Writing coordinates to a file, from the start or from where an interrupted run stopped."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.inputs import blocks_as_stored, device_for, is_file, points_to_transform
 
-# From so many points on, what a run has done is kept if it ends early.
+# With this many points or more, work is kept if a run ends early, so that another can resume it.
 LONG = 10_000_000
 
 # Rows that a run is recognized by, besides the size and time of its files.
@@ -50,7 +50,7 @@ class Output:
     replace : bool
         Whether to replace it if it exists when the coordinates are complete.
     resume : bool
-        Whether to keep what was done if the run ends early; that of `LONG` runs is always kept.
+        Whether to keep what was done if the run ends early; `LONG` runs always keep it.
     """
 
     path: str | os.PathLike[str]
@@ -101,7 +101,7 @@ def fit_and_write(estimator: Any, X: Any, output: Output) -> Path:
             _restore(estimator, model)
         else:
             kept = NOTHING_KEPT
-            # Without a seed, nothing would fit to what an earlier run has drawn.
+            # Without a seed, another run would draw other landmarks.
             if staging is not None and estimator.random_state is not None:
                 kept = StagedCheckpoints(staging)
             estimator._fit(X, kept)
@@ -159,7 +159,7 @@ def _rows_after(blocks: Iterator[Points], done: int) -> Iterator[Points]:
 
 @contextmanager
 def _kept_work(estimator: Any, X: Any, output: Output, *, fits: bool) -> Iterator[Staging | None]:
-    """A folder for what a run has done, or None for a run that is not to be gone on with."""
+    """A folder for the work that a run has done, or None for a run that cannot be resumed."""
     run = _run(estimator, X, output, fits)
     if run is None:
         yield None

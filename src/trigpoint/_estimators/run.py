@@ -1,4 +1,4 @@
-"""What the stages of one fit share: random numbers, threads, progress, times, checkpoints."""
+"""State that the stages of one fit share: random numbers, threads, progress, checkpoints."""
 
 import json
 import logging
@@ -32,21 +32,22 @@ class Run:
         self.seconds: dict[str, float] = {}
         # Local dimension of the points, once the landmarks are known.
         self.dimension = 0.0
-        # Where several graphs are made: landmarks nearest to each, by metric.
+        # While several graphs are tried: the nearest landmarks found so far, by metric.
         self.nearest: dict[str, np.ndarray] | None = None
-        # The points as a map measures their distances.
+        # Set by maps alone: the reduction of columns that they measure distances in, and the
+        # reduced points that landmarks are chosen from.
         self.projection: Projection | None = None
         self.points: Any = np.empty((0, 0))
-        # That of PyTorch which has the points, or None for the host.
+        # The PyTorch device that holds the points, or None for the host.
         self.device: Any = None
-        # Seconds in which loops were compiled for the first time; no stage includes them.
+        # Seconds spent compiling loops for the first time, which count for no stage.
         self.compiling = 0.0
         self._last = time.perf_counter()
         self._compiled = COMPILE_CLOCK.seconds
         self._begun = ""
 
     def quiet(self) -> "Run":
-        """The same state, of which nothing is reported or kept."""
+        """A copy of this state that reports no progress and keeps no checkpoints."""
         other = copy(self)
         other.report, other.seconds, other.kept = reporter(False, None), {}, NOTHING_KEPT
         return other
@@ -54,7 +55,7 @@ class Run:
     def choose(
         self, landmarks: Any, X: Points | Store, *, metric: str, covariance: str | None
     ) -> Landmarks:
-        """Choose landmarks of `X`, or take those that an earlier run has kept."""
+        """Choose landmarks of `X`, or reuse those that an interrupted run has kept."""
         if arrays := self.kept.read("landmarks"):
             self.rng.bit_generator.state = json.loads(arrays.pop("rng").tobytes())
             return Landmarks.from_arrays(arrays)
