@@ -64,10 +64,10 @@ def choose_landmarks(
     X : ndarray or csr_array of shape (n, d), or Store
         Validated points.
     metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        That of the estimator; `X` has been scaled for it.
+        The metric of the estimator; `X` has been scaled for it.
     covariance : {"auto", "full", "diag", "low-rank"} or None
         Which local covariances are needed, if any; they are added if the sampler does not compute
-        them. ``"auto"`` leaves the choice to a sampler that has made one.
+        them. ``"auto"`` accepts the kind that the sampler computes, if it computes any.
     rng : Generator
     n_threads : int
     report : callable or None
@@ -88,7 +88,7 @@ def choose_landmarks(
         try:
             chosen = _fitted(sampler, X)
         except ParameterError as error:
-            # Users of an estimator have not heard of the sampler's parameter.
+            # Users of an estimator do not know the parameters of the sampler behind it.
             raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
     elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
         _refuse_contradiction(landmarks, covariance)

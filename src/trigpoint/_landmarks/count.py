@@ -13,14 +13,14 @@ from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import unexplained_variances
 from trigpoint._points.store import Store
 
-# If neither landmarks nor bandwidth are given, the kernel is the one for this many landmarks.
+# If neither landmarks nor bandwidth are given, the bandwidth is that for this many landmarks.
 _TYPICAL_LANDMARKS = 400
 
-# Points that landmarks are drawn from, and that the error is estimated at, while counting.
+# While counting: the most points that landmarks are drawn from, and that the error is measured at.
 _DRAWN_FROM = 200_000
 _MEASURED = 4000
 
-# The most landmarks that are tried, and how close to the fewest is close enough.
+# The most landmarks that are tried, and how close to the smallest number is close enough.
 _LAST = 4000
 _CLOSE = 0.05
 
@@ -54,7 +54,7 @@ class ErrorEstimate:
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Relative trace error with `count` landmarks, and its standard error."""
-        # The same random stream for every count, for less noise between them.
+        # The same random stream for every count, so that they differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
         chosen = self._sampler.select(self.X)
         blocks = unexplained_variances(self._points, chosen.points, self.bandwidth)

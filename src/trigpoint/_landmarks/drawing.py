@@ -22,13 +22,13 @@ from trigpoint._points.store import LogRepulsion, Proposals, Store, Weights
 _MOST_PROPOSALS = 2**16
 _FORESEEN = 512
 
-# After this many rejections, or one per point if that is fewer, the weights of all points are worth
-# a pass over them.
+# After this many rejections, or one per point if that is fewer, it pays to compute the weights of
+# all points.
 _PATIENCE = 2**18
 
 
 class Accepted(NamedTuple):
-    """Landmarks as they are drawn."""
+    """Landmarks that were just accepted."""
 
     rows: np.ndarray
     neighborhoods: Neighborhoods
@@ -83,7 +83,7 @@ class LandmarkDraw:
         self._screen = store.screen(log_repulsion)
         self._weights: Weights | None = self._racer
         self._queries_at_once = queries_at_once or max(1, min(store.together, k // 8))
-        # Those foreseen are compared in pairs, so with very many columns they are fewer.
+        # Proposals that are examined are compared in pairs: fewer if there are very many columns.
         few = max(2 * self._queries_at_once, block_rows(8 * store.n_features))
         self._most_foreseen = min(_FORESEEN, few)
         self.n_drawn = self.n_proposals = 0
@@ -95,7 +95,7 @@ class LandmarkDraw:
         size = foreseen if self._racer is None else _FORESEEN
         most = min(_MOST_PROPOSALS, n)
         if self._screen is None:
-            # Without a screen, the points of all proposals are asked for.
+            # Without a screen, the points of all proposals are fetched.
             most = min(most, block_rows(8 * self._store.n_features))
         proposals: Proposals = UniformProposals(n)
         rejected = 0
@@ -135,7 +135,7 @@ class LandmarkDraw:
         passed = np.arange(len(rows))
         if self._screen is not None:
             passed = np.flatnonzero(self._screen.passes(rows, thresholds))
-            # As many as can be foreseen: the others' numbers serve the next window.
+            # As many as are examined at once; the numbers of the others serve the next window.
             most = self._most_foreseen
             rows = rows[: passed[most]] if len(passed) > most else rows
             passed = passed[:most]

@@ -10,8 +10,8 @@ from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 from trigpoint._points.store import LogRepulsion, Store
 
-# Neighbors of landmarks that are kept until the weights of all points are asked for, where a search
-# has listed them.
+# Where a search has listed the neighbors of landmarks, up to this many are kept until the weights
+# of all points are needed.
 NEIGHBORS_KEPT = 2**23
 
 # Proposals that are compared with the landmarks by one call, in low and in high dimension. In high
@@ -32,7 +32,7 @@ class DrawnLandmarks:
         self._squared_radii = np.empty(k)
         self._last_rows = np.empty(k, dtype=np.int64)
         self._count = 0
-        # Those since weights were last asked for, with their neighbors as long as these are few.
+        # Landmarks drawn since weights were last asked for, with their neighbors if these are few.
         self._new: list[Neighborhoods] = []
         self._n_new = 0
         self._keeps_neighbors = True
@@ -57,7 +57,7 @@ class DrawnLandmarks:
         self._new.append(replace(found, members=members, bounds=None))
 
     def since_last_asked(self) -> Neighborhoods:
-        """Those taken in since this was last called, with their neighbors unless there are many."""
+        """Landmarks added since the last call, with their neighbors unless there are many."""
         found = Neighborhoods.joined(self._new)
         self._new, self._n_new = [], 0
         return found
@@ -81,7 +81,7 @@ class DrawnLandmarks:
                 return self._compare_in_tree(points[part], rows[part])
             return self._compare(points[part], rows[part], thresholds[part])
 
-        # Products keep to the thread that asks for them.
+        # Each product stays in the thread that computes it.
         with one_blas_thread():
             return np.concatenate(list(thread_map(compare, blocks, self._n_threads)))
 
@@ -91,7 +91,7 @@ class DrawnLandmarks:
         return logs
 
     def _grow_tree(self) -> None:
-        """Rebuild the tree when a fair share of the landmarks is not in it."""
+        """Rebuild the tree if too many landmarks are not in it yet."""
         from trigpoint._numerics.compiled.repulsion import largest_radii
         from trigpoint._numerics.tree_building import build_tree
 

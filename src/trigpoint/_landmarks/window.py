@@ -36,8 +36,8 @@ class Window:
         self._log_weights = drawn.log_weights(self._points, self._rows, self._thresholds)
         self._among_first = np.arange(len(passed))
         self._keep_waiting()
-        # In high dimension most distances between proposals are spared by lower bounds, which are
-        # those of the first that wait. Where among these is each that still does?
+        # In high dimension, lower bounds spare most distances between proposals. They are computed
+        # once, between all proposals that wait at first; this says where among those each one is.
         self._bounds: np.ndarray | None = None
         if store.n_features > TREE_MAX_DIMENSION and self.n_waiting:
             self._bounds = lower_bounds(self._points, self._points)
@@ -68,7 +68,7 @@ class Window:
         accepted: list[int] = []
         found = [Neighborhoods.none(self._points, self._m)]
         while self.n_waiting and self._places[0] < rejections + len(accepted):
-            # Each acceptance puts off the end by one.
+            # Each acceptance moves the end by one.
             end = rejections + len(accepted)
             self._look_around(min(queries_at_once, wanted - len(accepted)), end, foreseen)
             places = self._decide(wanted - len(accepted), end)
@@ -127,7 +127,7 @@ class Window:
             return first
         self._guesses.update(zip([places[i] for i in new], guessed.tolist(), strict=True))
         log_weights = self._log_weights[first]
-        # Where there are lower bounds, they are close enough.
+        # If there are lower bounds, they are precise enough for a guess.
         bounds, among_first = self._bounds, self._among_first[first]
         if bounds is None:
             bounds, among_first = squared_distances(points, points), first
