@@ -1,6 +1,6 @@
 """Dask arrays and DataFrames as users pass them, validated.
 
-What can be told from their description is refused before anything is computed.
+What can be judged from their metadata is refused before anything is computed.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Partitions:
         float32 or float64.
     feature_names : list of str or None
     sizes : list of int or None
-        Numbers of rows, if they are known.
+        Number of rows of each partition, if known.
     """
 
     def __init__(self, X: Any, name: str = "X") -> None:
@@ -151,7 +151,7 @@ def checked_points(
     n_features: int,
     first_row: int | None,
 ) -> np.ndarray:
-    """Points of a partition as they are used; values that cannot be are refused, by their row."""
+    """Points of a partition in the form that is used; errors name rows with unusable values."""
     points = np.ascontiguousarray(block, dtype=dtype)
     if points.ndim != 2 or points.shape[1] != n_features:
         raise ParameterValueError(
@@ -203,7 +203,7 @@ def validated_partitions(estimator: Any, X: Any) -> Partitions:
 
 
 def known_sizes(estimator: Any, partitions: Partitions) -> list[int]:
-    """Numbers of rows: announced, known from the fit of the same collection, or counted now."""
+    """Rows of each partition: declared, known from a fit of the same collection, or counted."""
     if partitions.sizes is not None:
         return partitions.sizes
     name, sizes = getattr(estimator, "_partition_sizes", ("", []))

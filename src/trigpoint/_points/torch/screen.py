@@ -28,11 +28,11 @@ class TorchScreen:
         rows, bounds = (
             self._torch.cat(list(each)) for each in (landmarks.members, landmarks.bounds)
         )
-        # In any order: what the sums are compared with leaves room for their rounding.
+        # In any order: the comparison in `passes` allows for rounding.
         self._log_bounds.index_add_(0, rows, self._log_factors(bounds))
 
     def _log_factors(self, squares: Any) -> Any:
-        """What `Repulsion` gives, but for the last digits."""
+        """The same as `Repulsion`, except for the last digits."""
         half = squares * (self._repulsion.precision / 2)
         if self._repulsion.is_sine:
             return 2 * half.sqrt().clamp(max=np.pi / 2).sin().log()

@@ -1,4 +1,4 @@
-"""Points on a device of PyTorch, as the loop of Algorithm 2 sees them.
+"""Points on a PyTorch device, as the loop of Algorithm 2 sees them.
 
 The device finds candidates, and never decides. Squared distances in float64, to points in cells
 near a query or by products to all points, come with a bound on their rounding error. Where that
@@ -23,7 +23,7 @@ from trigpoint._points.torch.cells import FEWEST_POINTS, Cells
 from trigpoint._points.torch.device import blocks_ahead, fits, to_device, working_memory
 from trigpoint._points.torch.screen import TorchScreen
 
-# Points of a sample that lie in a neighborhood, on average, and the fewest and most of the sample.
+# Average number of sampled points in a neighborhood, and the smallest and largest sample.
 SAMPLED_NEIGHBORS = 128
 SAMPLE_SIZES = (2**11, 2**17)
 
@@ -34,8 +34,8 @@ _DOUBT = 4.5
 _BLOCK_SHARE = 8
 CANDIDATE_BYTES = 96
 
-# Where neighborhoods hold a larger share of the points than this, products with all of them are
-# faster than lists of those in cells.
+# If neighborhoods hold a larger share of the points than this, products with all points are faster
+# than lists of the points in cells.
 _LISTED_SHARE = 1 / 32
 
 # Entries of a matrix that PyTorch can index with 32 bits.
@@ -71,13 +71,13 @@ class TorchStore:
         self._memory = working_memory(device)
         some = np.linspace(0, self.n_points - 1, min(self.n_points, SAMPLE_SIZES[0]))
         middle = self._rows(np.unique(some.astype(np.int64))).double().mean(dim=0)
-        # Of a few digits, so that differences from it are nearly always exact.
+        # Rounded to a few digits, so that differences from it are nearly always exact.
         self._center = middle.to(torch.bfloat16).double()
         # Worst case of rounded products of d terms, of norms, and of differences from the center.
         self._rounding = 4 * (self.n_features + 8) * float(np.finfo(np.float64).eps)
         self._sample: Any = None
         self._cells: Cells | None = None
-        # A sorted copy, and what sorting takes.
+        # Memory for a sorted copy, and for sorting it.
         n_bytes = self.n_points * (self.n_features * self.dtype.itemsize + 24)
         self._may_sort = (
             FEWEST_POINTS <= self.n_points < 2**31
@@ -145,7 +145,7 @@ class TorchStore:
         return Neighborhoods.joined(parts)
 
     def _sampled_rank(self, m: int) -> int:
-        """Rank in a sample, of a point that is probably beyond `m` of all points."""
+        """Rank in the sample of a point that is probably farther than `m` of all points."""
         if self._sample is None:
             least, most = SAMPLE_SIZES
             size = min(self.n_points, most, max(least, SAMPLED_NEIGHBORS * self.n_points // m))
@@ -232,7 +232,7 @@ class TorchStore:
     def _in_two_parts(
         self, queries: np.ndarray, m: int, rank: int, settled: np.ndarray
     ) -> Neighborhoods:
-        """Search those again that the sample has misjudged, with room for more candidates."""
+        """Search queries that the sample has misjudged again, with room for more candidates."""
         wider = 2 * rank + 8 if rank < len(self._sample) else 2 * self.n_points
         found, order = [], []
         for which, new_rank in ((settled, rank), (~settled, wider)):
@@ -286,7 +286,7 @@ class TorchStore:
     def _decided(
         self, queries: np.ndarray, ranks: np.ndarray, owners: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Squared radii and last rows, from those points, by query, that rounding leaves in doubt.
+        """Squared radii and last rows of queries, decided among points that rounding leaves open.
 
         The point of some rank among those of a query is its farthest neighbor. Also returns all
         rows in that order.
@@ -393,7 +393,7 @@ class TorchStore:
         )
 
     def weights(self, log_repulsion: LogRepulsion) -> MemoryWeights:
-        """Weights of all points, which the host keeps: logarithms decide, and must be its own."""
+        """Weights of all points, kept by the host: they decide, so they must be computed there."""
         return MemoryWeights(self, log_repulsion)
 
     def racer(self, log_repulsion: LogRepulsion) -> None:
