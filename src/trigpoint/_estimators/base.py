@@ -225,17 +225,17 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             The points. A file is read block by block.
         out : path or None, default=None
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
-            by block. It appears only when complete. From ten million points of a file on, an
-            interrupted run can be called again, and goes on after the last block.
+            by block. It appears only when complete. With ten million points or more from a file, an
+            interrupted call can be repeated, and resumes after the last block.
 
         Returns
         -------
         ndarray or tensor of shape (n, n_components)
-            In the precision of `X`; of a tensor, or of another library's array on a GPU, the same
-            kind on the same device; of an xarray DataArray, one with the labels of its rows. With
-            `out`, the path of the file is returned instead. Of a Dask collection, a Dask array, of
-            which nothing is computed yet; with `out`, its workers write a Zarr folder, which they
-            must be able to reach, and other files are written here.
+            In the precision of `X`. A tensor, or another library's array on a GPU, gives one of the
+            same kind on the same device; an xarray DataArray gives one with the labels of its rows.
+            With `out`, the path of the file is returned instead. A Dask collection gives a lazy
+            Dask array; with `out`, a Zarr folder is written by the workers, which must be able to
+            reach it, and other files are written here.
         """
         check_is_fitted(self)
         if out is not None:
@@ -364,12 +364,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         Parameters
         ----------
         X : array-like of shape (n, d), file, or Dask array or DataFrame
-            The points that were fitted, or others like them. A file is read once. Of Dask
-            partitions, the sample alone is fetched.
+            The points that were fitted, or others like them. A file is read once. From Dask
+            partitions, only the sample is fetched.
         sample : int or None, default=None
             Number of points, drawn at random, among which neighborhoods are compared; ``None``
-            takes a tenth of them, but at least 2,000 and at most 10,000, and 10,000 above 15
-            columns, which takes less time than the fit.
+            takes a tenth of the points, but at least 2,000 and at most 10,000; above 15 columns it
+            takes 10,000. That takes less time than the fit.
         random_state : None, int, RandomState or Generator, default=0
             Seed of the sample.
 

@@ -54,7 +54,7 @@ def compare_methods(
     """Try the methods that draw pictures, and say which keeps most of the neighborhoods.
 
     Laplacian eigenmaps, Isomap, kernel PCA and the map are fitted to 20,000 points with the same
-    landmarks, and 1,000 of these points compared. It takes seconds, for any number of points.
+    landmarks, and 1,000 of these points are compared. It takes seconds for any number of points.
 
     Parameters
     ----------

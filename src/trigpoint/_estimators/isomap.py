@@ -41,9 +41,9 @@ default="auto"
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         As for `LaplacianEigenmaps`.
     extension : {"auto", "smooth", "graph"} or int, default="auto"
-        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. ``"graph"`` and a number are
-        landmarks that a point's geodesics start through: the graph neighbors of its three nearest
-        landmarks, or this many nearest landmarks.
+        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. Otherwise a point's geodesics
+        start at some landmarks: with ``"graph"``, at the graph neighbors of its three nearest
+        landmarks; with a number, at this many nearest landmarks.
     metric, random_state, n_jobs, device, verbose, callback
         As for `LaplacianEigenmaps`.
 
