@@ -32,14 +32,13 @@ def forecast_bytes(
     k: int,
     *,
     n_components: int = 1,
-    n_neighbors: int | None = None,
     dtype: DTypeLike = np.float32,
     keep: bool = True,
     n_jobs: int | None = None,
     searched_here: bool = True,
 ) -> float:
     """Peak memory beyond the points; parameters as in `forecast` and `job_bytes`."""
-    job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
+    job = Job.checked(n, d, k, n_components, None, dtype, n_jobs)
     return job_bytes(job, keep, searched_here=searched_here)
 
 

@@ -39,10 +39,10 @@ class Partitions:
         Number of rows of each partition, if known.
     """
 
-    def __init__(self, X: Any, name: str = "X") -> None:
+    def __init__(self, X: Any) -> None:
         if is_from(X, "dask", "DataFrame"):
             self.name, names = str(X._name), list(X.columns)
-            _refuse_columns(X, name)
+            _refuse_columns(X)
             self.dtype = _float_type([np.dtype(getattr(t, "numpy_dtype", t)) for t in X.dtypes])
             self.feature_names = (
                 names if names and all(isinstance(label, str) for label in names) else None
@@ -51,7 +51,7 @@ class Partitions:
                 _frame_values, self.dtype, meta=X._meta.iloc[:0]
             ).to_dask_array(meta=np.empty((0, len(names)), dtype=self.dtype))
         else:
-            _refuse_array(X, name)
+            _refuse_array(X)
             self.name, self.array = str(X.name), X
             self.dtype, self.feature_names = _float_type([X.dtype]), None
         self.n_features = int(self.array.shape[1])
@@ -82,14 +82,14 @@ def _float_type(dtypes: Sequence[np.dtype]) -> np.dtype:
     return np.dtype(np.float32 if all(t == np.float32 for t in dtypes) else np.float64)
 
 
-def _refuse_columns(X: Any, name: str) -> None:
+def _refuse_columns(X: Any) -> None:
     kinds = {
         label: getattr(dtype, "kind", "O") for label, dtype in zip(X.columns, X.dtypes, strict=True)
     }
     refused = [str(label) for label, kind in kinds.items() if kind not in "biuf"]
     if refused:
         raise ParameterTypeError(
-            name,
+            "X",
             refused,
             "{parameter} has columns that are not numbers: {names}",
             "leave them out, as with X[[...]], or convert them with X.astype(float)",
@@ -97,10 +97,10 @@ def _refuse_columns(X: Any, name: str) -> None:
         )
 
 
-def _refuse_array(X: Any, name: str) -> None:
+def _refuse_array(X: Any) -> None:
     if not is_from(X, "dask", "Array"):
         raise ParameterTypeError(
-            name,
+            "X",
             type(X).__name__,
             "{parameter} is a Dask {kind}",
             "pass a Dask array of shape (n, d), or a Dask DataFrame",
@@ -108,7 +108,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if X.ndim != 2:
         raise ParameterValueError(
-            name,
+            "X",
             X.shape,
             "{parameter} must have rows and columns, and has shape {shape}",
             "pass a Dask array of shape (n, d)",
@@ -116,7 +116,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if not isinstance(X._meta, np.ndarray):
         raise ParameterTypeError(
-            name,
+            "X",
             type(X._meta).__name__,
             "{parameter} has chunks of type {kind}",
             "convert them to NumPy arrays: X.map_blocks(lambda block: block.toarray())",
@@ -124,7 +124,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if X.dtype.kind not in "biuf":
         raise ParameterTypeError(
-            name,
+            "X",
             X.dtype,
             "{parameter} has values of type {dtype}, not numbers",
             "pass both parts as columns: dask.array.hstack([X.real, X.imag]).rechunk({{1: -1}})"
@@ -134,7 +134,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if X.numblocks[1] > 1 or np.isnan(X.shape[1]):
         raise ParameterValueError(
-            name,
+            "X",
             X.chunks[1],
             "{parameter} is divided along its columns, into {count}; a point must be in one chunk",
             "use {parameter}.rechunk({{1: -1}})",
