@@ -320,7 +320,7 @@ class AnchorGraph(BaseEstimator):
     Parameters
     ----------
     n_anchors : int, default=3
-        Number of landmarks that a point is divided among, two or more; all if there are fewer.
+        Landmarks that a point divides itself among, two or more; all if there are fewer.
 
     References
     ----------
