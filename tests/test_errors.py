@@ -105,6 +105,7 @@ ABOUT_FILES = {
     "datasets/_ct.py",
     "datasets/_ct_volumes.py",
     "datasets/_mnist.py",
+    "_estimators/model_arrays.py",
     "_estimators/saving.py",
     "_numerics/compiled/cache.py",
 }

@@ -156,7 +156,7 @@ def test_a_killed_fit_goes_on(stage, done, columns, method, options, monkeypatch
         warnings.simplefilter("ignore")
         ((_, expected),) = embed("first.npy", resume=False)
         killed(lambda: embed("y.npy", lambda *where: where == (stage, done) and die()))
-        monkeypatch.setattr("trigpoint._estimators.base.choose_landmarks", never_again)
+        monkeypatch.setattr("trigpoint._estimators.run.choose_landmarks", never_again)
         ((_, found),) = embed("y.npy", lambda *where: written.append(where))
     assert found == expected
     # What was kept is not done again.
@@ -185,7 +185,7 @@ def test_an_interrupted_fit_goes_on(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run("y.npy", stopping("graph", 0, interrupt))
     (kept,) = Path().glob(".y.npy.partial-*/landmarks.safetensors")
-    monkeypatch.setattr("trigpoint._estimators.base.choose_landmarks", None)
+    monkeypatch.setattr("trigpoint._estimators.run.choose_landmarks", None)
     with pytest.warns(UserWarning, match="goes on from there"):
         run("y.npy")
     assert not kept.exists()

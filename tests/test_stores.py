@@ -14,8 +14,10 @@ from trigpoint._common.records import LowRankCovariances
 from trigpoint._geometry import neighborhood_covariances
 from trigpoint._landmarks import drawing
 from trigpoint._landmarks.drawing import LandmarkDraw
+from trigpoint._landmarks.drawn import DrawnLandmarks
 from trigpoint._landmarks.refinement import patches
 from trigpoint._landmarks.refinement import search as refinement
+from trigpoint._landmarks.window import Window
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
 from trigpoint._numerics.principal import MAX_RANK
@@ -220,6 +222,7 @@ def test_windows_change_nothing(setting, monkeypatch):
     k, m, bandwidth = SETTINGS[setting]
     expected = draw(STORES["tree"](points), k, m, bandwidth)
     monkeypatch.setattr(drawing, "_FORESEEN", 3)
+    monkeypatch.setattr("trigpoint._landmarks.drawn._COMPARED_BY_PRODUCTS", 3)
     monkeypatch.setattr(drawing, "_MOST_PROPOSALS", 3)
     for store in STORES.values():
         assert draw(store(points), k, m, bandwidth) == expected
@@ -232,7 +235,7 @@ def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
     expected = draw(STORES["products"](points), k, m, bandwidth)
     monkeypatch.setattr(drawing, "_PATIENCE", 3)
     kept = draw(STORES["products"](points), k, m, bandwidth)
-    monkeypatch.setattr(drawing, "NEIGHBORS_KEPT", 0)
+    monkeypatch.setattr("trigpoint._landmarks.drawn.NEIGHBORS_KEPT", 0)
     assert draw(STORES["products"](points), k, m, bandwidth) == kept
     assert len(expected[0]) == len(kept[0]) == k
 
@@ -455,9 +458,9 @@ def test_what_needs_more_than_a_store_refuses_by_name(sampler, name):
 @pytest.mark.parametrize("d", [3, 20])
 def test_a_window_in_which_nothing_can_be_accepted(d, rng):
     store = PartedStore(rng.normal(size=(50, d)))
-    chosen = drawing._Chosen(store, 5, Repulsion("welsch", 1.0), 1)
+    landmarks = DrawnLandmarks(store, 5, Repulsion("welsch", 1.0), 1)
     rows, thresholds = np.arange(8), np.ones(8)
     for passed in (rows, rows[:0]):
-        window = drawing._Window(store, chosen, 10, rows, thresholds, passed)
+        window = Window(store, landmarks, 10, rows, thresholds, passed)
         used, accepted, found = window.run(3, 100, 4, 8)
         assert (used, len(accepted), len(found)) == (8, 0, 0)

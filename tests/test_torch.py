@@ -386,6 +386,23 @@ def test_a_tensor_on_the_host_gives_a_tensor():
     assert emb.device_ == "cpu"
 
 
+@pytest.mark.parametrize("takes_device", [True, False])
+def test_graphs_of_users_get_a_device_only_if_they_take_one(takes_device, gpu):
+    passed = []
+
+    class Links(tp.KNNGraph):
+        def build(self, landmarks, n_threads=1, **options):
+            passed.append(options)
+            return super().build(landmarks, n_threads, **options)
+
+    Links.takes_device = takes_device
+    emb = tp.LaplacianEigenmaps(
+        landmarks=60, graph=Links(8, metric="euclidean"), device="cuda", random_state=0
+    )
+    emb.fit(cloud(500, 3))
+    assert passed == ([{"device": HERE}] if takes_device else [{}])
+
+
 def test_points_that_do_not_fit_are_read_from_the_host(gpu, monkeypatch, tmp_path):
     from trigpoint._points.torch import tensors
 

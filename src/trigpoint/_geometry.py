@@ -87,7 +87,7 @@ class LocalCovariances:
         self._rank: int | None = None
 
     def add(self, found: Neighborhoods) -> None:
-        """Take in more neighborhoods."""
+        """Add neighborhoods."""
         self._waiting.append(found)
         count = sum(map(len, self._waiting))
         if found.members is not None and (
@@ -104,7 +104,7 @@ class LocalCovariances:
             self._arrays.append(measured)
 
     def _keep_leading(self, measured: LowRankCovariances) -> None:
-        """Keep as many directions as the first landmarks have, in whichever groups these come."""
+        """Keep as many directions as the first landmarks need, however they are grouped."""
         self._low_rank.append(measured if self._rank is None else measured.leading(self._rank))
         if self._rank is None and sum(map(len, self._low_rank)) >= RANKED:
             self._settle_rank()
@@ -115,7 +115,7 @@ class LocalCovariances:
         self._low_rank = [together.leading(self._rank)]
 
     def result(self) -> Covariances:
-        """Covariances of all of them, in order."""
+        """Covariances of all neighborhoods, in order."""
         if self._waiting:
             self._measure()
         if not self._low_rank:

@@ -21,7 +21,7 @@ from trigpoint._points.torch import eigen
 
 logger = logging.getLogger(__name__)
 
-# Up to here LAPACK on the dense matrix beats Lanczos on the sparse one.
+# Up to this size, LAPACK on the dense matrix is faster than Lanczos on the sparse one.
 _DENSE_MAX = 1000
 # Above this share of all eigenvectors Lanczos keeps restarting, so LAPACK is used further up.
 _DENSE_SHARE = 0.04
@@ -198,7 +198,7 @@ def _largest_eigenpairs(
             "landmarks", k, f"landmarks with {count} eigenvectors", "fewer components or landmarks"
         )
         return _dense_eigenpairs(matrix.toarray(), count, device)
-    # A start that is the same every time, and far from the known first eigenvector.
+    # The same start every time, and far from the first eigenvector, which is known.
     start = np.random.default_rng(0).uniform(-1, 1, k)
     if hop_dimension(matrix) < _LU_MAX_DIMENSION:
         values, vectors = _shift_invert(matrix, count, start)
@@ -260,7 +260,7 @@ def _dense_eigenpairs(matrix: np.ndarray, count: int, device: Any) -> tuple[np.n
 
 
 def _fix_signs(vectors: np.ndarray) -> np.ndarray:
-    """Turn each column so that its largest entry is positive: one answer, not two."""
+    """Flip columns so that the largest entry of each is positive: eigenvectors have no sign."""
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
     return vectors * np.where(largest < 0, -1.0, 1.0)
 

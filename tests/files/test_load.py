@@ -76,7 +76,7 @@ def test_temporary_file_leaves_nothing(tmp_path, points, monkeypatch):
 
 def test_full_disk(points, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
-    with pytest.raises(OSError, match=r"X needs 4\.12e-06 GB.*set TMPDIR.*raise memory_limit"):
+    with pytest.raises(OSError, match=r"X needs 4\.12e-06 GB.*set TMPDIR.*or read fewer columns"):
         load(read_points(np.asfortranarray(points)), memory_limit=0)
 
 

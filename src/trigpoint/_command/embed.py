@@ -4,8 +4,11 @@ import argparse
 import re
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from trigpoint._command import common
 from trigpoint._command.cluster import add_dask, points_on_cluster
@@ -13,17 +16,10 @@ from trigpoint._command.columns import check_images, read_colors, read_things_of
 from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
 from trigpoint._command.expectation import expect
 from trigpoint._command.inspection import DOMINANT_SHARE, ROWS, dominant_columns
+from trigpoint._command.methods import METHODS, choose_method, failures, reason, scores
 from trigpoint._command.picture import draw_picture, open_page, picture_color
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
-from trigpoint._estimators import (
-    DiffusionMaps,
-    Isomap,
-    KernelPCA,
-    LandmarkMap,
-    LaplacianEigenmaps,
-    compare_methods,
-)
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._estimators.output import fit_and_write
 from trigpoint._estimators.saving import save_model
@@ -40,29 +36,12 @@ from trigpoint._points.inputs import stays_sparse
 from trigpoint._points.torch.device import resolve_device
 from trigpoint.metrics._comparison import Comparison
 
-METHODS: dict[str, Any] = {
-    "laplacian": LaplacianEigenmaps,
-    "diffusion": DiffusionMaps,
-    "isomap": Isomap,
-    "kernel-pca": KernelPCA,
-    "map": LandmarkMap,
-}
-_NAMES = {method.__name__: name for name, method in METHODS.items()}
-
-# Coordinates of a picture, for which the method is chosen by trying.
-_PICTURE = 3
-
 # Options that do not apply to a method.
 _NOT_FOR = {
     "kernel-pca": ("graph", "neighbors", "eigenvectors"),
     "isomap": ("eigenvectors",),
     "map": ("graph", "eigenvectors", "extension"),
 }
-# Options that mean eigenmaps if no method is named.
-_OF_EIGENMAPS = ("graph", "neighbors", "eigenvectors", "extension")
-
-# PCA is named if it scores so much more.
-_PCA_MORE = 0.02
 
 # Numbers that options leave to the library are not known before the landmarks are.
 _LIBRARY_CHOOSES = "default: from the data and the number of coordinates"
@@ -180,9 +159,51 @@ def _extension_argument(text: str) -> str | int:
     return text if text in ("smooth", "graph", "all") else common.count_argument(text)
 
 
+class _Inputs(NamedTuple):
+    """Everything that is read before the work begins."""
+
+    points: PointSource
+    color: dict[str, np.ndarray]
+    # What the page shows of each point: text and images.
+    shown: dict[str, Any]
+    # Name and values that the picture is colored by.
+    picture_color: tuple[str | None, np.ndarray | None]
+
+
+class _Embedded(NamedTuple):
+    """What a run has fitted, and how long that took."""
+
+    estimator: Any
+    method: str
+    tried: Comparison | None
+    seconds: float
+
+
 def run(options: argparse.Namespace) -> Result:
-    """Fit, write the coordinates, then the model and the page."""
+    """Fit, write the coordinates, then the model, the page and the picture."""
     check_choices(options)
+    inputs = _read(options)
+    check_counts(inputs.points, options)
+    check_memory(inputs.points, options)
+    say_scales(inputs.points, options)
+    written: list[Path] = []
+    start = time.perf_counter()
+    try:
+        embedded = _embed(options, inputs.points)
+        written.append(options.output)
+        # One by one, so that an interrupt names the files that are complete.
+        for path in _write_others(options, inputs, embedded):
+            written.append(path)
+    except KeyboardInterrupt:
+        raise Interrupted(written) from None
+    in_all = time.perf_counter() - start
+    if options.open and not open_page(options.report):
+        common.say(options, f"there is no browser here: open {options.report} on your own machine")
+    return _result(options, inputs.points, embedded, written, in_all)
+
+
+def _read(options: argparse.Namespace) -> _Inputs:
+    """Open the points, and read what they are colored by and shown as."""
     named = [*(options.color or ()), options.text, options.images]
     points = common.open_points(options, named=[name for name in named if name])
     # Rejected now rather than after an hour.
@@ -206,62 +227,75 @@ def run(options: argparse.Namespace) -> Result:
     common.check_outputs(options, [points, *files], *outputs)
     open_writer(options.output, 1, 1)
     color = read_colors(places, points)
-    drawn_color = picture_color(color) if options.png is not None else (None, None)
+    drawn = picture_color(color) if options.png is not None else (None, None)
     shown: dict[str, Any] = {
         name: read_things_of(name, place, points) for name, place in things_at.items()
     }
     if shape:
         check_images(shape, points)
         shown["images"] = shape
-    check_counts(points, options)
-    check_memory(points, options)
-    say_scales(points, options)
-    written: list[Path] = []
+    return _Inputs(points, color, shown, drawn)
+
+
+def _embed(options: argparse.Namespace, points: PointSource) -> _Embedded:
+    """Choose a method, fit it, and write the coordinates."""
     start = time.perf_counter()
-    try:
-        with points_on_cluster(options, points) as shared:
-            method, tried = choose_method(options, shared, points)
-            expect(options, points, [method])
-            estimator = make_estimator(options, method, points.shape[0])
-            fit_and_write(estimator, shared, common.output_of(options))
-        seconds = time.perf_counter() - start
-        written.append(options.output)
-        if options.save is not None:
-            save_model(estimator, options.save, replace=options.force)
-            written.append(options.save)
-        if options.report is not None:
-            with warnings.catch_warnings():
-                # The same warning was just shown for these points.
-                warnings.simplefilter("ignore", FarPointsWarning)
-                estimator.report(
-                    options.report,
-                    points,
-                    color=color or None,
-                    tried=tried,
-                    force=options.force,
-                    **shown,
-                )
-            written.append(options.report)
-        if options.png is not None:
-            draw_picture(options.output, options.png, drawn_color, replace=options.force)
-            written.append(options.png)
-    except KeyboardInterrupt:
-        raise Interrupted(written) from None
-    in_all = time.perf_counter() - start
+    with points_on_cluster(options, points) as shared:
+        method, tried = choose_method(options, shared, points)
+        expect(options, points, [method])
+        estimator = make_estimator(options, method, points.shape[0])
+        fit_and_write(estimator, shared, common.output_of(options))
+    return _Embedded(estimator, method, tried, time.perf_counter() - start)
+
+
+def _write_others(
+    options: argparse.Namespace, inputs: _Inputs, embedded: _Embedded
+) -> Iterator[Path]:
+    """Write the model, the page and the picture, and yield each path once it is written."""
+    if options.save is not None:
+        save_model(embedded.estimator, options.save, replace=options.force)
+        yield options.save
+    if options.report is not None:
+        with warnings.catch_warnings():
+            # The same warning was just shown for these points.
+            warnings.simplefilter("ignore", FarPointsWarning)
+            embedded.estimator.report(
+                options.report,
+                inputs.points,
+                color=inputs.color or None,
+                tried=embedded.tried,
+                force=options.force,
+                **inputs.shown,
+            )
+        yield options.report
+    if options.png is not None:
+        draw_picture(options.output, options.png, inputs.picture_color, replace=options.force)
+        yield options.png
+
+
+def _result(
+    options: argparse.Namespace,
+    points: PointSource,
+    embedded: _Embedded,
+    written: list[Path],
+    in_all: float,
+) -> Result:
+    """What is printed at the end, as text and as JSON."""
+    estimator, method, tried, seconds = embedded
     n, d = points.shape
-    k = len(estimator.landmarks_)
+    k, n_components = len(estimator.landmarks_), int(estimator.landmark_embedding_.shape[1])
     values = {
         "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
         "method": method,
-        "tried": None if tried is None else _scores(tried),
-        "not_tried": {} if tried is None else _failures(tried),
+        "tried": None if tried is None else scores(tried),
+        "not_tried": {} if tried is None else failures(tried),
         "metric": options.metric,
         "landmarks": k,
-        "components": int(estimator.landmark_embedding_.shape[1]),
+        "components": n_components,
         "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
         "bridges": len(getattr(estimator, "bridges_", ())),
         "dimension": round(estimator.dimension_, 2),
-        # Not known of a fit that this run has not made but goes on from.
+        # Not known if this run resumed after a fit that an earlier one has made.
         "device": getattr(estimator, "device_", None),
         "seed": options.seed,
         "seconds": round(seconds, 3),
@@ -269,71 +303,12 @@ def run(options: argparse.Namespace) -> Result:
         "stage_seconds": {k: round(v, 3) for k, v in estimator.stage_seconds_.items()},
         "written": [str(path) for path in written],
     }
-    coordinates = counted(estimator.landmark_embedding_.shape[1], "coordinate")
+    coordinates = counted(n_components, "coordinate")
     lines = [f"{n:,} points to {coordinates} from {k:,} landmarks in {duration(in_all)}"]
     if options.method is None:
-        lines.append(f"  method {method}: {_reason(tried, options, n)}")
+        lines.append(f"  method {method}: {reason(tried, options, n)}")
     lines += [f"  {path}" for path in written]
-    if options.open and not open_page(options.report):
-        common.say(options, f"there is no browser here: open {options.report} on your own machine")
     return Result("\n".join(lines), values)
-
-
-def choose_method(
-    options: argparse.Namespace, points: Any, source: PointSource
-) -> tuple[str, Comparison | None]:
-    """The method that was asked for, or the best of those tried, and how they compare."""
-    if options.method is not None:
-        return options.method, None
-    if _not_compared(options, points.shape[0]):
-        return "laplacian", None
-    expect(options, source, list(METHODS), compare=True)
-    tried = compare_methods(
-        points,
-        options.components,
-        landmarks=options.landmarks if isinstance(options.landmarks, int) else None,
-        metric=options.metric,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        callback=common.progress(options),
-    )
-    return _NAMES[tried.attempts[0].method], tried
-
-
-def _scores(tried: Comparison) -> dict[str, float]:
-    """By the command's names of the methods, the best first."""
-    scores = {_NAMES[name]: round(score, 4) for name, score in tried.scores.items()}
-    return scores | {"pca": round(tried.pca_score, 4)}
-
-
-def _failures(tried: Comparison) -> dict[str, str]:
-    return {_NAMES[name]: reason for name, reason in tried.failures.items()}
-
-
-def _not_compared(options: argparse.Namespace, n_points: int) -> str:
-    """Why methods are not compared; empty if they are."""
-    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
-    if given:
-        return f"it is what --{given[0]} is for"
-    if options.components > _PICTURE:
-        return f"methods are compared for up to {_PICTURE} coordinates"
-    few = n_points < FEWEST_TO_COMPARE
-    return f"methods are compared from {FEWEST_TO_COMPARE} points on" if few else ""
-
-
-def _reason(tried: Comparison | None, options: argparse.Namespace, n_points: int) -> str:
-    """Why the method was taken."""
-    if tried is None:
-        return _not_compared(options, n_points)
-    best, *others = [(_NAMES[name], score) for name, score in tried.scores.items()]
-    beside = ", ".join(f"{name} {score:.2f}" for name, score in others)
-    text = f"its neighborhoods agree best with those of the points, {best[1]:.2f}"
-    text += f" ({beside}; 1 is perfect)" if others else ""
-    if tried.pca_score > best[1] + _PCA_MORE:
-        text += f"; plain PCA would agree better, {tried.pca_score:.2f}"
-    for name, reason in _failures(tried).items():
-        text += f"; {name} was not tried: {reason}"
-    return text
 
 
 def check_choices(options: argparse.Namespace) -> None:

@@ -1,1 +1,1 @@
-"""Used by every part of the library: parameter checks, warnings, progress, records, wording."""
+"""Used throughout the library: parameter checks, errors, progress, records, words, colors."""

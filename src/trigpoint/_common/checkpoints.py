@@ -1,4 +1,4 @@
-"""What a long loop has done so far, for a run that goes on after a kill."""
+"""What a long loop has done so far, so that a run can resume after a kill."""
 
 import numpy as np
 

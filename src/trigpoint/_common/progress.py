@@ -21,9 +21,9 @@ Report = Callable[[str, int, int], None]
 _USUAL_SIZE = {"ncols": 80, "nrows": 24}
 _BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]{postfix}"
 
-# What is left of a run is said from so many seconds on.
+# The time that is left is shown if it is at least this many seconds.
 _WORTH_SAYING = 2.0
-# A stage tells how long it takes after so many seconds; before, what was expected of it counts.
+# After this many seconds, a stage is judged by its own pace instead of by its forecast.
 _TELLING = 1.0
 
 

@@ -1,6 +1,6 @@
 """The estimators: points in, coordinates of every point out.
 
-This is the only package that runs all the stages in order.
+Only this package connects the stages: it runs them in order and passes records between them.
 """
 
 from trigpoint._estimators.annotated import fit_anndata

@@ -1,12 +1,8 @@
-"""Shared by the estimators: the order of the stages and the parameter checks."""
+"""What the estimators share: the order of the stages, and parameter checks."""
 
-import json
-import logging
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
@@ -14,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -29,24 +24,21 @@ from trigpoint._common.checks import (
 )
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.memory import check_dense
-from trigpoint._common.progress import ProgressMixin, Report, reporter
+from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import (
     EmbeddedLandmarks,
     Extension,
     FittedEmbedding,
     Landmarks,
-    Projection,
 )
 from trigpoint._common.words import counted
+from trigpoint._estimators.run import Run as Run
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks
-from trigpoint._files import open_writer
 from trigpoint._files.frames import labeled_as
 from trigpoint._files.optional import is_from
-from trigpoint._landmarks import choose_landmarks
 from trigpoint._landmarks.base import too_much_of_sparse
-from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
@@ -67,78 +59,8 @@ from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_siz
 if TYPE_CHECKING:
     from trigpoint._report import InlinePage, Subject
 
-logger = logging.getLogger(__name__)
-
 # Parameters that affect how a fit runs, not its result.
 HOW_IT_RUNS = ("n_jobs", "device", "verbose", "callback")
-
-
-class Run:
-    """State of one call of `fit`, passed through the stages."""
-
-    def __init__(self, random_state: Any, n_jobs: Any, report: Report, kept: Checkpoints) -> None:
-        self.kept = kept
-        self.rng = as_generator(random_state)
-        self.n_threads = thread_count(n_jobs)
-        self.report = report
-        self.seconds: dict[str, float] = {}
-        # Local dimension of the points, once the landmarks are known.
-        self.dimension = 0.0
-        # Where several graphs are made: landmarks nearest to each, by metric.
-        self.nearest: dict[str, np.ndarray] | None = None
-        # The points as a map measures their distances.
-        self.projection: Projection | None = None
-        self.points: Any = np.empty((0, 0))
-        # That of PyTorch which has the points, or None for the host.
-        self.device: Any = None
-        # Seconds in which loops were compiled for the first time; no stage includes them.
-        self.compiling = 0.0
-        self._last = time.perf_counter()
-        self._compiled = COMPILE_CLOCK.seconds
-        self._begun = ""
-
-    def quiet(self) -> "Run":
-        """The same state, of which nothing is reported or kept."""
-        other = copy(self)
-        other.report, other.seconds, other.kept = reporter(False, None), {}, NOTHING_KEPT
-        return other
-
-    def choose(
-        self, landmarks: Any, X: Points | Store, *, metric: str, covariance: str | None
-    ) -> Landmarks:
-        """Choose landmarks of `X`, or take those that an earlier run has kept."""
-        if arrays := self.kept.read("landmarks"):
-            self.rng.bit_generator.state = json.loads(arrays.pop("rng").tobytes())
-            return Landmarks.from_arrays(arrays)
-        chosen = choose_landmarks(
-            landmarks,
-            X,
-            metric=metric,
-            covariance=covariance,
-            rng=self.rng,
-            n_threads=self.n_threads,
-            report=self.report,
-        )
-        if self.kept.is_on:
-            state = json.dumps(self.rng.bit_generator.state).encode()
-            self.kept.write("landmarks", rng=np.frombuffer(state, np.uint8), **chosen.arrays())
-        return chosen
-
-    def begin(self, stage: str) -> None:
-        """Announce a stage that reports no progress of its own."""
-        self._begun = stage
-        self.report(stage, 0, 1)
-
-    def done(self, stage: str) -> None:
-        """Record how long a stage took."""
-        if stage == self._begun:
-            self.report(stage, 1, 1)
-        now, compiled = time.perf_counter(), COMPILE_CLOCK.seconds
-        compiling = min(compiled - self._compiled, now - self._last)
-        self.compiling += compiling
-        self.seconds[stage] = now - self._last - compiling
-        self._last, self._compiled = now, compiled
-        logger.info("%s: %.2f s", stage, self.seconds[stage])
 
 
 class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
@@ -177,7 +99,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     @abstractmethod
     def _covariance(self, n_columns: int) -> str | None:
-        """Which local covariances of landmarks with so many columns will be used, if any."""
+        """Kind of local covariances that landmarks with this many columns need, if any."""
 
     @abstractmethod
     def _embed(
@@ -186,9 +108,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         """Embed the landmarks of `X`; the last stage has begun when this returns."""
 
     def _extended_by(self, embedded: EmbeddedLandmarks, n_points: int | None) -> str | int:
-        """Decide on the extension for landmarks of `n_points` points.
+        """Choose the extension for landmarks drawn from `n_points` points.
 
-        The number is None for landmarks from a file that does not say how they were extended.
+        The number is None for a model file that does not say which extension it was fitted with.
         """
         return self.extension if isinstance(self.extension, str) else int(self.extension)
 
@@ -221,7 +143,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         return self._fit(X, NOTHING_KEPT)
 
     def _fit(self, X: Any, kept: Checkpoints) -> Self:
-        """Fit, or go on with a fit of which something was kept."""
+        """Fit, or continue a fit that was interrupted from what it has kept."""
         self._check_parameters()
         self._check_storage(X)
         with device_memory(device_for(self, X)):
@@ -230,7 +152,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
     def _fit_stages(self, X: Any, kept: Checkpoints) -> Self:
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback), kept)
         points = points_to_fit(self, X, run.report)
-        # Those of a file are known only now.
+        # How the points of a file are stored is known only now.
         self._check_storage(points)
         run.device = device_of(points)
         run.done("reading")
@@ -284,7 +206,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             landmark_coordinates=coordinates,
         )
         self.fitted_ = fitted
-        # What was measured of an earlier fit.
+        # Measured on an earlier fit.
         if hasattr(self, "quality_"):
             del self.quality_
         self.landmark_indices_ = fitted.landmarks.indices
@@ -303,23 +225,23 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             The points. A file is read block by block.
         out : path or None, default=None
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
-            by block. It appears only when complete. From ten million points of a file on, an
-            interrupted run can be called again, and goes on after the last block.
+            by block. It appears only when complete. With ten million points or more from a file, an
+            interrupted call can be repeated, and resumes after the last block.
 
         Returns
         -------
         ndarray or tensor of shape (n, n_components)
-            In the precision of `X`; of a tensor, or of another library's array on a GPU, the same
-            kind on the same device; of an xarray DataArray, one with the labels of its rows. With
-            `out`, the path of the file is returned instead. Of a Dask collection, a Dask array, of
-            which nothing is computed yet; with `out`, its workers write a Zarr folder, which they
-            must be able to reach, and other files are written here.
+            In the precision of `X`. A tensor, or another library's array on a GPU, gives one of the
+            same kind on the same device; an xarray DataArray gives one with the labels of its rows.
+            With `out`, the path of the file is returned instead. A Dask collection gives a lazy
+            Dask array; with `out`, a Zarr folder is written by the workers, which must be able to
+            reach it, and other files are written here.
         """
         check_is_fitted(self)
-        self._check_out(X, out)
         if out is not None:
-            from trigpoint._estimators.output import Output, write_coordinates
+            from trigpoint._estimators.output import Output, check_out, write_coordinates
 
+            check_out(self, X, out)
             return write_coordinates(self, X, Output(out))
         if is_dask(X):
             from trigpoint._estimators.partitioned import coordinates_of_partitions
@@ -353,11 +275,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
-        self._check_out(X, out)
         if out is None:
             return self.fit(X, y).transform(X)
-        from trigpoint._estimators.output import Output, fit_and_write
+        from trigpoint._estimators.output import Output, check_out, fit_and_write
 
+        check_out(self, X, out)
         return fit_and_write(self, X, Output(out))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -442,12 +364,12 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         Parameters
         ----------
         X : array-like of shape (n, d), file, or Dask array or DataFrame
-            The points that were fitted, or others like them. A file is read once. Of Dask
-            partitions, the sample alone is fetched.
+            The points that were fitted, or others like them. A file is read once. From Dask
+            partitions, only the sample is fetched.
         sample : int or None, default=None
             Number of points, drawn at random, among which neighborhoods are compared; ``None``
-            takes a tenth of them, but at least 2,000 and at most 10,000, and 10,000 above 15
-            columns, which takes less time than the fit.
+            takes a tenth of the points, but at least 2,000 and at most 10,000; above 15 columns it
+            takes 10,000. That takes less time than the fit.
         random_state : None, int, RandomState or Generator, default=0
             Seed of the sample.
 
@@ -486,36 +408,6 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             progress=reporter(self.verbose, self.callback),
             scales=getattr(self, "column_scales_", None),
         )
-
-    def _check_out(self, X: Any, out: Any) -> None:
-        """Reject an `out` that cannot be written, before any work is done."""
-        if out is None:
-            return
-        if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
-            remedy = "name a .npy, .csv, .zarr or .parquet file"
-            if isinstance(X, (str, os.PathLike)):
-                remedy = "the points come first, as in transform(X, out={path!r})"
-            shape = np.shape(out)
-            raise ParameterTypeError(
-                "out",
-                out,
-                "{parameter} must be a path, got {got}",
-                remedy,
-                got=f"{type(out).__name__} of shape {shape}" if shape else repr(out),
-                path=X,
-            )
-        open_writer(out, 1, 1)
-        config = getattr(self, "_sklearn_output_config", {}).get("transform")
-        container = config or get_config()["transform_output"]
-        if container != "default":
-            raise ParameterValueError(
-                "out",
-                os.fspath(out),
-                "{parameter=} writes a file, but set_output or set_config asks for a {container} "
-                "frame",
-                "use only one of them",
-                container=container,
-            )
 
     @property
     def _n_features_out(self) -> int:

@@ -54,7 +54,7 @@ def compare_methods(
     """Try the methods that draw pictures, and say which keeps most of the neighborhoods.
 
     Laplacian eigenmaps, Isomap, kernel PCA and the map are fitted to 20,000 points with the same
-    landmarks, and 1,000 of these points compared. It takes seconds, for any number of points.
+    landmarks, and 1,000 of these points are compared. It takes seconds for any number of points.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def compare_methods(
     )
     check_choice("metric", metric, METRICS)
     source = source_of(X)
-    n, d = source.shape
+    n = source.shape[0]
     if n < FEWEST_TO_COMPARE:
         raise ParameterValueError(
             "X",
@@ -107,20 +107,8 @@ def compare_methods(
     if landmarks is not None:
         check_count("landmarks", landmarks, low=2, high=n, why=f"the data has {n} points")
     rng = as_generator(random_state)
-    affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * d))
-    rows = rng.choice(n, min(n, COMPARED_POINTS, affordable), replace=False)
-    points = _checked(UnitRows(source) if metric == "cosine" else source, rows)
-    if metric == "seuclidean":
-        points = points / column_scales(read_points(points)).astype(points.dtype)
+    rows, points = _sample(source, metric, rng)
     report = reporter(verbose, callback)
-    if (points == points[0]).all():
-        raise ParameterValueError(
-            "X",
-            source.shape,
-            "all points of {source} that were looked at coincide",
-            "there is nothing to embed; check how the points were made",
-            source=source.name,
-        )
     seed = int(rng.integers(2**31))
     chosen = choose_landmarks(
         None if landmarks is None else min(landmarks, len(points)),
@@ -172,6 +160,27 @@ def compare_methods(
         len(points),
         n,
     )
+
+
+def _sample(
+    source: PointSource, metric: str, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that methods are fitted to, and their points, scaled for the metric."""
+    n, d = source.shape
+    affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * d))
+    rows = rng.choice(n, min(n, COMPARED_POINTS, affordable), replace=False)
+    points = _checked(UnitRows(source) if metric == "cosine" else source, rows)
+    if metric == "seuclidean":
+        points = points / column_scales(read_points(points)).astype(points.dtype)
+    if (points == points[0]).all():
+        raise ParameterValueError(
+            "X",
+            source.shape,
+            "all points of {source} that were looked at coincide",
+            "there is nothing to embed; check how the points were made",
+            source=source.name,
+        )
+    return rows, points
 
 
 def _coordinates(estimator: Any, points: np.ndarray, count: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Shared by the estimators that embed a graph of the landmarks."""
+"""What the estimators that embed a graph of the landmarks share."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
-from trigpoint._estimators.base import LandmarkEmbedding, Run, plain_support
+from trigpoint._estimators.base import LandmarkEmbedding, plain_support
 from trigpoint._estimators.defaults import (
     ROOMY_NEIGHBORS,
     default_extension,
@@ -20,6 +20,7 @@ from trigpoint._estimators.defaults import (
     links_all_pairs,
     many_coordinates,
 )
+from trigpoint._estimators.run import Run
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
     AllLandmarks,
@@ -44,10 +45,10 @@ from trigpoint._points.store import Store
 if TYPE_CHECKING:
     from trigpoint._report import Subject
 
-# Names of graphs that are not of nearest neighbors.
+# Named graphs that do not link nearest neighbors.
 _OTHER_GRAPHS = ("complete", "anchors")
 
-# How points are extended that are placed by their shares in the landmarks.
+# The extension of points that are placed by their shares in the landmarks.
 ANCHORS = "anchors"
 
 
@@ -70,7 +71,7 @@ class GraphEmbedding(LandmarkEmbedding):
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
         self._check_graph()
-        # One that was asked for decides what an automatic graph is, however many columns there are.
+        # A kind of covariance also decides which graph "auto" is, for any number of columns.
         if self.covariance != "auto" and self._covariance(n_columns=1) is None:
             raise ParameterValueError(
                 "covariance",
@@ -208,20 +209,20 @@ class GraphEmbedding(LandmarkEmbedding):
             built = graph_in_one_piece(
                 builder, chosen, run.n_threads, most, run.device, run.nearest
             )
-        elif isinstance(builder, KNNGraph):
+        elif getattr(builder, "takes_device", False):
             built = builder.build(chosen, run.n_threads, device=run.device)
         else:
             built = builder.build(chosen, run.n_threads)
         return built
 
     def _subject(self) -> "Subject":
-        # Uses the parameters of the fit, which may have been changed since.
+        # With the parameters of the fit: they may have been changed since.
         fitted = clone(self).set_params(**self.fitted_.parameters)
         subject = replace(super()._subject(), embed_graph=fitted._embed_graph)
         return replace(subject, decided=fitted._decided(self.fitted_))
 
     def _decided(self, fitted: EmbeddedLandmarks) -> dict[str, str]:
-        """What parameters stand for that are left open, as far as the result does not show it."""
+        """What automatic parameters were resolved to, where the fitted result does not show it."""
         if fitted.decided or fitted.dimension is None:
             return fitted.decided
         builder = self._builder(fitted.landmarks.points, fitted.dimension)

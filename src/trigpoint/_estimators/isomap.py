@@ -7,8 +7,9 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
-from trigpoint._estimators.base import Run, check_pairs
+from trigpoint._estimators.base import check_pairs
 from trigpoint._estimators.graph_based import GraphEmbedding
+from trigpoint._estimators.run import Run
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
 from trigpoint._graph import ordinary_edges
@@ -20,7 +21,7 @@ from trigpoint._spectrum import classical_scaling, geodesics
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
 
-# So many times as far from the middle as most, a landmark leaves no digits for the others.
+# A landmark this many times as far from the middle as most leaves no digits for the others.
 _FAR = 1e5
 
 
@@ -40,9 +41,9 @@ default="auto"
     covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
         As for `LaplacianEigenmaps`.
     extension : {"auto", "smooth", "graph"} or int, default="auto"
-        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. ``"graph"`` and a number are
-        landmarks that a point's geodesics start through: the graph neighbors of its three nearest
-        landmarks, or this many nearest landmarks.
+        ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. Otherwise a point's geodesics
+        start at some landmarks: with ``"graph"``, at the graph neighbors of its three nearest
+        landmarks; with a number, at this many nearest landmarks.
     metric, random_state, n_jobs, device, verbose, callback
         As for `LaplacianEigenmaps`.
 
@@ -165,7 +166,7 @@ def far_row(landmark: int, rows: np.ndarray | None) -> FarRowError:
 
 
 def _far_landmark(points: np.ndarray) -> int | None:
-    """The landmark beside which the distances of most others vanish, if there is one."""
+    """A landmark so far away that rounding hides the distances between the others, if any."""
     distances = np.abs(points - np.median(points, axis=0)).max(axis=1)
     farthest = int(distances.argmax())
     return farthest if distances[farthest] > _FAR * np.median(distances) else None

@@ -8,7 +8,8 @@ import numpy as np
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks
-from trigpoint._estimators.base import LandmarkEmbedding, Run, check_pairs, plain_support
+from trigpoint._estimators.base import LandmarkEmbedding, check_pairs, plain_support
+from trigpoint._estimators.run import Run
 from trigpoint._extension.extensions import KernelExtension
 from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._numerics.sparse import Points

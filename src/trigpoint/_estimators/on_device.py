@@ -1,4 +1,4 @@
-"""Coordinates of points by PyTorch: of tensors, or of blocks that are read from the host."""
+"""Coordinates computed by PyTorch, for tensors or for blocks of points read on the host."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -17,14 +17,14 @@ from trigpoint._numerics.threads import thread_map
 from trigpoint._points.torch.device import device_memory, staged, to_device
 from trigpoint._points.torch.tensors import on_host, tensor_to_transform
 
-# Blocks on a GPU: one that is computed, one that comes or goes.
+# Blocks on a GPU at once: while one is computed, another is copied.
 _STREAMS = 2
 
 
 def coordinates_of_tensor(estimator: Any, X: Any, device: Any) -> Any:
-    """Coordinates of a tensor, computed on a device or, if that is None, the host.
+    """Coordinates of a tensor, computed on `device` or, if that is None, on the host.
 
-    They are where the tensor is.
+    They are returned on the device of the tensor.
     """
     import torch
 
@@ -61,7 +61,7 @@ def blocks_by_device(
             block, stream = block_and_stream
             with torch.cuda.stream(stream):
                 points = block.to(device, non_blocking=True)
-                # What one stream has prepared for others is complete when this returns.
+                # What one stream prepares and others use is complete when this returns.
                 with computing:
                     coordinates, n_far = there(points)
                 return coordinates.cpu().numpy(), n_far
@@ -71,7 +71,7 @@ def blocks_by_device(
 
 
 def _streams(device: Any) -> list[Any]:
-    """Streams that work side by side, once all that was begun is done."""
+    """Streams that run side by side, once all pending work is done."""
     import torch
 
     if device.type != "cuda":
@@ -82,7 +82,7 @@ def _streams(device: Any) -> list[Any]:
 
 @lru_cache
 def _kept_streams(device: Any) -> list[Any]:
-    """The same ones for all calls: for each that ever multiplied, cuBLAS keeps 32 MB."""
+    """The same streams for all calls: cuBLAS keeps 32 MB for each that it has ever used."""
     import torch
 
     return [torch.cuda.Stream(device) for _ in range(_STREAMS)]

@@ -1,4 +1,4 @@
-"""Coordinates to a file: fitted and written, or gone on with where an earlier run was ended."""
+"""Writing coordinates to a file, from the start or from where an interrupted run stopped."""
 
 import hashlib
 import json
@@ -10,7 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from sklearn import get_config
+
 from trigpoint._common.checkpoints import NOTHING_KEPT
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import reporter
 from trigpoint._common.warn import warn_user
 from trigpoint._estimators.saving import described_parameters, load, model_digest
@@ -23,7 +27,7 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.inputs import blocks_as_stored, device_for, is_file, points_to_transform
 
-# From so many points on, what a run has done is kept if it ends early.
+# With this many points or more, work is kept if a run ends early, so that another can resume it.
 LONG = 10_000_000
 
 # Rows that a run is recognized by, besides the size and time of its files.
@@ -46,12 +50,45 @@ class Output:
     replace : bool
         Whether to replace it if it exists when the coordinates are complete.
     resume : bool
-        Whether to keep what was done if the run ends early; that of `LONG` runs is always kept.
+        Whether to keep what was done if the run ends early; `LONG` runs always keep it.
     """
 
     path: str | os.PathLike[str]
     replace: bool = True
     resume: bool = False
+
+
+def check_out(estimator: Any, X: Any, out: Any) -> None:
+    """Reject an `out` that cannot be written, before any work is done."""
+    if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
+        remedy = "name a .npy, .csv, .zarr or .parquet file"
+        if isinstance(X, (str, os.PathLike)):
+            remedy = "the points come first, as in transform(X, out={path!r})"
+        shape = np.shape(out)
+        raise ParameterTypeError(
+            "out",
+            out,
+            "{parameter} must be a path, got {got}",
+            remedy,
+            got=f"{type(out).__name__} of shape {shape}" if shape else repr(out),
+            path=X,
+        )
+    open_writer(out, 1, 1)
+    container = wanted_container(estimator)
+    if container != "default":
+        raise ParameterValueError(
+            "out",
+            os.fspath(out),
+            "{parameter=} writes a file, but set_output or set_config asks for a {container} frame",
+            "use only one of them",
+            container=container,
+        )
+
+
+def wanted_container(estimator: Any) -> str:
+    """What `transform` should return, as set by scikit-learn's `set_output` or `set_config`."""
+    config = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    return str(config or get_config()["transform_output"])
 
 
 def fit_and_write(estimator: Any, X: Any, output: Output) -> Path:
@@ -64,7 +101,7 @@ def fit_and_write(estimator: Any, X: Any, output: Output) -> Path:
             _restore(estimator, model)
         else:
             kept = NOTHING_KEPT
-            # Without a seed, nothing would fit to what an earlier run has drawn.
+            # Without a seed, another run would draw other landmarks.
             if staging is not None and estimator.random_state is not None:
                 kept = StagedCheckpoints(staging)
             estimator._fit(X, kept)
@@ -122,7 +159,7 @@ def _rows_after(blocks: Iterator[Points], done: int) -> Iterator[Points]:
 
 @contextmanager
 def _kept_work(estimator: Any, X: Any, output: Output, *, fits: bool) -> Iterator[Staging | None]:
-    """A folder for what a run has done, or None for a run that is not to be gone on with."""
+    """A folder for the work that a run has done, or None for a run that cannot be resumed."""
     run = _run(estimator, X, output, fits)
     if run is None:
         yield None

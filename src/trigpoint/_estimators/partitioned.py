@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 
 from trigpoint._common.checks import check_magnitude
 from trigpoint._common.errors import ParameterValueError
@@ -15,6 +14,7 @@ from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Extension
 from trigpoint._common.warn import warn_user
 from trigpoint._estimators.on_device import block_by_device
+from trigpoint._estimators.output import wanted_container
 from trigpoint._extension.extensions import FarPointsWarning, extend_alike
 from trigpoint._files import open_writer
 from trigpoint._files.sinks import ZarrSink
@@ -62,8 +62,7 @@ def write_partitions(
 
 
 def _refuse_frames(estimator: Any) -> None:
-    config = getattr(estimator, "_sklearn_output_config", {}).get("transform")
-    container = config or get_config()["transform_output"]
+    container = wanted_container(estimator)
     if container != "default":
         raise ParameterValueError(
             "X",

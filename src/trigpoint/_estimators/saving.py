@@ -8,47 +8,27 @@ other programs can read.
 import hashlib
 import json
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
-from trigpoint._common.checks import check_count, check_magnitude
+from trigpoint._common.checks import check_count
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._common.memory import check_dense
-from trigpoint._common.records import (
-    Covariances,
-    EmbeddedLandmarks,
-    FittedEmbedding,
-    LandmarkGraph,
-    Landmarks,
-    LowRankCovariances,
-    Projection,
-    Spectrum,
-)
+from trigpoint._common.records import EmbeddedLandmarks, FittedEmbedding
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._estimators.graph_based import ANCHORS, GraphEmbedding
+from trigpoint._estimators.model_arrays import as_arrays, as_csr, from_arrays, require
 from trigpoint._files.naming import naming_file
 from trigpoint._files.tensors import read_tensors, write_tensors
-from trigpoint._numerics.kernels import distances_between
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1
-
-# Covariances are only for reports and plots. Full ones are saved up to this many dimensions, where
-# they hold as many times the numbers of the landmarks; those of low rank never hold many more.
-_COVARIANCES = 16
-_LOW_RANK = "landmarks.covariances."
-
-# Largest number whose square is finite, and arrays of lengths.
-_LARGEST = np.sqrt(np.finfo(np.float64).max)
-_LENGTHS = "graph.lengths.data", "graph.bandwidths"
 
 # Classes that parameters may be instances of; no other class is created from a file.
 _PARTS: dict[str, Any] = {
@@ -99,33 +79,7 @@ def _contents(estimator: LandmarkEmbedding) -> tuple[dict[str, np.ndarray], dict
             "loaded again: save one of those, or use pickle"
         )
     fitted = estimator.fitted_
-    arrays = {
-        "landmarks.points": fitted.landmarks.points,
-        "spectrum.coordinates": fitted.spectrum.coordinates,
-        "spectrum.eigenvalues": fitted.spectrum.eigenvalues,
-    }
-    if fitted.landmarks.indices is not None:
-        arrays["landmarks.indices"] = fitted.landmarks.indices
-    covariances = fitted.landmarks.covariances
-    if isinstance(covariances, LowRankCovariances):
-        arrays |= {_LOW_RANK + name: values for name, values in vars(covariances).items()}
-    elif (
-        covariances is not None
-        and covariances.size <= _COVARIANCES * arrays["landmarks.points"].size
-    ):
-        arrays["landmarks.covariances"] = covariances
-    if fitted.anchor_values is not None:
-        arrays["anchor_values"] = fitted.anchor_values
-    if fitted.masses is not None:
-        arrays["masses"] = fitted.masses
-    if fitted.projection is not None:
-        arrays["projection.center"], arrays["projection.components"] = fitted.projection
-    if fitted.graph is not None:
-        if not _is_complete(fitted.graph, fitted.landmarks.points):
-            arrays |= _matrix("graph.weights", fitted.graph.weights)
-            arrays |= _matrix("graph.lengths", fitted.graph.lengths)
-        arrays["graph.bridges"] = fitted.graph.bridges
-        arrays["graph.bandwidths"] = fitted.graph.bandwidths
+    arrays = as_arrays(fitted)
     if fitted.parameters["metric"] == "seuclidean":
         arrays["column_scales"] = estimator.column_scales_
     names = getattr(estimator, "feature_names_in_", None)
@@ -193,8 +147,8 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         model = json.loads(metadata["model"])
         kind = _estimators()[model["estimator"]]
         n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
-        _require(dtype in (np.float32, np.float64), "types")
-        embedded = _embedded(kind.__name__, arrays, n_features, model["bandwidth"])
+        require(dtype in (np.float32, np.float64), "types")
+        embedded = from_arrays(kind.__name__, arrays, n_features, model["bandwidth"])
         embedded = replace(
             embedded,
             dimension=_dimension(model.get("dimension")),
@@ -212,7 +166,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
         if estimator.metric == "seuclidean":
             scales = estimator.column_scales_ = arrays["column_scales"]
             usable = np.isfinite(scales) & (scales > 0)
-            _require(scales.shape == (n_features,) and bool(usable.all()), "scales")
+            require(scales.shape == (n_features,) and bool(usable.all()), "scales")
         extended_by = _extended_by(model, estimator, embedded)
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             estimator._set_fitted(replace(embedded, extended_by=extended_by), dtype)
@@ -227,11 +181,11 @@ def _extended_by(
     """How points are extended; files of earlier versions do not say."""
     extended_by = model.get("extension", estimator._extended_by(embedded, None))
     if isinstance(extended_by, str):
-        _require(extended_by in (*estimator._extensions, ANCHORS), "extension")
+        require(extended_by in (*estimator._extensions, ANCHORS), "extension")
     else:
         check_count("extension", extended_by)
-    _require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
-    _require((extended_by == ANCHORS) == (embedded.anchor_values is not None), "extension")
+    require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
+    require((extended_by == ANCHORS) == (embedded.anchor_values is not None), "extension")
     result: str | int = extended_by
     return result
 
@@ -250,139 +204,9 @@ def _estimators() -> dict[str, Any]:
     return {kind.__name__: kind for kind in kinds}
 
 
-def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
-    return {
-        f"{name}.data": matrix.data,
-        f"{name}.indices": matrix.indices,
-        f"{name}.indptr": matrix.indptr,
-    }
-
-
-def _embedded(
-    method: str, arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None
-) -> EmbeddedLandmarks:
-    """Build the records from arrays, checking their shapes and values against each other."""
-    points = arrays["landmarks.points"]
-    k = len(points)
-    coordinates, eigenvalues = arrays["spectrum.coordinates"], arrays["spectrum.eigenvalues"]
-    indices = arrays.get("landmarks.indices")
-    _require(points.shape == (k, n_features) and k > 1 and n_features > 0, "landmarks")
-    _require(coordinates.ndim == 2 and len(coordinates) == k, "coordinates")
-    _require(coordinates.shape[1] > 0, "coordinates")
-    for array in (points, coordinates, eigenvalues):
-        _require(array.dtype.kind == "f", "types")
-    is_map = method == "LandmarkMap"
-    _require(eigenvalues.shape == ((0,) if is_map else coordinates.shape[1:]), "eigenvalues")
-    _require(indices is None or indices.shape == (k,), "rows")
-    covariances = _covariances(arrays, k, n_features)
-    graph = None
-    if "graph.bandwidths" in arrays:
-        bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
-        _require(bandwidths.shape == (k,) and bool((bandwidths > 0).all()), "bandwidths")
-        _require(bridges.ndim == 2 and bridges.shape[1] == 2, "bridges")
-        _require(not bridges.size or (bridges.min() >= 0 and bridges.max() < k), "bridges")
-        if "graph.weights.data" in arrays:
-            weights, lengths = (_csr(arrays, f"graph.{name}", k) for name in ("weights", "lengths"))
-            graph = LandmarkGraph(weights, lengths, bridges, bandwidths)
-        else:
-            check_dense("landmarks", k, "landmarks in a complete graph", "more memory")
-            graph = graphs.complete_graph(distances_between(points), bandwidths)
-    anchor_values = arrays.get("anchor_values")
-    if anchor_values is not None:
-        _require(anchor_values.shape == coordinates.shape, "shares")
-        _require(anchor_values.dtype.kind == "f", "types")
-    masses = arrays.get("masses")
-    if masses is not None:
-        _require(masses.shape == (k,) and masses.dtype.kind == "f", "masses")
-        _require(bool((masses > 0).all()), "masses")
-    projection = _projection(arrays, n_features)
-    for name, array in arrays.items():
-        _require(bool(np.isfinite(array).all()), name)
-    # Points were checked at the fit; other lengths have their scale. Squares must not overflow.
-    check_magnitude(points)
-    for name in ("spectrum.coordinates", "anchor_values", "graph.weights.data", *_LENGTHS):
-        if name in arrays:
-            _require(bool((np.abs(arrays[name]) <= _LARGEST).all()), name)
-    if method in ("KernelPCA", "Isomap"):
-        # Their extensions divide by the eigenvalues.
-        limits = _LARGEST * np.minimum(eigenvalues, 1.0)
-        _require(bool((np.abs(coordinates) <= limits).all()), "eigenvalues")
-    if bandwidth is not None:
-        bandwidth = float(bandwidth)
-        _require(0 < bandwidth < float("inf"), "bandwidth")
-    landmarks = Landmarks(points, indices, covariances=covariances)
-    spectrum = Spectrum(coordinates, eigenvalues)
-    return EmbeddedLandmarks(
-        method,
-        landmarks,
-        spectrum,
-        graph,
-        bandwidth,
-        anchor_values=anchor_values,
-        masses=masses,
-        projection=projection,
-    )
-
-
-def _projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
-    if "projection.components" not in arrays:
-        return None
-    projection = Projection(arrays["projection.center"], arrays["projection.components"])
-    _require(projection.center.shape == (n_features,), "projection")
-    _require(projection.components.ndim == 2, "projection")
-    _require(len(projection.components) == n_features, "projection")
-    _require(all(array.dtype == np.float64 for array in projection), "projection")
-    return projection
-
-
-def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
-    """Whether the landmarks and bandwidths alone give the same graph again."""
-    k = len(points)
-    if graph.lengths.nnz < k * (k - 1):
-        return False
-    again = graphs.complete_graph(distances_between(points), graph.bandwidths)
-    return np.array_equal(again.weights.data, graph.weights.data)
-
-
 def _dimension(value: Any) -> float | None:
-    _require(value is None or 0 <= float(value) < float("inf"), "dimension")
+    require(value is None or 0 <= float(value) < float("inf"), "dimension")
     return None if value is None else float(value)
-
-
-def _covariances(arrays: dict[str, np.ndarray], k: int, n_features: int) -> Covariances | None:
-    covariances = arrays.get("landmarks.covariances")
-    if covariances is not None:
-        shapes = (k, n_features), (k, n_features, n_features)
-        _require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
-        return covariances
-    if _LOW_RANK + "directions" not in arrays:
-        return None
-    names = (field.name for field in fields(LowRankCovariances))
-    low_rank = LowRankCovariances(**{name: arrays[_LOW_RANK + name] for name in names})
-    directions, variances, rest = low_rank.directions, low_rank.variances, low_rank.rest
-    _require(directions.ndim == 3 and 0 < directions.shape[1] <= n_features, "covariances")
-    _require(directions.shape[::2] == (k, n_features), "covariances")
-    _require(variances.shape == directions.shape[:2] and rest.shape == (k,), "covariances")
-    for array in (directions, variances, rest):
-        _require(array.dtype.kind == "f", "types")
-    _require(bool((variances >= 0).all() and (rest >= 0).all()), "covariances")
-    return low_rank
-
-
-def _csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
-    data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-    _require(indptr.shape == (k + 1,) and indptr[0] == 0 and indptr[-1] == len(indices), name)
-    _require(bool((np.diff(indptr) >= 0).all()) and data.shape == indices.shape, name)
-    # Shortest paths over negative lengths would never end.
-    _require(data.dtype.kind == "f" and bool((data >= 0).all()), name)
-    _require(indices.dtype.kind == indptr.dtype.kind == "i", name)
-    _require(not len(indices) or (indices.min() >= 0 and indices.max() < k), name)
-    return csr_array((data, indices, indptr), shape=(k, k))
-
-
-def _require(condition: bool, what: str) -> None:
-    if not condition:
-        raise ValueError(f"its {what} are inconsistent with the rest")
 
 
 def _described(fitted: FittedEmbedding) -> dict[str, Any]:
@@ -434,6 +258,6 @@ def _from_json(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return value
     if set(value) == {"array"}:
         if value["array"] == "graph.weights":
-            return _csr(arrays, "graph.weights", len(arrays["landmarks.points"]))
+            return as_csr(arrays, "graph.weights", len(arrays["landmarks.points"]))
         return arrays[value["array"]]
     return _PARTS[value["class"]](**_parameters(value["parameters"], arrays))

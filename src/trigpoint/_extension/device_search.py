@@ -1,6 +1,6 @@
 """The nearest landmarks of many points, by PyTorch on a device.
 
-All distances that come out are float64; only the search in low dimension may be float32, where
+All distances that are returned are float64. Only the search in low dimension may use float32, where
 rounding makes no difference.
 """
 
@@ -13,22 +13,23 @@ from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._points.torch.device import to_device
 
-# So many of the nearest are found faster by taking the minimum again and again than by sorting.
+# Up to this many of the nearest are found faster by repeated minima than by sorting.
 _FEW = 8
 
-# Landmarks whose minimum is kept, so that the next one is found without reading all of them again.
+# Landmarks in a group. The minimum of each group is kept, so that the next smallest distance is
+# found without reading all of them again.
 _GROUP = 64
 
-# More landmarks than asked for that a search in float32 keeps, and the share of a squared distance
-# that its rounding may be.
+# Spare landmarks that a search in float32 keeps beyond those asked for, and a bound on its rounding
+# error relative to a squared distance.
 _SPARE = 2
 _ROUNDING_SHARE = 1e-3
 
 # Squared distances from the center beyond which float32 may overflow.
 _LARGE = 1e60
 
-# Up to this dimension, space is divided into so many cells for each landmark, and so many landmarks
-# are listed for each; that pays from so many points on for each cell.
+# Up to this dimension, space is divided into cells, this many for each landmark. A cell lists up to
+# this many landmarks, which pays if there are at least this many points for each cell.
 _DIVIDED_DIMENSION = 3
 _CELLS_PER_LANDMARK = 32
 _LISTED = 64
@@ -75,7 +76,7 @@ class DeviceLandmarks:
         return len(self.places)
 
     def compared_bytes(self, in_cells: bool) -> int:
-        """Bytes that a point's comparison takes, with landmarks of its cell or with all."""
+        """Bytes for comparing one point, with the landmarks of its cell or with all of them."""
         if in_cells:
             return 8 * 5 * _LISTED
         # In low dimension, one matrix of products in float32, and the rest is small.
@@ -87,7 +88,7 @@ class DeviceLandmarks:
         return max(1, self._n_bytes // (2 * self.compared_bytes(in_cells=False)))
 
     def is_divided_for(self, n_points: int) -> bool:
-        """Whether so many points are worth cells."""
+        """Whether there are enough points to make cells worthwhile."""
         return (
             self.n_features <= _DIVIDED_DIMENSION
             and len(self) > _LISTED
@@ -95,14 +96,14 @@ class DeviceLandmarks:
         )
 
     def cells(self, count: int) -> "_LandmarkCells":
-        """Cells that list those landmarks that may be among so many nearest ones."""
+        """Cells that list the landmarks that may be among the `count` nearest."""
         if count not in self._cells:
             self._cells[count] = _LandmarkCells(self, count)
         return self._cells[count]
 
 
 class _LandmarkCells:
-    """Cells of a grid, each with those landmarks that may be the nearest of a point in it."""
+    """Cells of a grid; each lists the landmarks that may be nearest to a point inside it."""
 
     def __init__(self, landmarks: DeviceLandmarks, count: int) -> None:
         import torch
@@ -129,7 +130,7 @@ class _LandmarkCells:
             self._listed[part] = near.indices[:, :_LISTED].sort(dim=1).values.int()
 
     def listed(self, places: Any) -> tuple[Any, Any]:
-        """Landmarks (b, 64) to compare points with, and whether they are enough (b,)."""
+        """Landmarks (b, 64) to compare points with, and whether these suffice (b,)."""
         import torch
 
         cells, inside = 0, True
@@ -141,7 +142,7 @@ class _LandmarkCells:
 
 
 class DeviceBlock:
-    """A block of points, and what is found out about them."""
+    """A block of points, and its distances to the landmarks."""
 
     def __init__(self, landmarks: DeviceLandmarks, X: Any, *, in_cells: bool = False) -> None:
         import torch
@@ -169,8 +170,8 @@ class DeviceBlock:
     def nearest(self, count: int, *, is_continuous: bool = True) -> tuple[Any, Any]:
         """Landmarks and their squared distances, each of shape (b, count), nearest first.
 
-        If what they are for is continuous, in that the last one counts for nothing, the search may
-        take another one for it that is equally far but for rounding.
+        If the result is continuous in the distances, so that the last landmark has no weight, the
+        search may replace it by another that is equally far up to rounding.
         """
         import torch
 
@@ -226,7 +227,7 @@ class DeviceBlock:
 
 
 def smallest(values: Any, count: int) -> tuple[Any, Any]:
-    """Columns and values of the smallest of each row, in order; some of the others are lost."""
+    """Columns and values of the smallest entries of each row, in order; overwrites `values`."""
     import torch
 
     if count > _FEW:
@@ -242,7 +243,7 @@ def smallest(values: Any, count: int) -> tuple[Any, Any]:
 
 
 def _smallest_in_groups(values: Any, count: int) -> Any:
-    """Columns of the smallest of each row, in order; some of the others are lost.
+    """Columns of the smallest entries of each row, in order; overwrites `values`.
 
     The number of columns is a multiple of the group.
     """

@@ -28,10 +28,10 @@ from trigpoint._numerics.threads import one_blas_thread, thread_map
 _BLOCK_BYTES = 2**21
 _MIN_BLOCK_ROWS = 64
 
-# Most rows of blocks that all have as many: the last one, if filled up, should not take long.
+# Most rows in blocks of equal size: the last block is padded, and that should not take long.
 _MOST_ALIKE = 2048
 
-# Geodesics in float32 are lost to rounding if the way to the landmarks is this many times as long.
+# Rounding hides geodesics in float32 if the path to the landmarks is this many times as long.
 _FAR = 10.0
 
 
@@ -51,12 +51,12 @@ class Prepared(ABC):
 
     @property
     def row_bytes(self) -> int:
-        """Most bytes held per point of a block."""
+        """The most bytes held for each point of a block."""
         return self.support.row_bytes + 8 * (self.n_components + 1)
 
     @abstractmethod
     def _extended(self, X: Points) -> tuple[np.ndarray, int]:
-        """Coordinates (b, l) of points in one precision, and how many of them are far."""
+        """Coordinates (b, l) of points of one precision, and how many of them are far."""
 
     def __call__(self, X: Points) -> tuple[np.ndarray, int]:
         """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
@@ -142,8 +142,8 @@ class KernelExtension(Prepared):
     support : Support
     components : float64 ndarray of shape (l, k)
     offset : float64 ndarray of shape (l,)
-        Components sum to zero over the landmarks, so only the means of the kernel's columns remain
-        of the centering.
+        Components sum to zero over the landmarks, so of the centering only the means of the
+        kernel's columns remain.
     """
 
     support: Support
@@ -285,11 +285,11 @@ def extend(
 
 
 def extend_alike(extension: Extension, X: np.ndarray) -> tuple[np.ndarray, int]:
-    """Do what `extend` does, to the same bits for a point whatever other points are in `X`.
+    """Like `extend`, but a point has the same bits whatever other points are in `X`.
 
-    A product rounds the last few rows of a block in another way than those before them, and a
-    single row in yet another. Here all blocks have as many rows, a power of two; the last one is
-    filled up. Rows that need another precision are in blocks of their own.
+    A matrix product rounds the last few rows of a block differently from those before them, and a
+    single row differently again. Here all blocks have the same number of rows, a power of two, and
+    the last one is padded. Rows that need another precision are in blocks of their own.
     """
     size = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
     size = min(1 << (size.bit_length() - 1), _MOST_ALIKE)
@@ -306,7 +306,7 @@ def extend_alike(extension: Extension, X: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _extend_filled(extension: Extension, X: np.ndarray, size: int) -> tuple[np.ndarray, int]:
-    """Coordinates, in blocks of `size` rows with the last one filled up, and how many are far."""
+    """Coordinates, in blocks of `size` rows with the last one padded, and how many are far."""
     result, n_far = np.empty((len(X), extension.n_components), dtype=X.dtype), 0
     with one_blas_thread():
         for part in row_blocks(len(X), size):
@@ -317,7 +317,7 @@ def _extend_filled(extension: Extension, X: np.ndarray, size: int) -> tuple[np.n
             coordinates, count = extension(block)
             result[part] = coordinates[: size - missing]
             if count and missing:
-                # Those that fill up the block are not to be counted.
+                # Rows that pad the block must not be counted.
                 count = extension(X[part])[1]
             n_far += count
     return result, n_far
@@ -336,7 +336,7 @@ def extended_blocks(
 
 
 def _refuse_impossible(coordinates: np.ndarray, first_row: int) -> None:
-    """Reject coordinates that no fitted model gives, only one made up by hand."""
+    """Reject coordinates that no fitted model produces, only one assembled by hand."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(coordinates.sum()):
             return

@@ -1,8 +1,8 @@
 """Places of points in a map, evaluated by PyTorch on a device.
 
-Products only tell which landmarks can be near. Everything else is a sum in the order of the host's
-loops, for many points at once: landmarks nearby are the host's to the bit, and so are places, but
-for a square root whose last bit differs, in any block.
+Matrix products only select landmarks that may be near. Everything else is summed in the order of
+the host's loops, for many points at once. So the nearest landmarks are those of the host, to the
+bit, and so are the places, in any block, unless a square root differs in its last bit.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,12 @@ from trigpoint._points.torch.device import to_device, working_memory
 # Share of the working memory that a block of points takes.
 _BLOCK_SHARE = 4
 
-# More landmarks than asked for that products keep, and how many times as many if these may not do.
+# Spare landmarks that products keep beyond those asked for, and the factor by which more are kept
+# if these may not suffice.
 _SPARE = 3
 _WIDER = 8
 
-# Numbers that are held for each landmark that products keep.
+# Numbers held for each landmark that products keep.
 _HELD = 8
 
 
@@ -53,7 +54,8 @@ class ExactSearch:
     def nearest(self, X: Any, count: int, width: int | None = None) -> tuple[Any, Any]:
         """Landmarks and squared distances (b, count) of float64 points, nearest first.
 
-        The smallest `width` products are looked at; more, where others may be as near.
+        The landmarks of the `width` smallest products are compared, and more where others may be as
+        near.
         """
         import torch
 
@@ -90,7 +92,7 @@ class ExactSearch:
 def nearest_on_device(
     X: np.ndarray, landmarks: np.ndarray, count: int, device: Any
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """What `nearest_landmarks` yields, in the same blocks, to the bit."""
+    """The same as `nearest_landmarks`, to the bit and in the same blocks."""
     search = ExactSearch(np.asarray(landmarks, dtype=np.float64), device)
     rows = max(1, working_memory(device) // _BLOCK_SHARE // search.row_bytes)
     for block in row_blocks(len(X), TOGETHER):
@@ -135,10 +137,10 @@ class MapOnDevice:
                 extension.bandwidths,
             )
         )
-        # Those of one column side by side.
+        # Slopes along one column lie side by side.
         self._slopes = to_device(extension.slopes.transpose(1, 0, 2), device)
         self._residual = extension.residual
-        # Division by a number would be multiplication by its reciprocal.
+        # A tensor: PyTorch would divide by a number through its reciprocal, and round differently.
         self._reach_square = torch.full((1,), REACH * REACH, dtype=torch.float64, device=device)
 
     def __call__(self, X: Any) -> tuple[Any, Any]:
@@ -189,7 +191,7 @@ class MapOnDevice:
         total = _in_order(weights)[:, None]
         middle_place = places.take_along_dim(of_middle, 1)[:, 0]
         placed = torch.where(total == 0, middle_place, _in_order(predicted.mT) / total)
-        # Those that are torn away pull.
+        # Landmarks that were torn away from the others pull the point toward them.
         away = places - placed[:, None]
         lengths = _square_lengths(away)
         pulls = (1 - kept) * shares

@@ -36,11 +36,11 @@ _BLOCK_SHARE = 4
 _BLENDED = 3
 _FAR_SQUARE = 100.0
 
-# Sums by weight (b, l), and logarithms that weights were shifted by (b,), of a block.
+# Weighted sums (b, l) for a block, and the logarithms (b,) that its weights were shifted by.
 _Sums = tuple[Any, Any]
 _SumsOf = Callable[[DeviceBlock], _Sums]
 
-# Coordinates (b, l), and how many points are far, of a block.
+# Coordinates (b, l) of a block, and how many of its points are far.
 _Extended = Callable[[DeviceBlock], tuple[Any, Any]]
 
 
@@ -50,7 +50,7 @@ class OnDevice:
     Parameters
     ----------
     extension : Extension
-        One of this package's.
+        One from this package.
     device : torch.device
     """
 
@@ -63,7 +63,7 @@ class OnDevice:
             self._map = MapOnDevice(extension, device)
             return
         if isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
-            # Every support has a search; shares in anchors, which have none, are refused before.
+            # Every support has a search, except shares in anchors, which are refused earlier.
             search = extension.support.search  # type: ignore[attr-defined]
         elif isinstance(extension, SmoothExtension):
             search = extension.support
@@ -92,7 +92,7 @@ class OnDevice:
         return result, int(n_far)
 
     def _for_points(self, n: int) -> tuple[Callable[[Any], tuple[Any, Any]], int]:
-        """What evaluates a part of so many points, and the bytes that it holds for each."""
+        """The function that evaluates `n` points, and the bytes that it holds for each."""
         if self._map is not None:
             return self._map, self._map.row_bytes
         in_cells = self._landmarks.is_divided_for(n)
@@ -153,7 +153,7 @@ def _scaled(shares: Any) -> Any:
 
 
 def _support(support: Any, values: np.ndarray, device: Any) -> tuple[_SumsOf, int]:
-    """Sums of landmarks' values (l, k) by weight, and how many numbers they hold for a point."""
+    """Weighted sums of landmarks' values (l, k), and how many numbers they hold for a point."""
     if isinstance(support, AllLandmarks):
         return _all(support, values, device), 2 * len(values)
     if isinstance(support, NearestLandmarks):
@@ -173,7 +173,7 @@ def _by_weight(weights: Any, columns: Any, values: Any) -> Any:
 
 
 def _shifted(exponents: Any) -> tuple[Any, Any]:
-    """Weights from their logarithms (b, width), and the shifts of points that are far."""
+    """Weights from their logarithms (b, width), and the shifts for points that are far."""
     import torch
 
     largest = exponents.amax(dim=1)
@@ -249,7 +249,7 @@ class _PaddedRows:
 
 
 def _near(block: DeviceBlock) -> tuple[Any, Any, Any]:
-    """The nearest landmarks (b, parts), their shares, and squared distances to all if products."""
+    """The nearest landmarks (b, parts), their shares, and in high dimension all distances."""
     to_all = block.squares() if block.landmarks.n_features > TREE_MAX_DIMENSION else None
     if to_all is None:
         nearest, squares = block.nearest(_BLENDED + 1)

@@ -17,10 +17,10 @@ from trigpoint._numerics.sparse import Points, stored
 if TYPE_CHECKING:
     from trigpoint._numerics.compiled.landmark_search import LandmarkIndex
 
-# Squared distances may be off by this share of the squared bandwidth.
+# Allowed error of squared distances, relative to the squared bandwidth.
 _TOLERANCE = 1e-4
 
-# Fewest landmarks in a leaf: with this few, the first one that a point reaches is close to it.
+# Fewest landmarks in a leaf: few enough that the first one a point reaches is close to it.
 _LEAF = 1
 
 # Landmarks in a bucket, all of which a search reads, by dimension. In many dimensions hardly any
@@ -32,8 +32,8 @@ _BUCKETS = ((4, 8), (7, 32), (15, 512))
 # longer to read.
 _LISTED = 8
 
-# Landmarks that products are computed with at once, so that these stay in the processor's cache;
-# and candidates that there is room for, several times as many as are met on the way.
+# Landmarks multiplied at once, few enough that the products stay in the processor's cache; and room
+# for candidates, several times as many as a search usually meets.
 _TILE = 512
 _ROOM = 256
 _MOST_LISTED = 64
@@ -62,7 +62,7 @@ class TreeSearch:
         return _nearest(self.index, X, count)
 
     def coarse(self, X: Points) -> np.ndarray:
-        """Rows whose distances need more precision than `X` has: none."""
+        """Rows whose distances need more precision than `X` has: there are none."""
         return np.zeros(X.shape[0], dtype=bool)
 
 
@@ -109,7 +109,7 @@ class ProductSearch:
         return squares
 
     def _squares_of_sparse(self, X: csr_array) -> np.ndarray:
-        """The same in float64; points stay where they are, and the center is taken away after."""
+        """The same for sparse points, in float64: the center is subtracted from the sums."""
         from trigpoint._numerics.compiled.extension import squares_from_products
         from trigpoint._numerics.compiled.sparse import sparse_norms, sparse_products
 

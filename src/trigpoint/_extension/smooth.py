@@ -1,9 +1,9 @@
-"""Smooth extension: a plane at each landmark, and points between the planes of the nearest few.
+"""Smooth extension: a plane at each landmark; a point blends the planes of the nearest few.
 
 A mean of landmarks by weight is flat around each of them, and eigenvectors of an irregular graph
 are uneven from one landmark to the next. Both show in a picture as stripes and specks at the
-spacing of the landmarks. A plane fitted to a landmark and its neighbors has the slope that the one
-lacks, and evens out the other.
+spacing of the landmarks. A plane fitted to a landmark and its neighbors has the slope that a mean
+lacks, and evens out the eigenvectors.
 """
 
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from trigpoint._numerics.kernels import gaussian
 from trigpoint._numerics.sparse import Points
 
 # Most neighbors that a plane is fitted to, and the bandwidth of their weights in units of their
-# median distance. Wider planes flatten what the coordinates are about and fold at the border;
-# narrower ones leave more texture.
+# median distance. Wider planes flatten features of the coordinates and fold at the border; narrower
+# ones leave more texture.
 _FITTED = 20
 _BANDWIDTH = 0.7
 
-# This many landmarks share in a point: with three, maps fold in a few spots.
+# A point is placed by this many landmarks: with three, maps fold in a few spots.
 SHARING = 5
 
-# Rows whose edges are sorted together, so few that millions of landmarks with tens of millions of
-# edges can be packed into one number each.
+# Rows whose edges are sorted together, few enough that row, column and rank of an edge fit in one
+# integer even for millions of landmarks with tens of millions of edges.
 _PACKED_ROWS = 2**16
 
 # Share of the variance of a landmark's neighbors that is added in every direction. Slopes across a
@@ -47,10 +47,10 @@ class SmoothExtension(Prepared):
     """Extension of any coordinates of the landmarks by planes.
 
     ``phi(x) = sum_p share_p(x) (value_p + slope_p . (x - landmark_p))`` over the nearest five
-    landmarks, with shares that are continuous and 0 where another landmark takes one's place. A
+    landmarks, with shares that are continuous: a share is 0 where another landmark takes over. A
     plane is fitted by least squares to a landmark and its nearest neighbors in the graph, so it
-    takes no shortcut that the graph does not take. A landmark is extended like any other point, so
-    that two of them side by side make no dent: that gives its coordinates.
+    takes no shortcut that the graph does not take. A landmark is extended like any other point,
+    which gives its coordinates: two landmarks side by side make no dent.
 
     A plane is level beyond its farthest neighbor, so that coordinates of far points are bounded.
 
@@ -63,7 +63,7 @@ class SmoothExtension(Prepared):
     reach : float64 ndarray of shape (k,)
         How far from the landmark its plane slopes.
     bandwidths : float64 ndarray of shape (k,)
-        A point is far if it is ten of them away from each of its landmarks.
+        A point is far if it is ten bandwidths away from each of its landmarks.
     """
 
     support: TreeSearch | ProductSearch
@@ -146,7 +146,7 @@ def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
     """Each landmark and its nearest neighbors, (k, width), and whether an entry is one of them.
 
     The nearest are those with the shortest paths of one or two edges, so that there are enough of
-    them in a graph of few edges. Bridges lead nowhere. Other entries repeat the landmark.
+    them in a sparse graph. Bridges are not followed. Unused entries repeat the landmark.
     """
     k = len(graph.bandwidths)
     rows, columns, lengths = _ordinary_edges(graph)
@@ -158,7 +158,7 @@ def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
         edges = np.arange(starts[part.start], starts[part.stop])
         onward = degrees[columns[edges]]
         first = np.repeat(edges, onward)
-        # All edges that start where each of the first ones ends.
+        # All edges that start where one of the first edges ends.
         second = np.arange(len(first)) - np.repeat(np.cumsum(onward) - onward, onward)
         second += starts[columns[first]]
         ends = _nearest(rows[first], columns[second], lengths[first] + lengths[second])
@@ -196,7 +196,7 @@ def _ordinary_edges(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _nearest(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> _Ends:
-    """The nearest columns of each row, its own and up to 20 others, at their shortest lengths."""
+    """The nearest columns of each row, itself and up to 20 others, by their shortest lengths."""
     # Rows, columns and places of lengths in their order are packed into one number, which sorts
     # faster than three keys. Equal lengths have one place.
     first, k = int(rows.min()), int(columns.max()) + 1

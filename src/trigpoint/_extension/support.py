@@ -29,13 +29,13 @@ from trigpoint._numerics.threads import one_blas_thread, thread_map
 if TYPE_CHECKING:
     from trigpoint._numerics.compiled.extension import GraphRows
 
-# Kernels of edges below this are not followed as a point moves: see `GraphNeighbors`.
+# An edge with a smaller kernel keeps its weight as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
 
-# Logarithm of a weight at ten bandwidths: a point with no larger weight is far from all data.
+# Logarithm of the weight at ten bandwidths: a point with no larger weight is far from all data.
 FAR_LOG_WEIGHT = -50.0
 
-# This many nearest landmarks share in a point; the next one determines where the last share ends.
+# A point is shared by this many nearest landmarks; the next one determines where shares end.
 _BLENDED = 3
 
 
@@ -60,7 +60,7 @@ class Starts(NamedTuple):
     Attributes
     ----------
     shares : float64 ndarray of shape (b,)
-        How much the paths that start here count for the point.
+        How much these paths count for the point.
     lengths : float64 ndarray of shape (b, width)
         Infinite where no path starts.
     columns : int64 ndarray of shape (b, width)
@@ -77,7 +77,7 @@ class Support(Protocol):
 
     @property
     def row_bytes(self) -> int:
-        """Most bytes held per point."""
+        """The most bytes held for each point."""
 
     def coarse(self, X: Points) -> np.ndarray:
         """Rows (b,) in float32 whose weights need float64: pass them in that precision."""
@@ -87,10 +87,10 @@ class Support(Protocol):
 
 
 class LocalSupport(Support, Protocol):
-    """A support of landmarks near the point."""
+    """A support by landmarks near the point."""
 
     def starts(self, X: Points) -> Iterator[Starts]:
-        """Paths from each point of the block to landmarks, in parts that share in the point."""
+        """Paths from each point of the block to landmarks, in parts whose shares add up to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +182,8 @@ class GraphNeighbors:
     """The nearest landmarks' neighbors in the landmark graph support a point.
 
     So a point inherits the neighborhoods of its landmarks and takes no shortcut that the graph
-    does not take. The three nearest landmarks share in it, by weights that go to 1 at a landmark
-    and to 0 where another takes its place among the three. A landmark itself gets exactly its own
+    does not take. The three nearest landmarks share it, by weights that go to 1 at a landmark and
+    to 0 where another takes its place among the three. A landmark itself gets exactly its own
     row of the graph, and coordinates are continuous: with the nearest landmark alone, pictures
     showed a crack around each cell.
 
@@ -226,7 +226,7 @@ class GraphNeighbors:
         return result
 
     def starts(self, X: Points) -> Iterator[Starts]:
-        """Straight lines to the neighbors of each nearest landmark, a part for each of these."""
+        """Straight lines to the neighbors of the nearest landmarks, one part for each landmark."""
         if isinstance(self.search, TreeSearch):
             to_all = None
             nearest, shares = self._blended(self.search.nearest(X, self._count))
@@ -322,7 +322,7 @@ class AnchorShares:
 
 
 def _shares(squares: np.ndarray) -> np.ndarray:
-    """Shares (b, parts) of the nearest landmarks in each point, continuous in the point."""
+    """Shares (b, parts) of each point in its nearest landmarks, continuous in the point."""
     from trigpoint._numerics.compiled.extension import shepard_shares
 
     shares = np.empty((len(squares), min(_BLENDED, squares.shape[1])))
@@ -349,7 +349,7 @@ def _graph_rows(graph: LandmarkGraph) -> "GraphRows":
     kernel = gaussian(
         (_entries(graph.lengths, row, columns) / _widest(graph.bandwidths, row, columns)) ** 2, 1.0
     )
-    # The landmark from which a place is measured: itself, or where its edge starts.
+    # The landmark that a place is measured from: itself, or the start of its edge.
     follows = kernel > _FOLLOWED
     measured = np.where(follows, columns, row)
     return GraphRows(
@@ -372,7 +372,7 @@ def _entries(matrix: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.nda
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the graph, (b, width), padded with the entries that follow; and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
-    # Of these rows, not of all: one landmark that is linked to all others would make all as wide.
+    # As wide as these rows need: a landmark linked to all others would otherwise widen every row.
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts

@@ -109,7 +109,7 @@ class SlicedSource(PointSource):
             # Whole rows are read before columns are selected, so they limit the block size.
             rows = min(rows, block_rows(self._row_bytes, 4 * BLOCK_BYTES))
         with self._open_rows() as stored:
-            for band in row_blocks(self.shape[0], self._band_rows(stored, rows)):
+            for band in row_blocks(self.shape[0], self._band_rows(rows)):
                 _refuse_cut(stored, self.name)
                 part = stored[band]
                 if self._chosen is not None:
@@ -120,7 +120,7 @@ class SlicedSource(PointSource):
                     yield part[piece]
                 del part
 
-    def _band_rows(self, stored: Any, rows: int) -> int:
+    def _band_rows(self, rows: int) -> int:
         """Rows to read at once, so that no chunk is decoded twice."""
         chunk = self.chunk_rows
         if chunk <= rows:

@@ -133,5 +133,5 @@ def _check_disk(name: str, needed: int, limit: float) -> None:
         raise OSError(
             f"{name} needs {needed / 1e9:.3g} GB, more than the {limit / 1e9:.3g} GB of memory "
             f"allowed and the {free / 1e9:.3g} GB free in {folder}: set TMPDIR to a folder with "
-            "room, raise memory_limit, or read fewer columns"
+            "room, or read fewer columns"
         )

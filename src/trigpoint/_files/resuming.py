@@ -1,4 +1,4 @@
-"""Points of a long run, which survive it: the next run goes on after the last complete block."""
+"""Output of a long run that outlives it: the next run resumes after the last complete block."""
 
 import json
 import os
@@ -19,8 +19,8 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 class ResumableWriter(PointWriter):
     """Like its base, but what was written is kept if the run ends before it is complete.
 
-    Rows are kept as a ``.npy`` file, since no other format can be gone on with after any kill; they
-    are converted when all are there. So the result does not depend on whether there was a kill.
+    Rows are kept as a ``.npy`` file, since no other format can be continued after a kill at any
+    moment, and are converted when all are there. So the result is the same with or without a kill.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class _KeptRows(Sink):
         self._file.write(block.data)
 
     def complete(self, rows: int, tally: int) -> None:
-        """Record, once they are on the disk, that so many rows are complete."""
+        """Record that this many rows are complete, once they are on the disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
         next_record = self._record.with_suffix(".next")

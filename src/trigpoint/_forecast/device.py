@@ -8,7 +8,7 @@ from typing import Any
 
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD
-from trigpoint._landmarks.drawing import NEIGHBORS_KEPT
+from trigpoint._landmarks.drawn import NEIGHBORS_KEPT
 from trigpoint._points.torch.device import fits, working_memory
 from trigpoint._points.torch.store import CANDIDATE_BYTES, SAMPLE_SIZES, SAMPLED_NEIGHBORS
 

@@ -6,7 +6,7 @@ from numpy.typing import DTypeLike
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD, covariance_mode
 from trigpoint._graph import MATRIX_MAX
-from trigpoint._landmarks.drawing import NEIGHBORS_KEPT
+from trigpoint._landmarks.drawn import NEIGHBORS_KEPT
 from trigpoint._numerics.neighbors import bucket_size
 from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import SCAN_BYTES
@@ -32,14 +32,13 @@ def forecast_bytes(
     k: int,
     *,
     n_components: int = 1,
-    n_neighbors: int | None = None,
     dtype: DTypeLike = np.float32,
     keep: bool = True,
     n_jobs: int | None = None,
     searched_here: bool = True,
 ) -> float:
     """Peak memory beyond the points; parameters as in `forecast` and `job_bytes`."""
-    job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
+    job = Job.checked(n, d, k, n_components, None, dtype, n_jobs)
     return job_bytes(job, keep, searched_here=searched_here)
 
 

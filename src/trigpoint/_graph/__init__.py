@@ -1,4 +1,8 @@
-"""The neighborhood graph of the landmarks."""
+"""The neighborhood graph of the landmarks.
+
+`graphs` has the kinds of graph that users can choose, `neighbors` finds who is near whom, and
+`weights` turns edges into a connected, weighted graph.
+"""
 
 from trigpoint._graph.graphs import (
     METRICS,

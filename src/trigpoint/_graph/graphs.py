@@ -31,16 +31,16 @@ from trigpoint._graph.weights import (
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import distances_between, squared_distances
 
-# Landmarks and shares of blocks of points, from a row on.
+# Yields landmarks and shares for blocks of points, starting at a row.
 Shares = Callable[[int], Iterable[tuple[np.ndarray, np.ndarray]]]
 
 METRICS = ("bhattacharyya", "euclidean")
 
 DEFAULT_NEIGHBORS = 10
-# Nearest that are found at once where other graphs of the same landmarks follow.
+# How many nearest landmarks are found at once if several graphs of the same landmarks are tried.
 _FOUND_AT_ONCE = 20
 
-# Mean weight of all pairs under the automatic bandwidths.
+# Mean weight over all pairs with automatic bandwidths.
 _MEAN_WEIGHT_OF_ALL = 0.4
 
 
@@ -50,6 +50,9 @@ class _Graph(BaseEstimator):
     metric: str
     bandwidth: float | None
     ridge: float
+
+    # Whether `build` takes a `device`; estimators pass none to graphs without this attribute.
+    takes_device = True
 
     @property
     def needs_covariances(self) -> bool:
@@ -155,7 +158,7 @@ class KNNGraph(_Graph):
             wanted = min(max(count, _FOUND_AT_ONCE), k - 1)
             found[self.metric] = self._neighbors(landmarks, wanted, n_threads, device)
         elif self.needs_covariances:
-            # It warns of singular ones, as it did when another graph searched.
+            # Only to warn of singular covariances, as the graph that did the search has done.
             regular_covariances(landmarks, self.ridge)
         return _agreed(found[self.metric][:, :count])
 
@@ -175,9 +178,10 @@ def graph_in_one_piece(
     device: Any = None,
     found: dict[str, np.ndarray] | None = None,
 ) -> LandmarkGraph:
-    """Build a graph, with `most` neighbors if it would fall into pieces that these join.
+    """Build a graph; with `most` neighbors if it would otherwise fall into pieces.
 
-    `found` keeps the nearest by metric for other graphs of the same landmarks.
+    `found` keeps the nearest landmarks, by metric, for other graphs of the same landmarks: a search
+    adds what it finds.
     """
     assert sparse.n_neighbors is not None, "an estimator has chosen a number"
     edges = sparse._edges(landmarks, n_threads, device, found)
@@ -305,13 +309,13 @@ class CompleteGraph(BaseEstimator):
 
 
 class AnchorGraph(BaseEstimator):
-    """Link landmarks that share points: a graph that has seen all of them.
+    """Link landmarks that share points: a graph made from all points.
 
-    Each point divides itself among the `n_anchors` landmarks nearest to it; two landmarks are
-    linked by the products of their shares, summed over all points. Coordinates of a point are the
-    mean of its landmarks' by the same shares, which is exact: with them, the points' own walk, from
-    a point to its landmarks and on to their points, has the same eigenvectors. It takes one pass
-    over the points.
+    Each point is divided among the `n_anchors` landmarks nearest to it; the weight between two
+    landmarks is the product of their shares, summed over all points. The coordinates of a point are
+    the mean of its landmarks' coordinates, weighted by the same shares. This is exact: the random
+    walk between points, by way of the landmarks they share, has the same eigenvectors. It takes one
+    pass over the points.
 
     Parameters
     ----------
@@ -336,12 +340,12 @@ class AnchorGraph(BaseEstimator):
         """Build the graph from the landmarks and the shares of points in them.
 
         ``shares(first)`` yields landmarks and shares, each of shape (b, `n_anchors`), of blocks of
-        points from row `first` on. Points whose sums were `kept` are passed over.
+        points from row `first` on. Points whose sums are among the `kept` work are skipped.
         """
         k = len(landmarks.points)
         weights = _summed(k, shares, kept)
         loops = weights.diagonal()
-        # A landmark that no point is near, as when it is not one of them, still has itself.
+        # A landmark without nearby points, as one that is not a point, still has a loop.
         loops[loops == 0] = loops[loops > 0].mean()
         edges = csr_array(weights - diags_array(weights.diagonal()))
         edges.data[edges.data <= NEGLIGIBLE * loops.max()] = 0

@@ -24,9 +24,9 @@ MATRIX_MAX = 4096
 _CANDIDATES_HELD = 2**24
 _MIN_CANDIDATES_PER_NEIGHBOR = 4
 
-# Landmarks from which a device helps; candidates that it finds beyond those asked for; and how far
-# its distances may be off, relatively, from those of the host, which multiplies low ranks in
-# float32.
+# Fewest landmarks for which a device helps; spare candidates that it finds beyond those asked for;
+# and the relative difference allowed between its distances and those of the host, which multiplies
+# low ranks in float32.
 _MANY = 2000
 _SPARE = 8
 _FLOAT64_SLACK, _FLOAT32_SLACK = 1e-6, 1e-2
@@ -61,7 +61,7 @@ def bhattacharyya_neighbors(
 
 
 def euclidean_neighbors(points: np.ndarray, count: int, n_threads: int, device: Any) -> np.ndarray:
-    """Rows (k, count) of each landmark's nearest others, nearest first; landmarks are distinct."""
+    """Rows (k, count) of the other landmarks nearest to each, nearest first; all are distinct."""
     if _is_for_device(points, device):
         from trigpoint._numerics.compiled.distance import squares_to
 
@@ -74,7 +74,7 @@ def euclidean_neighbors(points: np.ndarray, count: int, n_threads: int, device: 
 
 
 def _is_for_device(points: np.ndarray, device: Any) -> bool:
-    """Whether a device finds the nearest of points sooner."""
+    """Whether a device finds the nearest points faster."""
     return device is not None and points.shape[1] > TREE_MAX_DIMENSION and len(points) >= _MANY
 
 
@@ -86,7 +86,7 @@ def _nearest_of(
     count: int,
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` nearest of others (b, c) to some landmarks (b,), and how far they reach (b,)."""
+    """The `count` nearest among others (b, c) of landmarks (b,), and the largest distances (b,)."""
     left = np.repeat(rows, near.shape[1])
     found = bhattacharyya(points, covariances, left, near.ravel(), n_threads).reshape(near.shape)
     columns = _smallest(found, count)
@@ -102,9 +102,9 @@ def _chosen(
     n_threads: int,
     device: Any,
 ) -> np.ndarray:
-    """The same of each landmark, from candidates that a device has found.
+    """The nearest of each landmark, from candidates that a device has found.
 
-    Where these may not hold all of the nearest, the host goes through the rest.
+    Where these may not include all of the nearest, the host compares all others.
     """
     rows = np.arange(len(points))
     columns, reach = bhattacharyya_candidates(points, covariances, near, count + _SPARE, device)

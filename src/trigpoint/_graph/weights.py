@@ -14,13 +14,13 @@ from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
 from trigpoint._numerics.kernels import gaussian
 
-# Mean weight of an edge to a neighbor under the automatic bandwidths.
+# Mean weight of an edge to a neighbor with automatic bandwidths.
 _MEAN_WEIGHT = 0.2
 
-# Lighter edges count for nothing.
+# Edges lighter than this are ignored.
 NEGLIGIBLE = 1e-12
 
-# Pairs of landmarks that the bandwidths for all pairs are computed from, at most.
+# Most pairs of landmarks that the bandwidths for all pairs are computed from.
 _PAIRS = 2**20
 
 
@@ -36,7 +36,7 @@ def weighted_graph(
     else:
         bandwidths = np.full(k, float(bandwidth))
     weights = gaussian((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2, 1.0)
-    # For the solver, edges this light would still leave the graph in pieces.
+    # To the eigenvalue solver, edges this light would still leave the graph in pieces.
     heavy = weights > NEGLIGIBLE
     alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
     if bandwidth is not None and alone:
@@ -193,7 +193,7 @@ def local_bandwidths(
 def wide_bandwidths(lengths: np.ndarray, mean_weight: float) -> np.ndarray:
     """Bandwidths for all pairs, in proportion to the median of each landmark's distances."""
     reach = np.median(lengths, axis=1)
-    # Every so many pairs are enough for one number.
+    # A part of the pairs, evenly spaced, is enough for one number.
     step = -(-lengths.size // _PAIRS)
     relative = (lengths / np.maximum(reach[:, None], reach)).ravel()[::step]
     return reach * _common_factor(relative[relative > 0], mean_weight)

@@ -1,4 +1,9 @@
-"""Choosing the landmarks, one file per idea."""
+"""Choosing the landmarks.
+
+Each sampler has a file of its own, and `base` has what they share. `choice` decides what
+``landmarks=`` means. `drawing` is the loop of Algorithm 2, and `refinement` improves landmarks
+after a draw.
+"""
 
 from trigpoint._landmarks.annealed import AnnealedDPP
 from trigpoint._landmarks.base import Sampler

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
 from sklearn.utils import Tags
 
 from trigpoint._common.checks import as_generator, check_count
@@ -113,6 +114,20 @@ class Sampler(ProgressMixin, ABC):
         chosen = self._select(X, as_generator(self.random_state))
         self._remember(chosen)
         return chosen
+
+    def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
+        """Return a copy that draws from a sample of the points as this one would from all of them.
+
+        Parameters
+        ----------
+        n_sampled, n_points : int
+            Number of points in the sample, and in all.
+        kernel_bandwidth : float
+            Bandwidth of the kernel whose error will be measured.
+        """
+        del n_sampled, n_points, kernel_bandwidth
+        copy: Self = clone(self)
+        return copy
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -64,10 +64,10 @@ def choose_landmarks(
     X : ndarray or csr_array of shape (n, d), or Store
         Validated points.
     metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        That of the estimator; `X` has been scaled for it.
+        The metric of the estimator; `X` has been scaled for it.
     covariance : {"auto", "full", "diag", "low-rank"} or None
         Which local covariances are needed, if any; they are added if the sampler does not compute
-        them. ``"auto"`` leaves the choice to a sampler that has made one.
+        them. ``"auto"`` accepts the kind that the sampler computes, if it computes any.
     rng : Generator
     n_threads : int
     report : callable or None
@@ -88,7 +88,7 @@ def choose_landmarks(
         try:
             chosen = _fitted(sampler, X)
         except ParameterError as error:
-            # Users of an estimator have not heard of the sampler's parameter.
+            # Users of an estimator do not know the parameters of the sampler behind it.
             raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
     elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
         _refuse_contradiction(landmarks, covariance)
@@ -222,7 +222,6 @@ def _fitted(sampler: Any, X: Points | Store) -> Landmarks:
 def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
     """Landmarks given as rows or as points."""
     given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
-    n = X.shape[0]
     if given.ndim == 2:
         refuse_non_numbers(given, "landmarks")
     if given.ndim and given.size == 0:
@@ -234,43 +233,9 @@ def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
             shape=given.shape,
         )
     if given.ndim == 1 and given.dtype.kind in "iu":
-        check_n_landmarks(len(given), n)
-        if given.min() < 0 or given.max() >= n:
-            raise ParameterValueError(
-                "landmarks",
-                landmarks,
-                "{parameter} has rows from {first} to {last}",
-                "choose rows from 0 to {most}",
-                first=given.min(),
-                last=given.max(),
-                most=n - 1,
-            )
-        chosen = _rows(X, given)
+        chosen = _given_rows(landmarks, given, X)
     elif given.ndim == 2:
-        points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
-        if points.shape[1] != X.shape[1]:
-            raise ParameterValueError(
-                "landmarks",
-                landmarks,
-                "{parameter} has {found} and X has {wanted}",
-                "pass landmark points in the space of X",
-                found=counted(points.shape[1], "column"),
-                wanted=X.shape[1],
-            )
-        with np.errstate(over="ignore"):
-            points = points.astype(X.dtype)
-        refuse_non_finite(points, "landmarks")
-        if metric == "seuclidean":
-            raise ParameterValueError(
-                "landmarks",
-                points.shape,
-                "points cannot be {parameter} with metric='seuclidean', whose scales are of X",
-                "pass the numbers of rows of X, or scale both beforehand",
-            )
-        if metric == "cosine":
-            points = unit_rows(points, "landmarks")
-        check_magnitude(points, "landmarks", may_be_tiny=True)
-        chosen = Landmarks(points)
+        chosen = _given_points(landmarks, given, X, metric)
     else:
         raise ParameterTypeError(
             "landmarks",
@@ -289,3 +254,46 @@ def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
             n_distinct=n_distinct,
         )
     return chosen
+
+
+def _given_rows(landmarks: Any, given: np.ndarray, X: Points | Store) -> Landmarks:
+    n = X.shape[0]
+    check_n_landmarks(len(given), n)
+    if given.min() < 0 or given.max() >= n:
+        raise ParameterValueError(
+            "landmarks",
+            landmarks,
+            "{parameter} has rows from {first} to {last}",
+            "choose rows from 0 to {most}",
+            first=given.min(),
+            last=given.max(),
+            most=n - 1,
+        )
+    return _rows(X, given)
+
+
+def _given_points(landmarks: Any, given: np.ndarray, X: Points | Store, metric: str) -> Landmarks:
+    points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
+    if points.shape[1] != X.shape[1]:
+        raise ParameterValueError(
+            "landmarks",
+            landmarks,
+            "{parameter} has {found} and X has {wanted}",
+            "pass landmark points in the space of X",
+            found=counted(points.shape[1], "column"),
+            wanted=X.shape[1],
+        )
+    with np.errstate(over="ignore"):
+        points = points.astype(X.dtype)
+    refuse_non_finite(points, "landmarks")
+    if metric == "seuclidean":
+        raise ParameterValueError(
+            "landmarks",
+            points.shape,
+            "points cannot be {parameter} with metric='seuclidean', whose scales are of X",
+            "pass the numbers of rows of X, or scale both beforehand",
+        )
+    if metric == "cosine":
+        points = unit_rows(points, "landmarks")
+    check_magnitude(points, "landmarks", may_be_tiny=True)
+    return Landmarks(points)

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from trigpoint._common.checks import check_count, check_positive
+from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._landmarks.base import Sampler
 from trigpoint._numerics.blocks import distinct_rows, sample_points
@@ -14,14 +13,14 @@ from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import unexplained_variances
 from trigpoint._points.store import Store
 
-# If neither landmarks nor bandwidth are given, the kernel is the one for this many landmarks.
+# If neither landmarks nor bandwidth are given, the bandwidth is that for this many landmarks.
 _TYPICAL_LANDMARKS = 400
 
-# Points that landmarks are drawn from, and that the error is estimated at, while counting.
+# While counting: the most points that landmarks are drawn from, and that the error is measured at.
 _DRAWN_FROM = 200_000
 _MEASURED = 4000
 
-# The most landmarks that are tried, and how close to the fewest is close enough.
+# The most landmarks that are tried, and how close to the smallest number is close enough.
 _LAST = 4000
 _CLOSE = 0.05
 
@@ -51,17 +50,11 @@ class ErrorEstimate:
         self._everywhere = n <= _MEASURED
         self._points = sample_points(X, _MEASURED, rng)
         self.X = sample_points(X, _DRAWN_FROM, rng)
-        self._sampler = clone(sampler)
-        if self._sampler.get_params().get("kernel_bandwidth", 0) is None:
-            self._sampler.set_params(kernel_bandwidth=self.bandwidth)
-        if "repulsion" in self._sampler.get_params() and self._sampler.n_neighbors is not None:
-            # With fewer points, neighborhoods of the same radius hold fewer of them.
-            m = check_count("n_neighbors", self._sampler.n_neighbors, high=n)
-            self._sampler.set_params(n_neighbors=-(-m * len(self.X) // n))
+        self._sampler = sampler.for_sample(len(self.X), n, self.bandwidth)
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Relative trace error with `count` landmarks, and its standard error."""
-        # The same random stream for every count, for less noise between them.
+        # The same random stream for every count, so that they differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
         chosen = self._sampler.select(self.X)
         blocks = unexplained_variances(self._points, chosen.points, self.bandwidth)
@@ -98,11 +91,9 @@ def count_landmarks(
 ) -> tuple[int, float]:
     """Fewest landmarks, within 5 %, that keep the error of a sampler within the tolerance.
 
-    Returns their number and the bandwidth of the kernel whose error is measured. The sampler must
-    have the parameters of `EfficientDPP`.
+    Returns their number and the bandwidth of the kernel whose error is measured.
     """
     tolerance = check_tolerance(tolerance)
-    sampler = clone(sampler).set_params(covariance=None, verbose=False, callback=None)
     measure = ErrorEstimate(X, sampler, bandwidth, rng, "kernel_bandwidth")
     last = distinct_points(measure.X, min(_LAST, len(measure.X)))
     most = 1

@@ -1,10 +1,11 @@
 """Algorithm 2 of the paper: determinantal sampling in time that does not grow with n k."""
 
 import logging
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
@@ -264,7 +265,21 @@ class EfficientDPP(Sampler):
             )
         if isinstance(X, csr_array):
             raise too_much_of_sparse("EfficientDPP('auto')", X)
-        return count_landmarks(X, self, self.kernel_bandwidth, self.tolerance, rng)
+        counted = clone(self).set_params(covariance=None, verbose=False, callback=None)
+        return count_landmarks(X, counted, self.kernel_bandwidth, self.tolerance, rng)
+
+    def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
+        """Return a copy that draws from a sample of the points as this one would from all of them.
+
+        Neighborhoods of the same radius hold fewer points of the sample.
+        """
+        copy = super().for_sample(n_sampled, n_points, kernel_bandwidth)
+        if self.kernel_bandwidth is None:
+            copy.set_params(kernel_bandwidth=kernel_bandwidth)
+        if self.n_neighbors is not None:
+            m = check_count("n_neighbors", self.n_neighbors, high=n_points)
+            copy.set_params(n_neighbors=-(-m * n_sampled // n_points))
+        return copy
 
     def _repulsion_bandwidth(self, store: Store, k: int, m: int, rng: np.random.Generator) -> float:
         if self.bandwidth is not None:

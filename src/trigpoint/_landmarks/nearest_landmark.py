@@ -1,4 +1,4 @@
-"""How far every point is from the nearest of some landmarks, which are added one by one."""
+"""Distance of every point to its nearest landmark, as landmarks are added one by one."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -8,7 +8,8 @@ from trigpoint._numerics.sparse import Points, squares_to_row, stored, take_rows
 # From this dimension on, a product over all points saves more time than it takes.
 _MIN_PRODUCT_DIMENSION = 16
 
-# Products that may save less than half of the differences before no more are computed.
+# Products are given up once more than this many of them have saved less than half of the
+# differences.
 _MOST_WASTED = 4
 
 
@@ -49,7 +50,7 @@ class NearestLandmark:
         # Worst case of the rounded dot product and norms, and of the sums around them.
         rounding = 2 * (d + 8) * np.finfo(self._X.dtype).eps
         lower = (1 - rounding) * (norms + norms[row]) - 2 * (self._X @ landmark)
-        # Written so that what overflowed is computed again.
+        # Written so that points whose products overflow are computed from differences.
         rows = np.flatnonzero(~(lower >= self.squares))
         # The first few landmarks are nearest to many points; far from the origin, all rows stay.
         self._wasted += len(rows) > n // 2

@@ -1,1 +1,1 @@
-"""Numerical tools that the stages share: kernels, neighbors, threads, compiled loops."""
+"""Numerical tools that several stages use: kernels, neighbors, threads, compiled loops."""

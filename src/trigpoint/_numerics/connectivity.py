@@ -88,7 +88,7 @@ class _NearestForeign:
     def __init__(self, points: np.ndarray) -> None:
         self.points = points
         self.distances = np.zeros(len(points))
-        # A point is its own partner until it is asked, which marks it as out of date.
+        # A point is its own partner until it has been searched from, which marks it as outdated.
         self.partners = np.arange(len(points))
 
     def shortest_edges(self, labels: np.ndarray) -> list[tuple[float, int, int]]:
@@ -105,7 +105,7 @@ class _NearestForeign:
         ]
 
     def _refresh(self, labels: np.ndarray, sizes: np.ndarray, largest: int) -> np.ndarray:
-        """Ask the points that could hold a shortest edge; return each component's bound on it."""
+        """Search from points that may hold a shortest edge; return a bound for each component."""
         outdated = labels[self.partners] == labels
         limits = self._limits(labels, ~outdated, len(sizes))
         rows = np.flatnonzero(outdated & (labels != largest) & (self.distances <= limits[labels]))
@@ -140,7 +140,7 @@ class _NearestForeign:
         """Edge from a point to the first of its nearest foreign points."""
         if self.points.shape[1] > TREE_MAX_DIMENSION:
             return float(self.distances[i]), i, int(self.partners[i])
-        # A tree leaves open which of equally near points it finds.
+        # A tree may return any of several equally near points.
         distances = cdist(self.points[[i]], self.points)[0]
         distances[labels == labels[i]] = np.inf
         return float(distances.min()), i, int(distances.argmin())

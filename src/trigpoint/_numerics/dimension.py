@@ -1,4 +1,4 @@
-"""In how many directions points spread around each of them."""
+"""Local dimension: in how many directions points spread around each of them."""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128
 
-# Distances to all of some points that are held at once.
+# Most distances that are held at once.
 _HELD_BYTES = 2**23
 
 
@@ -90,7 +90,7 @@ def gaussian_of(bandwidth: float) -> Kernel:
 
 
 def _within(distance: float, A: np.ndarray, B: np.ndarray) -> bool:
-    """Whether all points are this near to the mean of `B`."""
+    """Whether all points lie within this distance of the mean of `B`."""
     center = B.mean(axis=0)
     squares = [np.einsum("ij,ij->i", X - center, X - center).max(initial=0) for X in (A, B)]
     return bool(max(squares) <= distance**2)

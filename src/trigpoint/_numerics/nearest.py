@@ -52,7 +52,7 @@ def nearest(
 def any_within(points: np.ndarray, queries: np.ndarray, reach: float) -> np.ndarray:
     """Whether some point lies within `reach` of each query."""
     if points.shape[1] <= TREE_MAX_DIMENSION:
-        # The bound of SciPy's search is not within it.
+        # SciPy's search excludes its upper bound.
         bound = np.nextafter(reach, np.inf)
         found = cKDTree(points).query(queries, distance_upper_bound=bound)[0]
         return np.asarray(found <= reach)

@@ -90,7 +90,7 @@ class Neighborhoods:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate several."""
+        """Concatenate several records."""
         return cls(
             np.concatenate([part.points for part in parts]),
             parts[0].size,
@@ -146,7 +146,7 @@ class NeighborIndex(ABC):
         )
 
     def guess(self, queries: np.ndarray, m: int) -> np.ndarray | None:
-        """Guess the distance (q,) to the `m`-th neighbor, where finding it takes much longer."""
+        """Guess the distance (q,) to the `m`-th neighbor, if a search would take much longer."""
         return None
 
     def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
@@ -200,7 +200,7 @@ class NeighborIndex(ABC):
 
 
 def neighbor_index(points: Any, m: int, n_queries: int, n_threads: int = 1) -> NeighborIndex:
-    """Index `points` in the way that suits their dimension.
+    """Index `points` by the kind of index that suits their dimension.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class TreeIndex(NeighborIndex):
         self.tree = build_tree(self.points, bucket, n_threads)
 
     def _blocks(self, n_queries: int, m: int) -> tuple[Iterator[slice], int]:
-        """Blocks of queries, and the threads that are worth starting for them."""
+        """Blocks of queries, and how many threads are worth starting for them."""
         # Starting threads takes longer than finding a few small neighborhoods.
         n_threads = self._n_threads if n_queries * m > _FEW_NEIGHBORS else 1
         return _query_blocks(n_queries, m, n_threads), n_threads

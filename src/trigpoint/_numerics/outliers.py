@@ -9,13 +9,13 @@ from trigpoint._numerics.kernels import squared_distances
 # Up to this many columns, distances come from a tree; above, from products.
 _FEW_COLUMNS = 15
 
-# Points that distances are measured to, with a tree and by products, and the neighbor among them
-# that counts: up to two more outliers beside one do not hide it.
+# Points that distances are measured to, with a tree and by products, and which neighbor among them
+# counts: the third, so that two more outliers next to one do not hide it.
 _SAMPLE = 1000
 _PRODUCT_SAMPLE = 250
 _NEIGHBOR = 3
 
-# Most rows, and most values, that are looked at unless all are asked for: a fifth of a second.
+# Most rows and values that are examined unless all are asked for: this takes a fifth of a second.
 _ROWS = 100_000
 _PRODUCT_ROWS = 40_000
 _VALUES = 20_000_000
@@ -55,7 +55,7 @@ def outlying_rows(X: np.ndarray, every: bool = False) -> tuple[np.ndarray, int]:
     if len(sampled) <= _NEIGHBOR:
         return np.empty(0, dtype=np.int64), len(looked_at)
     distances = _distances(X, looked_at, X[sampled])
-    # The nearest to a sampled point is itself.
+    # The nearest neighbor of a sampled point is itself.
     itself = np.isin(looked_at, sampled)
     distances = np.where(itself, distances[:, _NEIGHBOR], distances[:, _NEIGHBOR - 1])
     usual = np.quantile(distances, SHARE, method="lower")

@@ -69,7 +69,7 @@ def of_matrices(covariances: np.ndarray, m: int, dtype: np.dtype) -> LowRankCova
     values, vectors = np.linalg.eigh(covariances)
     values, vectors = np.maximum(values[:, ::-1], 0), vectors[:, :, ::-1]
     directions = np.ascontiguousarray(vectors[:, :, :rank].transpose(0, 2, 1), dtype=dtype)
-    # Where these are all directions there are, nothing depends on the variance of the rest.
+    # If these are all the directions there are, nothing depends on the variance of the rest.
     rest = values[:, rank:].mean(axis=1) if rank < d else values[:, -1].copy()
     return LowRankCovariances(directions, values[:, :rank].copy(), rest)
 

@@ -1,4 +1,4 @@
-"""Fewer columns: principal components, for distances that cost less and have less noise."""
+"""Principal components, so that distances cost less and contain less noise."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from trigpoint._common.records import Projection
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
-# Points from which components are computed, and more of these than are kept while iterating.
+# Points that components are computed from, and spare components that are iterated but not kept.
 _SAMPLE = 10_000
 _MORE = 10
 _ROUNDS = 4

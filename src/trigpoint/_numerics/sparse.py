@@ -1,6 +1,6 @@
 """Points that are mostly zeros, as rows of a SciPy CSR array, and their nearest neighbors.
 
-They are never made dense as a whole. What decides is computed as for dense points, to the bit.
+They are never made dense as a whole. Everything that decides has the bits of dense points.
 """
 
 from typing import Any
@@ -58,7 +58,7 @@ class SparseIndex(ProductIndex):
     def _prepare(self) -> None:
         from trigpoint._numerics.compiled.sparse import sparse_norms
 
-        # Taking away a center would leave hardly any zeros.
+        # Subtracting a center would leave hardly any zeros.
         self._center = None
         self._block = block_rows(stored_row_bytes(self.points) + 8 * self.together, SCAN_BYTES)
         self._norms = sparse_norms(*stored(self.points), np.zeros(self.points.shape[1]))
@@ -94,7 +94,7 @@ class SparseIndex(ProductIndex):
         return products
 
     def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # These products of a query do not depend on the others.
+        # The products of a query do not depend on other queries.
         doubles = np.ascontiguousarray(queries, dtype=np.float64)
         return doubles, np.einsum("ij,ij->i", doubles, doubles)
 

@@ -46,8 +46,8 @@ def thread_map(
             wait([future for future in pending if not future.cancel()])
 
 
-# Pools that no map uses, by their number of threads. A draw maps hundreds of times, and starting
-# threads for each would take as long as a tenth of its work.
+# Idle pools, by their number of threads. A draw maps hundreds of times, and starting threads for
+# each map would take a tenth as long as its work.
 _IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
 
 
@@ -114,5 +114,5 @@ _BLAS = _OneBlasThread()
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """Keep matrix products to the thread that asks for them, while our own threads run."""
+    """Keep each matrix product in the thread that calls it, while our own threads run."""
     return _BLAS

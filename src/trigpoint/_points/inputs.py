@@ -1,4 +1,4 @@
-"""Points as users pass them: arrays, which scikit-learn validates, and files, which are read."""
+"""Points as users pass them: arrays, validated by scikit-learn, and files, which are read."""
 
 import math
 import os
@@ -53,9 +53,9 @@ def is_file(X: Any) -> bool:
 def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
     """Validate points for `fit`: an array in memory, or mapped to it from a file.
 
-    Sparse points stay sparse, and those in Dask partitions on the workers, in a store. With another
-    metric of `estimator` than the Euclidean, points are scaled, in an array of their own. If its
-    `device`, or a tensor, says so, the points are stored on a GPU.
+    Sparse points stay sparse, and Dask partitions stay on the workers, in a store. If the metric of
+    `estimator` is not Euclidean, scaled points are returned in a new array. The points are stored
+    on a GPU if the estimator's `device` or a tensor says so.
     """
     scaled = check_choice("metric", estimator.metric, METRICS) != "euclidean"
     if hasattr(estimator, "column_scales_"):
@@ -79,12 +79,12 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
 
 
 def device_for(estimator: Any, X: Any) -> Any:
-    """The GPU here that an estimator uses for some points, or None for the host or workers."""
+    """The local GPU that an estimator uses for some points, or None for the host or workers."""
     if is_dask(X):
         return None
     asked, X = getattr(estimator, "device", None), as_tensor(X)
     device = resolve_device(asked, X)
-    # What a GPU cannot take is what "auto" leaves to the host.
+    # "auto" leaves to the host what a GPU cannot take.
     if device is None or (asked == "auto" and issparse(X)):
         return None
     if not hasattr(estimator, "device"):
@@ -154,7 +154,7 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
 
 
 def _validated(estimator: Any, X: Any, **options: Any) -> Any:
-    """Points that scikit-learn accepts, finite or not, in the precision that they are read in."""
+    """Points as scikit-learn accepts them, finite or not, in the precision that we use."""
     half = isinstance(X, np.ndarray) and X.dtype == np.float16
     dtype = np.float32 if half else [np.float64, np.float32]
     return validate_data(
@@ -189,7 +189,7 @@ def _dask_points(estimator: Any, X: Any, scaled: bool, report: Report) -> Store:
 
 
 def remember_traffic(estimator: Any, X: Points | Store) -> None:
-    """Set `traffic_` where points are in a store that was asked over a network."""
+    """Set `traffic_` if the points are in a store that answers over a network."""
     traffic = getattr(X, "traffic", None)
     if traffic is not None:
         estimator.traffic_ = {question: asdict(counts) for question, counts in traffic.items()}
@@ -203,16 +203,16 @@ def _loaded(source: PointSource, report: Report) -> Points:
         return source.sparse()
     X = load(source, progress=lambda done, total: report("reading", done, total))
     if source.array() is not None:
-        # Mapped points have not been read or checked yet; this names the row.
+        # Mapped points have not been read or checked yet; an error here names the row.
         for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
             pass
     return X
 
 
 def stays_sparse(source: PointSource) -> bool:
-    """Whether points are used as they are stored, sparse, and not made dense.
+    """Whether sparse points stay sparse instead of becoming an array.
 
-    A tree is for dense points, and where few values are zero an array takes less memory.
+    Trees need dense points, and an array takes less memory if few values are zero.
     """
     if source.n_stored is None or source.shape[1] <= TREE_MAX_DIMENSION:
         return False
@@ -267,7 +267,7 @@ def points_to_transform(estimator: Any, X: Any) -> PointSource:
 
 
 def scaled_source(source: PointSource, metric: str, estimator: Any) -> PointSource:
-    """Points scaled for a metric, by what the fit of an estimator has measured."""
+    """Points scaled for the metric of an estimator, as measured in its fit."""
     if metric == "cosine":
         return UnitRows(source)
     return ScaledColumns(source, estimator.column_scales_) if metric == "seuclidean" else source
@@ -285,7 +285,7 @@ def refuse_standardized_dask(metric: str) -> None:
 
 
 def source_of(X: Any) -> PointSource:
-    """Points of which a few rows are wanted; those of a Dask collection come from the workers."""
+    """A source of which a few rows are wanted; Dask workers send only these."""
     if not is_dask(X):
         refuse_masked(X)
         return read_points(np.asarray(X) if isinstance(X, list | tuple) else X)
@@ -357,7 +357,7 @@ def checked_blocks(
 
 
 def blocks_as_stored(source: PointSource, report: Report) -> Iterator[Points]:
-    """Yield checked blocks likewise, sparse ones where that is how the points are used."""
+    """Yield checked blocks, sparse ones if that is how the points are used."""
     if not stays_sparse(source):
         return checked_blocks(source, report)
     assert source.n_stored is not None

@@ -1,4 +1,4 @@
-"""Points in memory, or mapped to it from a file."""
+"""Points in memory, or in a memory-mapped file."""
 
 from collections.abc import Iterator
 from typing import Protocol, Self
@@ -12,7 +12,7 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
 
-# Up to this many points, one loop in one thread is faster than searches in several.
+# Up to this many points, one loop in one thread is faster than searches in several threads.
 RACE_UP_TO = 200_000
 
 # Far more than rounding can change a sum of logarithms.
@@ -100,7 +100,7 @@ class MemoryStore:
 
 
 class MemoryScreen:
-    """Upper bounds of the weights of all points, from distances as products round them."""
+    """Upper bounds of the weights of all points, from the rounded distances of products."""
 
     def __init__(self, n_points: int, log_repulsion: LogRepulsion) -> None:
         self._log_bounds = np.zeros(n_points)
@@ -161,7 +161,7 @@ class MemoryWeights:
 
 
 class MemoryRacer(MemoryWeights):
-    """Weights of all points, and the loop of Algorithm 2 compiled over a tree."""
+    """Weights of all points, and the loop of Algorithm 2 as compiled code that searches a tree."""
 
     def race(
         self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int, m: int
@@ -200,9 +200,9 @@ class MemoryRacer(MemoryWeights):
 class WeightedProposals:
     """Rows in proportion to a snapshot of the weights.
 
-    Weights are rounded up to whole numbers, whose sums do not depend on their order, so that points
-    stored in several places give the same sums. Proposing a row a little too often does no harm,
-    since its acceptance is relative to the weight it was proposed with.
+    Weights are rounded up to whole numbers, whose sums do not depend on their order, so that they
+    are the same for points stored in several places. Proposing a row a little too often does no
+    harm, since it is accepted relative to the weight it was proposed with.
     """
 
     def __init__(self, log_weights: np.ndarray) -> None:

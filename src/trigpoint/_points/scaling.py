@@ -1,8 +1,8 @@
 """Points scaled so that Euclidean distances between them are those of another metric.
 
-This is how ``metric`` enters: wherever users pass points they are scaled first, and everything
-after that is Euclidean. Among rows of unit length, distances order points by their angle
-(``"cosine"``); columns divided by their standard deviations count alike (``"seuclidean"``).
+This is all that ``metric`` does: points are scaled wherever users pass them, and everything after
+that is Euclidean. Distances between rows of unit length order points by their angle (``"cosine"``);
+columns divided by their standard deviations have equal influence (``"seuclidean"``).
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from trigpoint._files import PointSource
 
 METRICS = ("euclidean", "cosine", "seuclidean")
 
-# Rows read at once to measure columns: fixed, so that arrays and files give the same bits.
+# Rows read at once to measure columns; fixed, so that arrays and files give the same bits.
 _MEASURED_ROWS = 2**14
 
 
@@ -85,7 +85,7 @@ class UnitRows(_Scaled):
 
 
 def unit_rows(X: np.ndarray, name: str = "X", first_row: int = 0) -> np.ndarray:
-    """Scale the rows of `X` (n, d) to unit length; those of zeros are refused.
+    """Scale the rows of `X` (n, d) to unit length; refuse rows of zeros.
 
     `name` and `first_row` are for the message.
     """
@@ -100,7 +100,7 @@ def unit_rows(X: np.ndarray, name: str = "X", first_row: int = 0) -> np.ndarray:
 
 
 def sparse_unit_rows(X: csr_array, name: str = "X", first_row: int = 0) -> csr_array:
-    """Scale the rows of a sparse array likewise, to the same bits."""
+    """Scale the rows of a sparse array to unit length, with the same bits as dense ones."""
     from trigpoint._numerics.compiled.unit import scale_to_unit
 
     units = np.empty_like(X.data)

@@ -28,7 +28,7 @@ class Proposals(Protocol):
 
 
 class Weights(Protocol):
-    """The weights of all points under a repulsion, for when the loop needs them."""
+    """The weights of all points under a repulsion, in case the loop needs them."""
 
     def repel(self, landmarks: Neighborhoods) -> None:
         """Let more landmarks repel their neighborhoods."""
@@ -46,7 +46,7 @@ class Racer(Weights, Protocol):
         """Decide proposals in order until `most` are accepted or this many are rejected.
 
         Returns the number decided, the accepted ones (their places in `rows`), and their
-        neighborhoods, which have been repelled.
+        neighborhoods, whose points have been repelled.
         """
 
 
@@ -68,9 +68,9 @@ class Store(Protocol):
     n_points, n_features : int
     dtype : dtype
     name : str
-        How neighbors are found.
+        How neighbors are searched.
     together : int
-        Queries that are best asked together.
+        Number of queries that are best searched together.
     """
 
     n_points: int
@@ -113,7 +113,7 @@ class Store(Protocol):
         """A faster way to decide, if the store has one."""
 
     def screen(self, log_repulsion: LogRepulsion) -> Screen | None:
-        """Bounds that cost next to nothing, where the store has them."""
+        """Cheap bounds of the weights, if the store has them."""
 
 
 class Seeding(Protocol):
@@ -131,7 +131,7 @@ class Seeding(Protocol):
 
 @runtime_checkable
 class SeedingStore(Protocol):
-    """A store that landmarks can also be drawn from by their distances."""
+    """A store that can also draw landmarks by their distances, as k-means++ does."""
 
     def seeding(self) -> Seeding:
-        """Sums before the first landmark."""
+        """The sums before the first landmark."""

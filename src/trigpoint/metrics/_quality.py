@@ -95,8 +95,8 @@ class Quality:
 
     Notes
     -----
-    The grade compares the neighbors kept with what can be expected of so many coordinates. It is in
-    the module `trigpoint.metrics._verdict`, with its thresholds and what they were chosen on.
+    The grade compares the neighbors kept with what can be expected of this many coordinates. It is
+    in the module `trigpoint.metrics._verdict`, with its thresholds and what they were chosen on.
 
     Examples
     --------

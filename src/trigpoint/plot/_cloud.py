@@ -42,14 +42,26 @@ def draw_cloud(
     return pixels.show(ax, pixels.means(coloring.values, known), cmap=coloring.cmap)
 
 
-def marker_area(n: int) -> float:
+def draw_landmarks(ax: Any, points: np.ndarray, color: str) -> None:
+    """Draw landmarks, shape (k, 2), above everything else."""
+    ax.scatter(
+        *points.T,
+        s=_marker_area(10 * len(points)),
+        color=color,
+        linewidths=0,
+        zorder=3,
+        rasterized=len(points) >= RASTERIZED_FROM,
+    )
+
+
+def _marker_area(n: int) -> float:
     """Area of each of `n` markers."""
     return float(np.clip(MAX_MARKERS / max(n, 1), *_MARKER_AREAS))
 
 
 def _markers(ax: Any, points: np.ndarray, coloring: Coloring | None, plain: str) -> Any:
     style: dict[str, Any] = {
-        "s": marker_area(len(points)),
+        "s": _marker_area(len(points)),
         "linewidths": 0,
         "rasterized": len(points) >= RASTERIZED_FROM,
     }

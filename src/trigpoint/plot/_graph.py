@@ -15,7 +15,7 @@ from trigpoint.plot._axes import (
     label_coordinates,
     make_axes,
 )
-from trigpoint.plot._cloud import RASTERIZED_FROM, marker_area
+from trigpoint.plot._cloud import RASTERIZED_FROM, draw_landmarks
 
 # Opacity of the lightest and of the heaviest edge.
 _OPACITY = (0.05, 0.9)
@@ -80,14 +80,7 @@ def graph(
     _draw_edges(ax, points, edges, weights, max_edges)
     if len(estimator.bridges_):
         _draw_bridges(ax, points, estimator.bridges_)
-    ax.scatter(
-        *points.T,
-        s=marker_area(10 * len(points)),
-        color="black",
-        linewidths=0,
-        zorder=3,
-        rasterized=len(points) >= RASTERIZED_FROM,
-    )
+    draw_landmarks(ax, points, "black")
     if on == "embedding":
         label_coordinates(ax, plane, title)
     else:

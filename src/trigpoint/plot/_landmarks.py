@@ -15,7 +15,7 @@ from trigpoint.plot._axes import (
     label_columns,
     make_axes,
 )
-from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, marker_area
+from trigpoint.plot._cloud import RASTERIZED_FROM, draw_cloud, draw_landmarks
 
 # Range of grays for the points, light enough that landmarks stand out.
 GRAYS = (0.12, 0.6)
@@ -80,14 +80,7 @@ def landmarks(
         draw_cloud(ax, behind, None, _light_greys(), plain=GRAY)
     if local is not None:
         _draw_ellipses(ax, marks, local, n_std)
-    ax.scatter(
-        *marks.T,
-        s=marker_area(10 * len(marks)),
-        color=VERMILLION,
-        linewidths=0,
-        zorder=3,
-        rasterized=len(marks) >= RASTERIZED_FROM,
-    )
+    draw_landmarks(ax, marks, VERMILLION)
     label_columns(ax, plane, source, title)
     return ax
 

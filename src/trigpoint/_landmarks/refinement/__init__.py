@@ -1,4 +1,4 @@
-"""Improving landmarks after the draw."""
+"""Improving landmarks after the draw, by exchanging them for other points or moving them."""
 
 from trigpoint._landmarks.refinement.search import RefinementResult
 from trigpoint._landmarks.refinement.settings import Refinement, resolve_refinement

@@ -38,11 +38,11 @@ _NUMBERS_CHEAP = 2**22
 _MEASURED_FEWEST = 4
 
 # Landmarks with less variance than this, given the others, are exchanged before the first sweep;
-# how often that is tried.
+# and how often that is attempted.
 _REDUNDANT = 1e-9
 _REPLACEMENTS = 10
 
-# Work is local if the kernel reaches fewer than one landmark in this many from a patch.
+# Work is local if the kernel reaches, from a patch, fewer than one in this many landmarks.
 _LOCAL_FROM = 3
 
 # How far it reaches, in bandwidths: points whose error an exchange may change, and landmarks that
@@ -53,7 +53,7 @@ _LANDMARKS_WITHIN = 3.0
 # The same when the ratio of determinants must be right, and not only a comparison of errors.
 _LANDMARKS_WITHIN_EXACTLY = 6.0
 
-# An exchange must be worth this part of a landmark's share of the error.
+# An exchange must gain this part of a landmark's share of the error.
 _WORTHWHILE = 1e-2
 
 # If no number of sweeps is given, they end when two lower the error by less than this part of it;
@@ -102,14 +102,14 @@ class RefinementResult:
 
 
 class ExchangeSearch:
-    """A refinement under way.
+    """A refinement in progress.
 
     Parameters
     ----------
     X : ndarray or store of shape (n, d)
         The points.
     rows : int64 ndarray of shape (k,)
-        The landmarks, which are brought up to date.
+        The landmarks, updated in place.
     bandwidth : float
         Bandwidth of the kernel.
     exponent : float or None
@@ -218,7 +218,8 @@ class ExchangeSearch:
     def _replace_redundant(self) -> None:
         """Exchange landmarks that the others almost explain for points drawn at random.
 
-        A draw from dense data that ignores distances has some of them, and no table could be made.
+        A draw that ignores distances may contain some where points are dense, and tables would be
+        singular.
         """
         if self._is_local:
             return
@@ -318,7 +319,7 @@ class ExchangeSearch:
     def _refine(
         self, patch: Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
     ) -> None:
-        """Exchange landmarks of a patch, and `keep` the inverse true to them."""
+        """Exchange landmarks of a patch, and update the inverse if `keep`."""
         from trigpoint._numerics.compiled.exchange import descend
 
         candidates = patch.places

@@ -12,14 +12,14 @@ from trigpoint._numerics.threads import thread_map
 
 Result = TypeVar("Result")
 
-# Points whose rows are worked on at once. Fixed, so that sums do not depend on the threads.
+# Points whose rows are processed at once. Fixed, so that sums do not depend on the threads.
 _PART_BYTES = 4 * 2**20
 
 # If a landmark's variance given the others is less than this part of its own, predictions computed
 # with the inverse are corrected once: their error is about eps divided by it.
 _DELICATE = 1e-4
 
-# If it is less than this, they are noise.
+# If it is less than this, predictions are noise.
 SINGULAR = 1e-11
 
 

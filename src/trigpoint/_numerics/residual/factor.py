@@ -17,7 +17,7 @@ from trigpoint._numerics.kernels import Kernel, gaussian, squared_distances
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import thread_map
 
-# The kernel between points of a pool, some places of it and a part.
+# The kernel between the points at some places of a pool and those of a part of it.
 PoolKernel = Callable[[np.ndarray, slice], np.ndarray]
 
 # A residual this small a part of the point's own variance is rounding. Entries of the kernel are

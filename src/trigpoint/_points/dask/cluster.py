@@ -17,8 +17,8 @@ import numpy as np
 
 from trigpoint._files.optional import require
 
-# A question that takes longer is followed by a look at the workers; and if none has worked for this
-# long, nobody is waited for.
+# If an answer takes longer than this, the workers are checked; and if none of them has worked for
+# this long, the wait ends with an error.
 _LOOK_AFTER = 2.0
 _NO_WORKERS_FOR = 60.0
 
@@ -29,13 +29,13 @@ class ClusterError(RuntimeError):
 
 @dataclass
 class Traffic:
-    """Rounds of one kind of question, their tasks, and the bytes of arguments and answers.
+    """How often one question was asked, its tasks, and the bytes of arguments and answers.
 
     Attributes
     ----------
     rounds, tasks, bytes_sent, bytes_received : int
     seconds : float
-        From the question to the last answer.
+        Time from the question to the last answer.
     """
 
     rounds: int = 0
@@ -52,7 +52,7 @@ class Cluster:
     ----------
     client : distributed.Client
     shards : sequence of futures
-        Each of a `Shard`.
+        Each resolves to a `Shard`.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Cluster:
         return len(self._shards)
 
     def only(self, shards: Sequence[int]) -> "Cluster":
-        """Some of the shards, with the same count of what travels."""
+        """Some of the shards, which share the count of what travels."""
         some = Cluster(self.client, [self._shards[shard] for shard in shards])
         some.traffic = self.traffic
         return some
@@ -106,7 +106,7 @@ def _answer(shard: Any, question: str, arguments: tuple[Any, ...]) -> Any:
 
 
 def waited_for(client: Any, futures: list[Any]) -> Iterator[int]:
-    """Wait for futures, yielding now and then how many are done; an error if nobody works."""
+    """Wait for futures, yielding now and then how many are done; an error if no worker works."""
     from distributed import wait
 
     looked = _LookAtWorkers(client, futures)
@@ -123,7 +123,7 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
     """Results of futures, in their order; or an error that says what to do, if Dask gives up."""
     from distributed.scheduler import KilledWorker
 
-    # Results can be lost after they are done, with the last worker: then gathering them never ends.
+    # Finished results can be lost with the last worker, and gathering them would then never end.
     results = asyncio.run_coroutine_threadsafe(
         client.gather(futures, asynchronous=True), client.loop.asyncio_loop
     )
@@ -152,7 +152,7 @@ def gathered(client: Any, futures: list[Any]) -> list[Any]:
 
 
 class _LookAtWorkers:
-    """Looks at a cluster's workers, that end the waiting when none has worked for long."""
+    """Checks the workers of a cluster, and ends a wait if none of them has worked for long."""
 
     def __init__(self, client: Any, futures: list[Any]) -> None:
         self._client = client
@@ -160,7 +160,7 @@ class _LookAtWorkers:
         self._idle_since: float | None = None
 
     def again(self) -> None:
-        """Look, and raise an error if nobody has worked for long."""
+        """Check, and raise an error if no worker has worked for long."""
         now, is_there = time.monotonic(), bool(self._client.nthreads())
         # Results that are done may be on their way.
         works = any(self._client.processing().values()) or all(f.done() for f in self._futures)
@@ -177,7 +177,7 @@ class _LookAtWorkers:
 
 
 def wait_for_a_worker(client: Any) -> None:
-    """Wait until there is one; an error if none comes."""
+    """Wait until there is a worker; an error if none appears."""
     try:
         client.wait_for_workers(1, timeout=_NO_WORKERS_FOR)
     except TimeoutError:

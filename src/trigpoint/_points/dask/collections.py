@@ -1,6 +1,6 @@
 """Dask arrays and DataFrames as users pass them, validated.
 
-What can be told from their description is refused before anything is computed.
+What can be judged from their metadata is refused before anything is computed.
 """
 
 from collections.abc import Sequence
@@ -36,13 +36,13 @@ class Partitions:
         float32 or float64.
     feature_names : list of str or None
     sizes : list of int or None
-        Numbers of rows, if they are known.
+        Number of rows of each partition, if known.
     """
 
-    def __init__(self, X: Any, name: str = "X") -> None:
+    def __init__(self, X: Any) -> None:
         if is_from(X, "dask", "DataFrame"):
             self.name, names = str(X._name), list(X.columns)
-            _refuse_columns(X, name)
+            _refuse_columns(X)
             self.dtype = _float_type([np.dtype(getattr(t, "numpy_dtype", t)) for t in X.dtypes])
             self.feature_names = (
                 names if names and all(isinstance(label, str) for label in names) else None
@@ -50,12 +50,10 @@ class Partitions:
             self.array = X.map_partitions(
                 _frame_values, self.dtype, meta=X._meta.iloc[:0]
             ).to_dask_array(meta=np.empty((0, len(names)), dtype=self.dtype))
-            self._is_frame = True
         else:
-            _refuse_array(X, name)
+            _refuse_array(X)
             self.name, self.array = str(X.name), X
             self.dtype, self.feature_names = _float_type([X.dtype]), None
-            self._is_frame = False
         self.n_features = int(self.array.shape[1])
         rows = self.array.chunks[0]
         self.sizes = None if np.isnan(rows).any() else [int(size) for size in rows]
@@ -84,14 +82,14 @@ def _float_type(dtypes: Sequence[np.dtype]) -> np.dtype:
     return np.dtype(np.float32 if all(t == np.float32 for t in dtypes) else np.float64)
 
 
-def _refuse_columns(X: Any, name: str) -> None:
+def _refuse_columns(X: Any) -> None:
     kinds = {
         label: getattr(dtype, "kind", "O") for label, dtype in zip(X.columns, X.dtypes, strict=True)
     }
     refused = [str(label) for label, kind in kinds.items() if kind not in "biuf"]
     if refused:
         raise ParameterTypeError(
-            name,
+            "X",
             refused,
             "{parameter} has columns that are not numbers: {names}",
             "leave them out, as with X[[...]], or convert them with X.astype(float)",
@@ -99,10 +97,10 @@ def _refuse_columns(X: Any, name: str) -> None:
         )
 
 
-def _refuse_array(X: Any, name: str) -> None:
+def _refuse_array(X: Any) -> None:
     if not is_from(X, "dask", "Array"):
         raise ParameterTypeError(
-            name,
+            "X",
             type(X).__name__,
             "{parameter} is a Dask {kind}",
             "pass a Dask array of shape (n, d), or a Dask DataFrame",
@@ -110,7 +108,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if X.ndim != 2:
         raise ParameterValueError(
-            name,
+            "X",
             X.shape,
             "{parameter} must have rows and columns, and has shape {shape}",
             "pass a Dask array of shape (n, d)",
@@ -118,7 +116,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if not isinstance(X._meta, np.ndarray):
         raise ParameterTypeError(
-            name,
+            "X",
             type(X._meta).__name__,
             "{parameter} has chunks of type {kind}",
             "convert them to NumPy arrays: X.map_blocks(lambda block: block.toarray())",
@@ -126,7 +124,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if X.dtype.kind not in "biuf":
         raise ParameterTypeError(
-            name,
+            "X",
             X.dtype,
             "{parameter} has values of type {dtype}, not numbers",
             "pass both parts as columns: dask.array.hstack([X.real, X.imag]).rechunk({{1: -1}})"
@@ -136,7 +134,7 @@ def _refuse_array(X: Any, name: str) -> None:
         )
     if X.numblocks[1] > 1 or np.isnan(X.shape[1]):
         raise ParameterValueError(
-            name,
+            "X",
             X.chunks[1],
             "{parameter} is divided along its columns, into {count}; a point must be in one chunk",
             "use {parameter}.rechunk({{1: -1}})",
@@ -153,7 +151,7 @@ def checked_points(
     n_features: int,
     first_row: int | None,
 ) -> np.ndarray:
-    """Points of a partition as they are used; values that cannot be are refused, by their row."""
+    """Points of a partition in the form that is used; errors name rows with unusable values."""
     points = np.ascontiguousarray(block, dtype=dtype)
     if points.ndim != 2 or points.shape[1] != n_features:
         raise ParameterValueError(
@@ -205,7 +203,7 @@ def validated_partitions(estimator: Any, X: Any) -> Partitions:
 
 
 def known_sizes(estimator: Any, partitions: Partitions) -> list[int]:
-    """Numbers of rows: announced, known from the fit of the same collection, or counted now."""
+    """Rows of each partition: declared, known from a fit of the same collection, or counted."""
     if partitions.sizes is not None:
         return partitions.sizes
     name, sizes = getattr(estimator, "_partition_sizes", ("", []))

@@ -1,4 +1,4 @@
-"""Giving the partitions of a Dask collection to the workers, which keep them for a fit."""
+"""Assigning the partitions of a Dask collection to workers, which keep them for a fit."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def stored_partitions(
 ) -> DaskStore:
     """Read the partitions, on the workers, and leave them there.
 
-    Rows are scaled to unit length if `scaled`. A `device` is that of each worker.
+    Rows are scaled to unit length if `scaled`. `device` is the GPU of each worker.
     """
     import dask
 

@@ -41,7 +41,7 @@ class Shard:
     """
 
     def __init__(self, parts: Sequence[np.ndarray], device: str | None = None) -> None:
-        # One that is not there is refused at once.
+        # Refused at once if the worker has no such device.
         resolve_device(device)
         self.device = device
         self.sizes = np.array([len(part) for part in parts], dtype=np.int64)
@@ -53,7 +53,7 @@ class Shard:
         self._state: ShardWeights | ShardDistances | None = None
 
     def __sizeof__(self) -> int:
-        # Dask moves what is small; this includes the index, which would have to be built again.
+        # Dask moves small objects; this size includes the index, which would have to be rebuilt.
         return object.__sizeof__(self) + 2 * self.points.nbytes + 16 * len(self.points)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -314,7 +314,7 @@ class ShardDistances:
             self.n_landmarks += 1
 
     def ready(self) -> None:
-        """Nothing but the landmarks is asked for."""
+        """Does nothing: asking applies the landmarks."""
 
     def accumulate(self, first: int, last: int, before: float) -> float:
         """Sum over some partitions, added in the order of their rows to what is before them."""

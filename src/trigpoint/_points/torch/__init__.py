@@ -1,4 +1,4 @@
-"""Points on a device of PyTorch, such as a GPU.
+"""Points on a PyTorch device, such as a GPU.
 
 `device` resolves what users ask for, `tensors` validates what they pass, and `store` is what the
 loop of Algorithm 2 sees.

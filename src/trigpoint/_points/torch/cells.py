@@ -64,7 +64,7 @@ class Cells:
         ]
 
     def _edges(self, some: Any, most: int) -> list[Any]:
-        """Edges between slabs, as many as leave at most so many cells occupied."""
+        """Edges between slabs, as many as leave at most `most` cells occupied."""
         import torch
 
         slabs = _MOST_SLABS[len(self._axes)]
@@ -89,7 +89,7 @@ class Cells:
     def near(self, queries: Any, squares: Any) -> tuple[Any, Any]:
         """Queries, and places in this order, of points that may be within squared distances (q,).
 
-        By query. Others are surely not within them, but for rounding.
+        In the order of the queries. All other points are farther, up to rounding.
         """
         import torch
 

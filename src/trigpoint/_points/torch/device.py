@@ -1,6 +1,6 @@
-"""Which device computes, and the memory that it has.
+"""Which PyTorch device computes, and how much memory it has.
 
-PyTorch is imported only if it is asked for.
+PyTorch is imported only if a device is asked for.
 """
 
 import logging
@@ -30,18 +30,18 @@ def is_tensor(X: Any) -> bool:
 
 
 def is_elsewhere(X: Any) -> bool:
-    """Whether `X` is a tensor that is not in the memory of the host."""
+    """Whether `X` is a tensor outside the memory of the host."""
     return is_tensor(X) and X.device.type != "cpu"
 
 
 def device_of(points: Any) -> Any:
-    """The device of PyTorch on which this process has the points, or None."""
+    """The PyTorch device on which this process holds the points, or None."""
     device = getattr(points, "device", None)
     return device if is_from(device, "torch", "device") else None
 
 
 def resolve_device(device: Any, X: Any = None) -> Any:
-    """The device of PyTorch to compute on, or None for loops on the host.
+    """The PyTorch device to compute on, or None for loops on the host.
 
     Parameters
     ----------
@@ -184,12 +184,12 @@ def free_memory(device: Any) -> int:
 
 
 def fits(n_bytes: int, device: Any) -> bool:
-    """Whether so many bytes leave a device enough for temporaries."""
+    """Whether a device has room for `n_bytes` and for temporaries."""
     return device.type == "cpu" or 2 * n_bytes <= free_memory(device)
 
 
 def working_memory(device: Any) -> int:
-    """Bytes for temporaries on a device; an error if these are too few."""
+    """Bytes available for temporaries on a device; an error if there are too few."""
     free = free_memory(device)
     working = min(_MOST_WORKING, free // _WORKING_SHARE)
     if working < _LEAST_WORKING:
@@ -212,7 +212,7 @@ def _too_little(device: Any, free: int) -> ParameterValueError:
 
 @contextmanager
 def device_memory(device: Any) -> Iterator[None]:
-    """Turn what PyTorch says when memory runs out into an error with a remedy."""
+    """Turn PyTorch's out-of-memory errors into one with a remedy."""
     if device is None:
         yield
         return

@@ -13,7 +13,7 @@ _CUDA = (2, 13)
 
 
 def as_tensor(X: Any) -> Any:
-    """A tensor in the same memory, of an array of another library on a GPU; else `X` itself."""
+    """A tensor that shares the memory of another library's array on a GPU; else `X` itself."""
     if isinstance(X, np.ndarray) or is_tensor(X) or not hasattr(X, "__dlpack_device__"):
         return X
     if int(X.__dlpack_device__()[0]) not in _CUDA:
@@ -27,7 +27,7 @@ def as_tensor(X: Any) -> Any:
 
 
 def like(X: Any, tensor: Any) -> Any:
-    """A tensor as an array of the library that `X` is from, in the same memory."""
+    """A tensor as an array of the library that `X` comes from, sharing its memory."""
     return _from_dlpack(X)(tensor)
 
 

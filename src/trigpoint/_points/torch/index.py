@@ -22,9 +22,8 @@ _HELD = 8
 class DeviceIndex:
     """Points on a device; those that do not fit are read from the host in blocks.
 
-    Products in float64 find candidates. Differences, summed in the order of the columns, decide: no
-    operation here rounds otherwise than the loops of the host, so that distances are theirs, to the
-    bit.
+    Products in float64 find candidates. Differences, summed in the order of the columns, decide:
+    every operation rounds as in the loops of the host, so that distances are the same, to the bit.
 
     Parameters
     ----------

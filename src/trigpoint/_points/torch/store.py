@@ -1,4 +1,4 @@
-"""Points on a device of PyTorch, as the loop of Algorithm 2 sees them.
+"""Points on a PyTorch device, as the loop of Algorithm 2 sees them.
 
 The device finds candidates, and never decides. Squared distances in float64, to points in cells
 near a query or by products to all points, come with a bound on their rounding error. Where that
@@ -16,13 +16,14 @@ from trigpoint._common.records import Covariances, LowRankCovariances
 from trigpoint._numerics.blocks import distinct_rows, row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
 from trigpoint._numerics.principal import of_matrices, principal_directions, sampled
-from trigpoint._points.memory import SUM_ROUNDING, MemoryWeights
+from trigpoint._points.memory import MemoryWeights
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
 from trigpoint._points.torch.cells import FEWEST_POINTS, Cells
 from trigpoint._points.torch.device import blocks_ahead, fits, to_device, working_memory
+from trigpoint._points.torch.screen import TorchScreen
 
-# Points of a sample that lie in a neighborhood, on average, and the fewest and most of the sample.
+# Average number of sampled points in a neighborhood, and the smallest and largest sample.
 SAMPLED_NEIGHBORS = 128
 SAMPLE_SIZES = (2**11, 2**17)
 
@@ -33,8 +34,8 @@ _DOUBT = 4.5
 _BLOCK_SHARE = 8
 CANDIDATE_BYTES = 96
 
-# Where neighborhoods hold a larger share of the points than this, products with all of them are
-# faster than lists of those in cells.
+# If neighborhoods hold a larger share of the points than this, products with all points are faster
+# than lists of the points in cells.
 _LISTED_SHARE = 1 / 32
 
 # Entries of a matrix that PyTorch can index with 32 bits.
@@ -70,13 +71,13 @@ class TorchStore:
         self._memory = working_memory(device)
         some = np.linspace(0, self.n_points - 1, min(self.n_points, SAMPLE_SIZES[0]))
         middle = self._rows(np.unique(some.astype(np.int64))).double().mean(dim=0)
-        # Of a few digits, so that differences from it are nearly always exact.
+        # Rounded to a few digits, so that differences from it are nearly always exact.
         self._center = middle.to(torch.bfloat16).double()
         # Worst case of rounded products of d terms, of norms, and of differences from the center.
         self._rounding = 4 * (self.n_features + 8) * float(np.finfo(np.float64).eps)
         self._sample: Any = None
         self._cells: Cells | None = None
-        # A sorted copy, and what sorting takes.
+        # Memory for a sorted copy, and for sorting it.
         n_bytes = self.n_points * (self.n_features * self.dtype.itemsize + 24)
         self._may_sort = (
             FEWEST_POINTS <= self.n_points < 2**31
@@ -144,7 +145,7 @@ class TorchStore:
         return Neighborhoods.joined(parts)
 
     def _sampled_rank(self, m: int) -> int:
-        """Rank in a sample, of a point that is probably beyond `m` of all points."""
+        """Rank in the sample of a point that is probably farther than `m` of all points."""
         if self._sample is None:
             least, most = SAMPLE_SIZES
             size = min(self.n_points, most, max(least, SAMPLED_NEIGHBORS * self.n_points // m))
@@ -231,7 +232,7 @@ class TorchStore:
     def _in_two_parts(
         self, queries: np.ndarray, m: int, rank: int, settled: np.ndarray
     ) -> Neighborhoods:
-        """Search those again that the sample has misjudged, with room for more candidates."""
+        """Search queries that the sample has misjudged again, with room for more candidates."""
         wider = 2 * rank + 8 if rank < len(self._sample) else 2 * self.n_points
         found, order = [], []
         for which, new_rank in ((settled, rank), (~settled, wider)):
@@ -285,7 +286,7 @@ class TorchStore:
     def _decided(
         self, queries: np.ndarray, ranks: np.ndarray, owners: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Squared radii and last rows, from those points, by query, that rounding leaves in doubt.
+        """Squared radii and last rows of queries, decided among points that rounding leaves open.
 
         The point of some rank among those of a query is its farthest neighbor. Also returns all
         rows in that order.
@@ -392,13 +393,13 @@ class TorchStore:
         )
 
     def weights(self, log_repulsion: LogRepulsion) -> MemoryWeights:
-        """Weights of all points, which the host keeps: logarithms decide, and must be its own."""
+        """Weights of all points, kept by the host: they decide, so they must be computed there."""
         return MemoryWeights(self, log_repulsion)
 
     def racer(self, log_repulsion: LogRepulsion) -> None:
         """None: passes for many proposals are faster than one at a time."""
 
-    def screen(self, log_repulsion: LogRepulsion) -> "TorchScreen | None":
+    def screen(self, log_repulsion: LogRepulsion) -> TorchScreen | None:
         """Bounds by products, in high dimension, of repulsions that grow with the distance."""
         if self.n_features <= TREE_MAX_DIMENSION:
             return None
@@ -412,39 +413,3 @@ def _by_distance(owners: Any, values: Any, rows: Any) -> tuple[Any, Any, Any]:
     values, order = values.sort()
     owners, by_owner = owners[order].sort(stable=True)
     return owners, values[by_owner], rows[order[by_owner]].long()
-
-
-class TorchScreen:
-    """Upper bounds of the weights of all points, kept on the device."""
-
-    def __init__(self, n_points: int, device: Any, repulsion: Repulsion) -> None:
-        import torch
-
-        self._torch = torch
-        self._log_bounds = torch.zeros(n_points, dtype=torch.float64, device=device)
-        self._repulsion = repulsion
-
-    def repel(self, landmarks: Neighborhoods) -> None:
-        """Lower the bounds of landmarks' neighbors."""
-        assert landmarks.members is not None
-        assert landmarks.bounds is not None
-        if not len(landmarks):
-            return
-        rows, bounds = (
-            self._torch.cat(list(each)) for each in (landmarks.members, landmarks.bounds)
-        )
-        # In any order: what the sums are compared with leaves room for their rounding.
-        self._log_bounds.index_add_(0, rows, self._log_factors(bounds))
-
-    def _log_factors(self, squares: Any) -> Any:
-        """What `Repulsion` gives, but for the last digits."""
-        half = squares * (self._repulsion.precision / 2)
-        if self._repulsion.is_sine:
-            return 2 * half.sqrt().clamp(max=np.pi / 2).sin().log()
-        return (-(-half).expm1()).log()
-
-    def passes(self, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Whether the logarithm of each row's weight may reach its threshold."""
-        asked = self._torch.as_tensor(rows, device=self._log_bounds.device)
-        bounds = self._log_bounds[asked].cpu().numpy()
-        return np.asarray(thresholds <= bounds + SUM_ROUNDING)

@@ -18,7 +18,7 @@ _EXAMINED = 2**28
 
 
 def on_host(X: Any) -> np.ndarray:
-    """A tensor as an array; its memory is shared if it is on the host and of a type for points."""
+    """A tensor as an array, which shares its memory if it is on the host and of a usable type."""
     return np.asarray(_as_float(X).cpu().numpy())
 
 
@@ -78,7 +78,7 @@ def tensor_to_fit(estimator: Any, X: Any, device: Any) -> TorchStore:
 
 
 def tensor_to_transform(estimator: Any, X: Any, device: Any) -> Any:
-    """Validate a tensor for `transform`, and give its points on a device."""
+    """Validate a tensor for `transform`, and return its points on a device."""
     points = checked_tensor(X, device, new=True)
     if points.shape[1] != estimator.n_features_in_:
         raise ParameterValueError(
