@@ -1,8 +1,10 @@
 """Parameter checks, with messages of one form: the name, the value, the remedy."""
 
+import os
 import reprlib
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError
 
-_LEAST, _MOST = 1e-150, 1e150
+# Squares, and twice them, neither vanish nor overflow: what bandwidths of points may be that
+# `check_magnitude` lets pass.
+_LEAST, _MOST = 2e-154, 6e153
 
 # Most rows with missing values that a message lists.
 _ROWS_SHOWN = 6
@@ -50,7 +54,6 @@ def check_positive(name: str, value: Any, *, zero: bool = False, high: float = _
     if not isinstance(value, Real) or isinstance(value, bool):
         raise _wrong_type(name, value, "a number")
     number = float(value)
-    # Squares must neither overflow nor underflow.
     if not (_LEAST <= number <= high or (zero and number == 0)):
         raise ParameterValueError(
             name,
@@ -104,6 +107,27 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
         "choose one of {choices}",
         choices=", ".join(map(repr, choices)),
     )
+
+
+def check_path(value: Any, remedy: str, name: str = "path") -> Path:
+    """Return the path of a file, or say what to pass; a folder is none."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ParameterTypeError(
+            name,
+            value,
+            "{parameter} is no path of a file, but of type {kind}",
+            remedy,
+            kind=type(value).__name__,
+        )
+    if not os.fspath(value) or os.path.isdir(value):
+        raise ParameterValueError(
+            name,
+            os.fspath(value),
+            "{parameter=} is {what}",
+            remedy,
+            what="a folder" if os.fspath(value) else "empty",
+        )
+    return Path(value)
 
 
 def _wrong_type(name: str, value: Any, wanted: str) -> ParameterTypeError:
