@@ -124,6 +124,13 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         ({"landmarks": "many"}, TypeError, "landmarks='many' is not understood"),
         ({"landmarks": [0, 1, 99]}, ValueError, "rows from 0 to 99: choose rows from 0 to 59"),
         ({"landmarks": [0, 1, 1]}, ValueError, "3 entries, only 2 of them distinct"),
+        ({"landmarks": np.ma.masked_less(np.eye(2), 1)}, ValueError, "landmarks has masked values"),
+        ({"landmarks": np.eye(2) * 1j}, ValueError, "landmarks holds complex128"),
+        (
+            {"landmarks": [True] * 20 + [False] * 40},
+            TypeError,
+            r"landmarks=\[True.*\.\.\..* pass np.flatnonzero\(landmarks\)",
+        ),
         ({"landmarks": np.ones((3, 5))}, ValueError, "5 columns and X has 2"),
         ({"landmarks": np.full((3, 2), np.nan)}, ValueError, "NaN"),
         ({"extension": "some"}, ValueError, "extension='some' is not known"),
@@ -206,6 +213,7 @@ def test_a_number_of_neighbors_is_no_graph(X):
         (lambda X: [[*X[0], "x"]], ValueError, r"'x' where a number should be, in row 0, column 2"),
         (lambda X: np.full((5, 2), {}, dtype=object), TypeError, r"X has {} .* in row 0, column 0"),
         (lambda X: X.astype("datetime64[D]"), ValueError, r"holds dates \(datetime64\[D\]\)"),
+        (lambda X: X * 1j, ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: X.astype("timedelta64[s]"), ValueError, r"durations .*'timedelta64\[s\]'"),
     ],
 )

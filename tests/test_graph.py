@@ -290,7 +290,7 @@ def test_one_anchor_links_nothing(rng):
 def test_more_anchors_than_landmarks(rng):
     X = rng.normal(size=(200, 3))
     emb = tp.LaplacianEigenmaps(landmarks=20, graph=tp.AnchorGraph(21), random_state=0)
-    with pytest.raises(tp.ParameterError, match="choose n_anchors <= 20 .there are 20 landmarks"):
+    with pytest.raises(tp.ParameterError, match="choose n_anchors <= 20"):
         emb.fit(X)
     # The default is as many as there are.
     tp.LaplacianEigenmaps(1, landmarks=2, graph="anchors", random_state=0).fit(X)

@@ -2,7 +2,7 @@
 
 import os
 import reprlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Sized
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -166,12 +166,29 @@ def as_generator(random_state: Any) -> np.random.Generator:
     )
 
 
-def refuse_masked(X: Any) -> None:
+def refuse_masked(X: Any, name: str = "X") -> None:
     """Reject masked values, which would otherwise count as the numbers under the mask."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ParameterValueError(
-            "X", np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
+            name, np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
         )
+
+
+def as_array(values: Any, name: str) -> np.ndarray:
+    """Return an array, of whatever type, unless values are masked or rows differ in length."""
+    refuse_masked(values, name)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        lengths = sorted({len(row) if isinstance(row, Sized) else 1 for row in values})
+        raise ParameterValueError(
+            name,
+            lengths,
+            "{parameter} has rows of {few} and of {many} values",
+            "give each as many",
+            few=lengths[0],
+            many=lengths[-1],
+        ) from None
 
 
 def refuse_non_numbers(X: Any, name: str = "X") -> None:
@@ -191,18 +208,7 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
                 kind="None" if X is None else f"of type {type(X).__name__}",
             )
         return
-    try:
-        values = np.asarray(X)
-    except ValueError:
-        lengths = sorted({np.size(row) for row in X})
-        raise ParameterValueError(
-            name,
-            lengths,
-            "{parameter} has rows of {few} and of {many} values",
-            "give each as many",
-            few=lengths[0],
-            many=lengths[-1],
-        ) from None
+    values = as_array(X, name)
     if values.dtype.kind in "mM":
         raise ParameterValueError(
             name,
@@ -213,6 +219,15 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
             what="dates" if values.dtype.kind == "M" else "durations",
             dtype=values.dtype,
             plain="datetime64" if values.dtype.kind == "M" else "timedelta64",
+        )
+    if values.dtype.kind == "c":
+        # In words that scikit-learn's checks look for.
+        raise ParameterValueError(
+            name,
+            values.dtype,
+            "{parameter} holds {dtype}: Complex data not supported",
+            "pass {parameter}.real, or np.hstack([{parameter}.real, {parameter}.imag])",
+            dtype=values.dtype,
         )
     if values.dtype.kind not in "OSU":
         return
