@@ -289,7 +289,7 @@ POINTS = np.arange(10.0).reshape(5, 2)
         ({"coordinates": POINTS, "color": [[1], [1, 2]]}, "color has rows of 1 and of 2 values"),
         (
             {"coordinates": POINTS, "cmap": "pretty"},
-            "cmap='pretty' is not known: choose one of Matplotlib's",
+            "cmap='pretty' is not known",
         ),
         ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
         ({"coordinates": np.ones((0, 2))}, r"coordinates has no points: pass at least one"),
