@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import trigpoint as tp
 import trigpoint._common.memory
@@ -213,6 +214,10 @@ def test_a_number_of_neighbors_is_no_graph(X):
         (lambda X: [[*X[0], "x"]], ValueError, r"'x' where a number should be, in row 0, column 2"),
         (lambda X: np.full((5, 2), {}, dtype=object), TypeError, r"X has {} .* in row 0, column 0"),
         (lambda X: X.astype("datetime64[D]"), ValueError, r"holds dates \(datetime64\[D\]\)"),
+        (lambda X: csr_array(X * 1j), ValueError, r"X holds complex128: .*; pass X\.real"),
+        (lambda X: np.zeros(9, "f8,f8"), ValueError, r"array of records: pass pandas.DataFrame\(X"),
+        (lambda X: pd.DataFrame(), ValueError, "X has no columns"),
+        (lambda X: pd.DataFrame(X, columns=["a", "a"]), ValueError, "several columns .* 'a'"),
         (lambda X: X * 1j, ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: X.astype("timedelta64[s]"), ValueError, r"durations .*'timedelta64\[s\]'"),
     ],
@@ -388,7 +393,9 @@ def test_points_that_all_coincide(estimator):
         assert it.value.parameter == "X"
 
 
-@pytest.mark.parametrize("thing", [None, 3, (x for x in [[1, 2]]), {"a": [1, 2]}, {1, 2}, object()])
+@pytest.mark.parametrize(
+    "thing", [None, 3, (x for x in [[1, 2]]), {"a": [1, 2]}, {1, 2}, np.ndarray]
+)
 def test_what_is_not_points(thing, X):
     message = r"X is (None|of type \w+), not points: pass an array"
     with pytest.raises(TypeError, match=message):

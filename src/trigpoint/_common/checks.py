@@ -120,13 +120,8 @@ def check_path(value: Any, remedy: str, name: str = "path") -> Path:
             kind=type(value).__name__,
         )
     if not os.fspath(value) or os.path.isdir(value):
-        raise ParameterValueError(
-            name,
-            os.fspath(value),
-            "{parameter=} is {what}",
-            remedy,
-            what="a folder" if os.fspath(value) else "empty",
-        )
+        problem = "{path} is a folder" if os.fspath(value) else "the path is empty"
+        raise ParameterValueError(name, os.fspath(value), problem, remedy, path=value)
     return Path(value)
 
 
@@ -199,7 +194,7 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     """
     if not isinstance(X, (np.ndarray, list, tuple)):
         is_array = hasattr(X, "shape") or hasattr(X, "__array__")
-        if not is_array and np.ndim(X) == 0:
+        if isinstance(X, type) or (not is_array and np.ndim(X) == 0):
             raise ParameterTypeError(
                 name,
                 X,
@@ -207,6 +202,7 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
                 "pass an array with a row for each, a data frame or the path of a file",
                 kind="None" if X is None else f"of type {type(X).__name__}",
             )
+        _refuse_other_fields(name, getattr(X, "dtype", None))
         return
     values = as_array(X, name)
     if values.dtype.kind in "mM":
@@ -220,15 +216,7 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
             dtype=values.dtype,
             plain="datetime64" if values.dtype.kind == "M" else "timedelta64",
         )
-    if values.dtype.kind == "c":
-        # In words that scikit-learn's checks look for.
-        raise ParameterValueError(
-            name,
-            values.dtype,
-            "{parameter} holds {dtype}: Complex data not supported",
-            "pass {parameter}.real, or np.hstack([{parameter}.real, {parameter}.imag])",
-            dtype=values.dtype,
-        )
+    _refuse_other_fields(name, values.dtype)
     if values.dtype.kind not in "OSU":
         return
     try:
@@ -241,6 +229,26 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
             values.dtype,
             "{parameter} holds numbers written as text",
             "if they are numbers, pass {parameter}.astype(float)",
+        )
+
+
+def _refuse_other_fields(name: str, dtype: Any) -> None:
+    """Reject complex numbers, and records, whose fields are the columns."""
+    if isinstance(dtype, np.dtype) and dtype.kind == "c":
+        # In words that scikit-learn's checks look for.
+        raise ParameterValueError(
+            name,
+            dtype,
+            "{parameter} holds {dtype}: Complex data not supported",
+            "pass {parameter}.real, or np.hstack([{parameter}.real, {parameter}.imag])",
+            dtype=dtype,
+        )
+    if isinstance(dtype, np.dtype) and dtype.kind == "V":
+        raise ParameterValueError(
+            name,
+            dtype,
+            "{parameter} is an array of records",
+            "pass pandas.DataFrame({parameter})",
         )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 _formatter = Formatter()
 
 # Most characters of a value in a message.
-_LONGEST = 400
+_LONGEST = 300
 
 
 class Vocabulary:

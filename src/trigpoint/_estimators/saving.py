@@ -181,7 +181,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     >>> bool((again.transform(X) == emb.transform(X)).all())
     True
     """
-    path = check_path(path, "name a file that an estimator's save has written")
+    path = check_path(path, "name a file that trigpoint saved")
     with naming_file(path):
         arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:

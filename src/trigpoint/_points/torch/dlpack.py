@@ -14,7 +14,7 @@ _CUDA = (2, 13)
 
 def as_tensor(X: Any) -> Any:
     """A tensor in the same memory, of an array of another library on a GPU; else `X` itself."""
-    if isinstance(X, np.ndarray) or is_tensor(X) or not hasattr(X, "__dlpack_device__"):
+    if isinstance(X, (np.ndarray, type)) or not hasattr(X, "__dlpack_device__") or is_tensor(X):
         return X
     if int(X.__dlpack_device__()[0]) not in _CUDA:
         return X
