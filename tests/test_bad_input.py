@@ -76,6 +76,12 @@ def test_values_whose_squares_overflow(estimator, X):
         estimator().fit(X * 1e200)
 
 
+def test_values_of_a_file_whose_squares_overflow(X, tmp_path):
+    np.save(tmp_path / "far.npy", X * 1e200)
+    with pytest.raises(ValueError, match=r"far\.npy has values .*: rescale .*far\.npy"):
+        tp.Uniform(5).fit(tmp_path / "far.npy")
+
+
 @each_estimator
 def test_huge_and_tiny_values_below_that_work(estimator, X):
     for scale in (1e100, 1e-100):
@@ -139,6 +145,7 @@ def test_more_landmarks_than_points_or_distinct_points(estimator, X):
         ({"random_state": "x"}, TypeError, "random_state must be"),
         ({"random_state": True}, TypeError, "random_state must be .* got True"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0 is too small"),
+        ({"n_jobs": 10**20}, ValueError, "n_jobs=1.* is too large: choose n_jobs <= 65536"),
     ],
 )
 def test_bad_parameters_of_every_estimator(estimator, parameters, error, message, X):

@@ -149,7 +149,7 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
             X = _validated(estimator, X, ensure_min_samples=2)
             if source.feature_names is not None:
                 estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
-    check_magnitude(X)
+    check_magnitude(X, source.name if from_file else "X")
     return X
 
 
