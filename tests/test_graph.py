@@ -163,11 +163,14 @@ def test_precomputed_graph_is_taken_as_it_is(landmarks):
     assert abs(taken.lengths - built.lengths).max() < 1e-12
 
 
-def test_scale_of_precomputed_weights_changes_no_edge(landmarks):
+def test_scale_of_precomputed_weights_changes_nothing(landmarks):
+    """Coordinates would have it, and points seem far from all landmarks."""
     built = KNNGraph(6, metric="euclidean").build(landmarks)
-    for scale in (1e-30, 1e30):
-        taken = precomputed_graph(scale * built.weights, landmarks.points, None)
-        np.testing.assert_allclose(taken.weights.toarray(), scale * built.weights.toarray())
+    for scale in (1e-300, 1e300):
+        given = scale * built.weights
+        taken = precomputed_graph(given, landmarks.points, None)
+        np.testing.assert_allclose(taken.weights.toarray(), built.weights.toarray())
+        np.testing.assert_array_equal(given.data, scale * built.weights.data)
 
 
 def test_precomputed_graph_in_pieces_is_joined(rng):
@@ -282,6 +285,15 @@ def test_one_anchor_links_nothing(rng):
     emb = tp.LaplacianEigenmaps(landmarks=20, graph=tp.AnchorGraph(1), random_state=0)
     with pytest.raises(tp.ParameterError, match="n_anchors=1 is too small: choose n_anchors >= 2"):
         emb.fit(rng.normal(size=(200, 3)))
+
+
+def test_more_anchors_than_landmarks(rng):
+    X = rng.normal(size=(200, 3))
+    emb = tp.LaplacianEigenmaps(landmarks=20, graph=tp.AnchorGraph(21), random_state=0)
+    with pytest.raises(tp.ParameterError, match="choose n_anchors <= 20"):
+        emb.fit(X)
+    # The default is as many as there are.
+    tp.LaplacianEigenmaps(1, landmarks=2, graph="anchors", random_state=0).fit(X)
 
 
 def test_graphs_that_share_a_search_are_those_that_search(landmarks):

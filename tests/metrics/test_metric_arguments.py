@@ -8,6 +8,7 @@ from trigpoint import metrics
 
 GRID = np.arange(12.0).reshape(6, 2)
 LINE = coo_array(np.eye(6, k=1))
+MASKED = np.ma.masked_equal(GRID, 4)
 HOLE = np.where(GRID == 4, np.nan, GRID)
 
 
@@ -18,6 +19,9 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
         (lambda: metrics.nystrom_error(GRID[0], [0], 1.0), ValueError, r"X has shape \(2,\)"),
         (lambda: metrics.nystrom_error(GRID[:0], [0], 1.0), ValueError, "X is empty"),
         (lambda: metrics.nystrom_error([["a"]], [0], 1.0), TypeError, "X must hold real numbers"),
+        (lambda: metrics.nystrom_error([[1], [1, 2]], [0], 1.0), ValueError, "rows of 1 and of 2"),
+        (lambda: metrics.nystrom_error(MASKED, [0], 1.0), ValueError, "X has masked values"),
+        (lambda: metrics.nystrom_error(GRID, MASKED, 1.0), ValueError, "landmarks has masked"),
         (lambda: metrics.nystrom_error(csr_array(GRID), [0], 1.0), TypeError, "X is sparse"),
         (lambda: metrics.nystrom_error(1e200 * GRID, [0], 1.0), ValueError, "rescale X"),
         (lambda: metrics.optimal_error(1e200 * GRID, 1.0, 1), ValueError, "rescale X"),
@@ -41,6 +45,9 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
             ValueError,
             "block_bytes=0 is too small",
         ),
+        (lambda: metrics.nystrom_error(GRID, [0], 1.0, relative="no"), TypeError, "True or False"),
+        (lambda: metrics.optimal_error(GRID, 1.0, 1, relative=2), TypeError, "True or False"),
+        (lambda: metrics.coverage_radius(GRID, [0], n_neighbors=0), ValueError, "n_neighbors=0"),
         (lambda: metrics.optimal_error(GRID, 1.0, 7), ValueError, "n_landmarks=7 is too large"),
         (lambda: metrics.optimal_error(GRID, 1.0, [2, -1]), ValueError, "n_landmarks=-1"),
         (lambda: metrics.optimal_error(GRID, 1.0, 2.5), TypeError, "n_landmarks"),

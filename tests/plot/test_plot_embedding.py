@@ -282,6 +282,15 @@ POINTS = np.arange(10.0).reshape(5, 2)
     ("arguments", "message"),
     [
         ({"coordinates": np.ones(5)}, r"coordinates has shape \(5,\)"),
+        ({"coordinates": np.full((5, 2), "up")}, "coordinates has 'up' where a number should be"),
+        ({"coordinates": np.eye(2) * 1j}, "coordinates holds complex128"),
+        ({"coordinates": np.ma.masked_less(np.eye(2), 1)}, "coordinates has masked values"),
+        ({"coordinates": [[1, 2], [3]]}, "coordinates has rows of 1 and of 2 values"),
+        ({"coordinates": POINTS, "color": [[1], [1, 2]]}, "color has rows of 1 and of 2 values"),
+        (
+            {"coordinates": POINTS, "cmap": "pretty"},
+            "cmap='pretty' is not known",
+        ),
         ({"coordinates": np.ones((5, 1))}, r"coordinates has shape \(5, 1\)"),
         ({"coordinates": np.ones((0, 2))}, r"coordinates has no points: pass at least one"),
         ({"coordinates": np.full((5, 2), np.nan)}, "coordinates has NaN"),
@@ -307,6 +316,7 @@ def test_bad_values_are_named(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"ax": 3}, "ax=3 is not understood: pass Matplotlib Axes"),
         ({"color": list("abcde"), "categories": False}, "not numbers.*categories=True"),
         ({"color": np.array([1, "a", 2, 3, 4], object), "categories": False}, "not numbers"),
         ({"landmarks": [0.5, 1.5]}, "landmarks of type list and length 2 is not .* row numbers"),

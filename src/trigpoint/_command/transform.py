@@ -51,5 +51,5 @@ def run(options: argparse.Namespace) -> Result:
         "written": [str(options.output)],
     }
     coordinates = counted(model.landmark_embedding_.shape[1], "coordinate")
-    text = f"{n:,} points to {coordinates} in {duration(seconds)}"
+    text = f"{counted(n, 'point')} to {coordinates} in {duration(seconds)}"
     return Result(f"{text}\n  {options.output}", values)

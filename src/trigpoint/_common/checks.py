@@ -1,8 +1,10 @@
 """Parameter checks, with messages of one form: the name, the value, the remedy."""
 
+import os
 import reprlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Sized
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError
 
-_LEAST, _MOST = 1e-150, 1e150
+# Squares, and twice them, neither vanish nor overflow: what bandwidths of points may be that
+# `check_magnitude` lets pass.
+_LEAST, _MOST = 2e-154, 6e153
 
 # Most rows with missing values that a message lists.
 _ROWS_SHOWN = 6
@@ -50,7 +54,6 @@ def check_positive(name: str, value: Any, *, zero: bool = False, high: float = _
     if not isinstance(value, Real) or isinstance(value, bool):
         raise _wrong_type(name, value, "a number")
     number = float(value)
-    # Squares must neither overflow nor underflow.
     if not (_LEAST <= number <= high or (zero and number == 0)):
         raise ParameterValueError(
             name,
@@ -106,6 +109,22 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     )
 
 
+def check_path(value: Any, remedy: str, name: str = "path") -> Path:
+    """Return the path of a file, or say what to pass; a folder is none."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ParameterTypeError(
+            name,
+            value,
+            "{parameter} is no path of a file, but of type {kind}",
+            remedy,
+            kind=type(value).__name__,
+        )
+    if not os.fspath(value) or os.path.isdir(value):
+        problem = "{path} is a folder" if os.fspath(value) else "the path is empty"
+        raise ParameterValueError(name, os.fspath(value), problem, remedy, path=value)
+    return Path(value)
+
+
 def _wrong_type(name: str, value: Any, wanted: str) -> ParameterTypeError:
     return ParameterTypeError(
         name,
@@ -142,12 +161,29 @@ def as_generator(random_state: Any) -> np.random.Generator:
     )
 
 
-def refuse_masked(X: Any) -> None:
+def refuse_masked(X: Any, name: str = "X") -> None:
     """Reject masked values, which would otherwise count as the numbers under the mask."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ParameterValueError(
-            "X", np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
+            name, np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
         )
+
+
+def as_array(values: Any, name: str) -> np.ndarray:
+    """Return an array, of whatever type, unless values are masked or rows differ in length."""
+    refuse_masked(values, name)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        lengths = sorted({len(row) if isinstance(row, Sized) else 1 for row in values})
+        raise ParameterValueError(
+            name,
+            lengths,
+            "{parameter} has rows of {few} and of {many} values",
+            "give each as many",
+            few=lengths[0],
+            many=lengths[-1],
+        ) from None
 
 
 def refuse_non_numbers(X: Any, name: str = "X") -> None:
@@ -158,7 +194,7 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     """
     if not isinstance(X, (np.ndarray, list, tuple)):
         is_array = hasattr(X, "shape") or hasattr(X, "__array__")
-        if not is_array and np.ndim(X) == 0:
+        if isinstance(X, type) or (not is_array and np.ndim(X) == 0):
             raise ParameterTypeError(
                 name,
                 X,
@@ -166,19 +202,9 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
                 "pass an array with a row for each, a data frame or the path of a file",
                 kind="None" if X is None else f"of type {type(X).__name__}",
             )
+        _refuse_other_fields(name, getattr(X, "dtype", None))
         return
-    try:
-        values = np.asarray(X)
-    except ValueError:
-        lengths = sorted({np.size(row) for row in X})
-        raise ParameterValueError(
-            name,
-            lengths,
-            "{parameter} has rows of {few} and of {many} values",
-            "give each as many",
-            few=lengths[0],
-            many=lengths[-1],
-        ) from None
+    values = as_array(X, name)
     if values.dtype.kind in "mM":
         raise ParameterValueError(
             name,
@@ -190,6 +216,7 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
             dtype=values.dtype,
             plain="datetime64" if values.dtype.kind == "M" else "timedelta64",
         )
+    _refuse_other_fields(name, values.dtype)
     if values.dtype.kind not in "OSU":
         return
     try:
@@ -202,6 +229,26 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
             values.dtype,
             "{parameter} holds numbers written as text",
             "if they are numbers, pass {parameter}.astype(float)",
+        )
+
+
+def _refuse_other_fields(name: str, dtype: Any) -> None:
+    """Reject complex numbers, and records, whose fields are the columns."""
+    if isinstance(dtype, np.dtype) and dtype.kind == "c":
+        # In words that scikit-learn's checks look for.
+        raise ParameterValueError(
+            name,
+            dtype,
+            "{parameter} holds {dtype}: Complex data not supported",
+            "pass {parameter}.real, or np.hstack([{parameter}.real, {parameter}.imag])",
+            dtype=dtype,
+        )
+    if isinstance(dtype, np.dtype) and dtype.kind == "V":
+        raise ParameterValueError(
+            name,
+            dtype,
+            "{parameter} is an array of records",
+            "pass pandas.DataFrame({parameter})",
         )
 
 

@@ -19,6 +19,9 @@ from typing import Any
 
 _formatter = Formatter()
 
+# Most characters of a value in a message.
+_LONGEST = 300
+
 
 class Vocabulary:
     """How messages name parameters: in Python syntax, unless a subclass overrides it."""
@@ -34,8 +37,14 @@ class Vocabulary:
 
     def setting(self, parameter: str, value: Any) -> str:
         """The parameter with a value; columns with the call that takes them, for `fit` does not."""
-        setting = f"{parameter}={value!r}"
+        setting = f"{parameter}={_short(value)}"
         return f"tp.read_points(X, {setting})" if parameter == "columns" else setting
+
+
+def _short(value: Any) -> str:
+    """A value as Python writes it; of a long one, such as a list of rows, both ends."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 4 :]}"
 
 
 PYTHON = Vocabulary()

@@ -20,6 +20,7 @@ from trigpoint._common.checks import (
     check_choice,
     check_count,
     check_magnitude,
+    check_path,
     refuse_non_finite,
 )
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
@@ -348,12 +349,11 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         from trigpoint._report import write_report
 
         check_is_fitted(self)
-        if path is not None and not isinstance(path, (str, os.PathLike)):
-            raise ParameterTypeError(
-                "path",
+        if path is not None:
+            check_path(
                 path,
-                "{parameter} is no path of a file",
-                "points are named, as in report(X=X), or follow it, as in report('page.html', X)",
+                "name the file to write; points follow it, as in report('page.html', X), or are "
+                "named, as in report(X=X)",
             )
         source = None if X is None else points_to_transform(self, X)
         return write_report(self._subject(), path, source, color=color, **options)

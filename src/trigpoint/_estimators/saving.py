@@ -10,7 +10,6 @@ import json
 import os
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.base import BaseEstimator
 
 from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
-from trigpoint._common.checks import check_count
+from trigpoint._common.checks import check_count, check_path
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._common.records import EmbeddedLandmarks, FittedEmbedding
 from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
@@ -52,6 +51,7 @@ def save_model(
     estimator: LandmarkEmbedding, path: str | os.PathLike[str], *, replace: bool = True
 ) -> None:
     """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
+    path = check_path(path, "name the file to write, such as 'model.trig'")
     write_tensors(path, *_contents(estimator), replace=replace)
 
 
@@ -117,6 +117,8 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     Raises
     ------
     FileNotFoundError
+    ParameterError
+        `path` is no path, or that of a folder.
     DamagedFileError
         A `ValueError`: the file is truncated, altered, of another kind, or in a format that this
         version does not know. Nothing in the file is executed.
@@ -133,7 +135,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     >>> bool((again.transform(X) == emb.transform(X)).all())
     True
     """
-    path = Path(path)
+    path = check_path(path, "name a file that trigpoint saved")
     with naming_file(path):
         arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:

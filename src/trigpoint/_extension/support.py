@@ -271,8 +271,10 @@ class AnchorShares:
     def prepare(cls, landmarks: np.ndarray, n_anchors: int) -> "AnchorShares":
         """Prepare the support of landmarks (k, d)."""
         k = len(landmarks)
-        why = "with one, landmarks share no points"
-        count = min(check_count("n_anchors", n_anchors, low=2, why=why), k)
+        check_count("n_anchors", n_anchors, low=2, why="with one, landmarks share no points")
+        # The usual three stand for both of two landmarks.
+        most, why = max(k, 3), f"there are {k} landmarks"
+        count = min(check_count("n_anchors", n_anchors, high=most, why=why), k)
         spread = np.full(k, np.linalg.norm(landmarks.std(axis=0, dtype=np.float64)))
         return cls(landmark_search(landmarks, spread, count + 1), count)
 

@@ -320,7 +320,7 @@ class AnchorGraph(BaseEstimator):
     Parameters
     ----------
     n_anchors : int, default=3
-        Landmarks that a point divides itself among, two or more; all if there are fewer.
+        Landmarks that a point divides itself among, two or more; three of two are both.
 
     References
     ----------

@@ -78,7 +78,11 @@ def _stored(matrix: np.ndarray, kept: np.ndarray) -> csr_array:
 
 
 def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) -> LandmarkGraph:
-    """Use a symmetric (k, k) matrix of edge weights as the landmark graph."""
+    """Use a symmetric (k, k) matrix of edge weights as the landmark graph.
+
+    The largest weight becomes 1, as in other graphs: the unit of weights is nobody's choice, and
+    coordinates would have it.
+    """
     k = len(points)
     stored: Any = matrix if issparse(matrix) else np.asarray(matrix)
     if stored.dtype.kind not in "biufO":
@@ -106,7 +110,8 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
             "{parameter} has negative, infinite or missing weights",
             "pass weights >= 0",
         )
-    if abs(weights - weights.T).max() > 1e-8 * max(abs(weights).max(), 1e-300):
+    weights = csr_array(weights / (weights.data.max(initial=0.0) or 1.0))
+    if abs(weights - weights.T).max() > 1e-8:
         raise ParameterValueError(
             "graph",
             matrix,
@@ -114,7 +119,7 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
             ("pass (W + W.T) / 2", "np.maximum(W, W.T)"),
         )
     weights = ((weights + weights.T) / 2).tocsr()
-    weights.data[weights.data <= NEGLIGIBLE * weights.data.max(initial=0.0)] = 0
+    weights.data[weights.data <= NEGLIGIBLE] = 0
     weights.eliminate_zeros()
     lengths = edge_lengths(weights, points)
     if lengths.nnz == 0:

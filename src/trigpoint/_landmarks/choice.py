@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from trigpoint._common.checks import (
     check_count,
     check_magnitude,
+    refuse_masked,
     refuse_non_finite,
     refuse_non_numbers,
 )
@@ -221,6 +222,7 @@ def _fitted(sampler: Any, X: Points | Store) -> Landmarks:
 
 def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
     """Landmarks given as rows or as points."""
+    refuse_masked(landmarks, "landmarks")
     given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
     if given.ndim == 2:
         refuse_non_numbers(given, "landmarks")
@@ -241,7 +243,10 @@ def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
             "landmarks",
             landmarks,
             "{parameter=} is not understood",
-            "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of points",
+            "pass np.flatnonzero({parameter})"
+            if given.dtype == bool and given.ndim
+            else "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of "
+            "points",
         )
     n_distinct = len(np.unique(chosen.points, axis=0))
     if n_distinct < len(chosen.points):

@@ -16,6 +16,9 @@ from trigpoint._common.checks import check_count
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+# More than any machine has cores.
+_MOST_THREADS = 2**16
+
 
 def thread_count(n_jobs: Any) -> int:
     """Number of threads meant by `n_jobs`: -1 (or None) for every core this process may use."""
@@ -23,7 +26,7 @@ def thread_count(n_jobs: Any) -> int:
         # Containers and batch systems often allow fewer cores than the machine has.
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else (os.cpu_count() or 1)
-    return check_count("n_jobs", n_jobs, why="or -1 for all cores")
+    return check_count("n_jobs", n_jobs, high=_MOST_THREADS, why="or -1 for all cores")
 
 
 def thread_map(

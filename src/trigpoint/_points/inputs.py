@@ -149,7 +149,7 @@ def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points
             X = _validated(estimator, X, ensure_min_samples=2)
             if source.feature_names is not None:
                 estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
-    check_magnitude(X)
+    check_magnitude(X, source.name if from_file else "X")
     return X
 
 
@@ -225,6 +225,19 @@ def _refuse_text(X: Any) -> None:
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         refuse_non_numbers(X)
         return
+    if not len(X.columns):
+        raise ParameterValueError(
+            "X", X.shape, "{parameter} has no columns", "pass a table of numbers"
+        )
+    if not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ParameterValueError(
+            "X",
+            twice,
+            "{parameter} has several columns of the name {twice!r}",
+            ("rename them", "pass {parameter}.to_numpy()"),
+            twice=twice,
+        )
     refused = [
         str(name)
         for j, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_count, check_positive
+from trigpoint._common.checks import check_bool, check_count, check_positive
 from trigpoint._common.memory import check_dense
 from trigpoint._numerics.blocks import BLOCK_BYTES
 from trigpoint._numerics.kernels import gaussian_kernel
@@ -78,6 +78,7 @@ def nystrom_error(
     points, rows = as_landmarks(X, landmarks)
     bandwidth = check_positive("bandwidth", bandwidth)
     block_bytes = check_count("block_bytes", block_bytes)
+    check_bool("relative", relative)
     variances_of = unexplained_variances if device is None else unexplained_variances_there
     error = 0.0
     with device_memory(device):
@@ -126,6 +127,7 @@ def optimal_error(
     """
     X = as_matrix("X", X).astype(np.float64, copy=False)
     bandwidth = check_positive("bandwidth", bandwidth)
+    check_bool("relative", relative)
     n = len(X)
     counts = [n_landmarks] if np.ndim(n_landmarks) == 0 else list(n_landmarks)  # type: ignore[arg-type]  # ndim tells
     for count in counts:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, issparse
 
-from trigpoint._common.checks import check_magnitude
+from trigpoint._common.checks import as_array, check_magnitude
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._points.dask.recognition import is_dask
@@ -29,7 +29,7 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
             "{parameter} is a Dask collection, and this metric needs it in one array",
             ("pass a sample of it", "the estimator's quality(X), which takes one itself"),
         )
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.dtype.kind not in "biuf":
         raise ParameterTypeError(
             name,
@@ -75,7 +75,7 @@ def _bad_shape(name: str, values: np.ndarray, remedy: str) -> ParameterValueErro
 
 def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Landmark points, and their rows in `X`, an array or a tensor, if rows were given."""
-    given = np.asarray(landmarks)
+    given = as_array(landmarks, "landmarks")
     if given.size == 0:
         raise _bad_shape("landmarks", given, "pass at least one")
     if given.ndim == 2:
@@ -117,7 +117,7 @@ def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]
 def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Both ends of every undirected edge, lower row first."""
     if not issparse(graph):
-        graph = np.asarray(graph)
+        graph = as_array(graph, "graph")
         if graph.dtype.kind not in "biuf" or graph.ndim != 2:
             raise ParameterTypeError(
                 "graph",
@@ -147,7 +147,7 @@ def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 def as_labels(name: str, labels: Any, points: str, n_points: int) -> np.ndarray:
     """Check that there is one label for each point."""
-    array = np.asarray(labels)
+    array = as_array(labels, name)
     if array.shape != (n_points,):
         raise ParameterValueError(
             name,

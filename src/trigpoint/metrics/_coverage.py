@@ -64,6 +64,7 @@ def coverage_radius(
     points, rows = as_landmarks(X, landmarks)
     check_choice("metric", metric, ("euclidean", "cosine", "geodesic"))
     quantile = check_positive("quantile", quantile, zero=True, high=1.0)
+    n_neighbors = check_count("n_neighbors", n_neighbors)
     if metric == "cosine":
         X, points = unit_rows(X), unit_rows(points, "landmarks")
     if metric != "geodesic":

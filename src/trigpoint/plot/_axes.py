@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._extension.extensions import extend
 from trigpoint._files.optional import require
@@ -16,9 +17,13 @@ _MAX_ASPECT = 4.0
 
 def make_axes(ax: Any) -> Any:
     """Return `ax`, or the axes of a new figure if it is None."""
-    if ax is not None:
-        return ax
     require("matplotlib", "plotting")
+    from matplotlib.axes import Axes
+
+    if isinstance(ax, Axes):
+        return ax
+    if ax is not None:
+        raise not_understood("ax", ax, "Matplotlib Axes, as of plt.subplots(), or None")
     import matplotlib.pyplot as plt
 
     return plt.figure(layout="constrained").add_subplot()
@@ -61,7 +66,7 @@ def not_understood(name: str, value: Any, wanted: str) -> ParameterTypeError:
 
 def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
     """Return two columns of `values`, shape (n, 2), as finite numbers."""
-    values = np.asarray(values)
+    values = as_array(values, name)
     if values.ndim >= 1 and len(values) == 0:
         raise ParameterValueError(name, values, "{parameter} has no points", "pass at least one")
     if values.ndim != 2 or values.shape[1] < 2:
@@ -73,6 +78,8 @@ def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
             shape=values.shape,
         )
     points = values[:, check_plane(plane, values.shape[1])]
+    refuse_non_numbers(points, name)
+    points = points.astype(np.float64) if points.dtype.kind == "O" else points
     if not np.isfinite(points).all():
         raise ParameterValueError(
             name, values, "{parameter} has NaN or infinity", "leave those points out"

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from trigpoint._common.checks import as_array
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import are_classes, is_missing, natural_order
 from trigpoint._common.palette import GRAY, OKABE_ITO
@@ -105,17 +106,21 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
     require("matplotlib", "plotting")
     import matplotlib as mpl
 
+    if not isinstance(cmap, mpl.colors.Colormap) and cmap not in list(mpl.colormaps):
+        raise ParameterValueError(
+            "cmap", cmap, "{parameter=} is not known", "choose one of Matplotlib's, as 'viridis'"
+        )
     if color is None:
         return None
-    if np.ndim(color) != 1:
+    values = as_array(color, "color")
+    if values.ndim != 1:
         raise ParameterValueError(
             "color",
             color,
             "{parameter} has shape {shape}",
             "pass one number or class for each point",
-            shape=np.shape(color),
+            shape=values.shape,
         )
-    values = np.asarray(color)
     if categories is None:
         categories = hasattr(getattr(color, "dtype", None), "categories") or are_classes(values)
     if categories:
@@ -147,7 +152,7 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
             "{parameter} has no finite number",
             "pass None to show the density of points",
         )
-    return Coloring(np.where(np.isfinite(values), values, np.nan), mpl.colormaps[cmap])
+    return Coloring(np.where(np.isfinite(values), values, np.nan), mpl.colormaps.get_cmap(cmap))
 
 
 def _no_numbers(color: Any, why: str) -> ParameterTypeError:

@@ -58,8 +58,9 @@ def landmark_curve(
 
     if not isinstance(curve, LandmarkCurve):
         raise not_understood("curve", curve, "what trigpoint.landmark_curve returns")
-    if ax is None:
-        ax = make_axes(ax)
+    own = ax is None
+    ax = make_axes(ax)
+    if own:
         ax.set_prop_cycle(color=OKABE_ITO)
     # An error that is pure rounding would stretch the axis over an empty range.
     seen = np.maximum(curve.errors, _LEAST_ERROR)

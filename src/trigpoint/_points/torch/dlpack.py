@@ -14,7 +14,7 @@ _CUDA = (2, 13)
 
 def as_tensor(X: Any) -> Any:
     """A tensor that shares the memory of another library's array on a GPU; else `X` itself."""
-    if isinstance(X, np.ndarray) or is_tensor(X) or not hasattr(X, "__dlpack_device__"):
+    if isinstance(X, (np.ndarray, type)) or is_tensor(X) or not hasattr(X, "__dlpack_device__"):
         return X
     if int(X.__dlpack_device__()[0]) not in _CUDA:
         return X
