@@ -23,7 +23,7 @@ from trigpoint._common.checks import (
     check_path,
     refuse_non_finite,
 )
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import (
