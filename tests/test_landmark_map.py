@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.sparse import csr_array, save_npz
 from scipy.spatial import cKDTree, procrustes
 from sklearn.datasets import load_digits
@@ -133,7 +134,26 @@ def mean_among(squares, positions, spacings, steps=0.0):
     away = positions - mean
     lengths = np.linalg.norm(away, axis=1)
     pulls = np.divide(shares - weights, lengths, out=np.zeros(count), where=lengths > 0)
-    return mean + 0.25 * spacings[middle] * (pulls @ away) / shares.sum(), middle
+    place = mean + 0.25 * spacings[middle] * (pulls @ away) / shares.sum()
+    if weights.any():
+        place = toward_own(place, squares, positions, np.flatnonzero(weights)[0])
+    return place, middle
+
+
+def toward_own(place, squares, positions, own):
+    """How far a point is moved to a landmark so that those farther in space are not too near."""
+
+    def moved(way):
+        return place + way * (positions[own] - place)
+
+    def excess(way, j):
+        to_own, to_other = np.linalg.norm(positions[[own, j]] - moved(way), axis=1)
+        return to_own * np.sqrt(2 - 3 * squares[own] / squares[j]) - to_other
+
+    farther = [j for j in range(len(positions)) if squares[own] < 2 / 3 * squares[j]]
+    near = [j for j in farther if excess(0.0, j) > 0]
+    exact = {"xtol": 1e-15, "rtol": 1e-15}
+    return moved(max((brentq(excess, 0, 1, (j,), **exact) for j in near), default=0.0))
 
 
 def slope_by_hand(landmarks, positions, spacing, j):
@@ -143,7 +163,7 @@ def slope_by_hand(landmarks, positions, spacing, j):
     weights = np.square(np.maximum(0, 1 - np.square(steps).sum(axis=1) / (9 * spacing**2)))
     if not weights.any():
         return np.zeros((landmarks.shape[1], positions.shape[1]))
-    ridge = 2 * (weights @ np.square(sides).sum(axis=1)) / weights.sum()
+    ridge = 1.5 * (weights @ np.square(sides).sum(axis=1)) / weights.sum()
     normal = sides.T @ (weights[:, None] * sides) + ridge * np.eye(landmarks.shape[1])
     return np.linalg.solve(normal, sides.T @ (weights[:, None] * steps))
 
@@ -294,6 +314,17 @@ def test_points_of_a_plane_are_not_drawn_inward(rng):
     errors = np.linalg.norm(extension(points[inner])[0] - flat[300:][inner], axis=1)
     # The landmarks are about .06 apart.
     assert np.median(errors) < 0.006
+
+
+def test_groups_that_interleave_keep_their_points(rng):
+    """Two lines far apart in space, of which the map puts each landmark between two others."""
+    along, groups = np.tile(np.arange(40.0), 2), np.repeat([0, 1], 40)
+    landmarks = np.stack([along + 0.5 * groups, 3.0 * groups], axis=1)
+    positions = np.stack([landmarks[:, 0], 0.05 * rng.normal(size=80)], axis=1)
+    inner = abs(along - 20) < 12
+    placed, _ = MapExtension.prepare(landmarks, positions)(landmarks[inner] + [0.45, 0.0])
+    nearest = cKDTree(positions).query(placed)[1]
+    np.testing.assert_array_equal(groups[nearest], groups[inner])
 
 
 def test_landmarks_are_drawn_from_a_pool(rng):

@@ -291,7 +291,8 @@ def _plot(rows: Sequence[Row], page: Page) -> None:
         for line, kind in zip(axes, kinds, strict=True):
             line[0].set_ylabel(SETS[kind][0])
             for one, name in zip(line, MAPPERS, strict=True):
-                one.set(xticks=[], yticks=[], aspect="equal")
+                # Boxes of one size, whatever the shape of the map: titles stand on a line.
+                one.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
                 one.spines[:].set_visible(False)
                 if row := maps.get((kind, name)):
                     _scatter(one, row["picture"])

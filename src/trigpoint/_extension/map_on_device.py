@@ -172,7 +172,7 @@ class MapOnDevice:
         """See `place`."""
         import torch
 
-        from trigpoint._numerics.compiled.placing import DRAWN, PULL
+        from trigpoint._numerics.compiled.placing import DRAWN, ORDER, PULL
 
         count, first = min(AROUND, found.shape[1]), found[:, 0]
         near = found[:, :count]
@@ -199,6 +199,20 @@ class MapOnDevice:
         pull = _in_order((pulls[:, :, None] * away).mT)
         spacing = spacings.take_along_dim(middle[:, None], 1)
         placed = placed + PULL * spacing * pull / _in_order(shares)[:, None]
+        # Not too far from the nearest of those that it goes with.
+        numbers = torch.arange(count, device=X.device)
+        own = torch.where(weights == 0, count, numbers).amin(dim=1, keepdim=True)
+        farther, own = numbers > own, own.clamp(max=count - 1)
+        away = places - placed[:, None]
+        step = away.take_along_dim(own[:, :, None], 1)
+        own_square = _square_lengths(step)
+        factors = ORDER[0] - ORDER[1] * (squares.take_along_dim(own, 1) / squares[:, :count])
+        beyond = factors * own_square - _square_lengths(away)
+        half = factors * own_square - _in_order(away * step)
+        root = (half * half - (factors - 1) * own_square * beyond).clamp(min=0).sqrt()
+        farther &= (beyond > 0) & (half + root > 0)
+        ways = torch.where(farther, (beyond / (half + root)).clamp(max=1), 0.0)
+        placed = placed + ways.amax(dim=1, keepdim=True) * step[:, 0]
         if squares.shape[1] > 1:
             drawn = _positive(1 - squares[:, :1] / (DRAWN * DRAWN * squares[:, 1:2]))
             placed = placed + drawn * self._offsets[first]

@@ -20,7 +20,7 @@ AROUND = 8
 # Landmarks around one that its slope is fitted to, and how strongly slopes are held back, in units
 # of the mean squared distance of those landmarks.
 _FITTED = 20
-_RIDGE = 2.0
+_RIDGE = 1.5
 
 # The spacing of the map at a landmark is the distance to this neighbor there, and landmarks within
 # so many spacings belong together.
@@ -45,7 +45,9 @@ class MapExtension:
     shares lie: a mean of all would fall between clusters. Each of those predicts its place by a
     slope, fitted to the landmarks around it that the map has kept near, and it is placed at the
     mean of the predictions; a mean of landmarks alone would draw all points inward. The others pull
-    it a little their way, so that points with one landmark left do not fall onto it. A landmark
+    it a little their way, so that points with one landmark left do not fall onto it. Where it then
+    lies much nearer to some landmark than distances in space tell, compared with the nearest of
+    those that it goes with, it is moved toward that nearest one, until it does not. A landmark
     keeps its place, and points much closer to it than to any other are moved as it is.
 
     Distances and sums are computed point by point, from differences in a fixed order, so that a

@@ -12,6 +12,12 @@ _RUN = 128
 # points with one landmark left not to fall onto it.
 PULL = 0.25
 
+# The squared distance of a place to the landmark that is nearest in space, times ``2 - 3 q``, is no
+# more than that to another, with q the ratio of the two in space: one that is 1.7 times as far in
+# space is not nearer in the map, and one that is less than 1.2 times as far may be anywhere.
+# Otherwise, groups that interleave would take each other's points.
+ORDER = 2.0, 3.0
+
 # A point closer to a landmark than this share of the distance to the next one is drawn to it.
 DRAWN = 0.5
 
@@ -193,7 +199,7 @@ def place(
                 crowd += shares[b] / (1 + crowds[a, b] / (reach * reach))
             if crowd > most:
                 middle, most = a, crowd
-        total = 0.0
+        total, own = 0.0, count
         for c in range(n_components):
             placed[i, c] = 0.0
         for j in range(count):
@@ -202,6 +208,7 @@ def place(
             weight = kept[j] * shares[j]
             if weight == 0:
                 continue
+            own = min(own, j)
             total += weight
             landmark = nearest[i, j]
             for c in range(n_components):
@@ -240,8 +247,43 @@ def place(
                     step[c] += weight * (positions[nearest[i, j], c] - placed[i, c])
         for c in range(n_components):
             placed[i, c] += PULL * spacings[nearest[i, middle]] * step[c] / total
+        if own < count:
+            way = _way(placed[i], positions, nearest[i, :count], squares[i], own)
+            for c in range(n_components):
+                placed[i, c] += way * (positions[nearest[i, own], c] - placed[i, c])
         if squares.shape[1] > 1 and squares[i, 1] > 0:
             drawn = max(0.0, 1 - squares[i, 0] / (DRAWN * DRAWN * squares[i, 1]))
             drawn *= drawn
             for c in range(n_components):
                 placed[i, c] += drawn * offsets[first, c]
+
+
+@compiled_strictly
+def _way(
+    place: np.ndarray, positions: np.ndarray, nearest: np.ndarray, squares: np.ndarray, own: int
+) -> float:
+    """Share of the way to landmark `own` on which no other is too near any more; see `ORDER`."""
+    own_square = 0.0
+    for c in range(len(place)):
+        step = positions[nearest[own], c] - place[c]
+        own_square += step * step
+    longest = 0.0
+    for j in range(own + 1, len(nearest)):
+        square = 0.0
+        for c in range(len(place)):
+            step = positions[nearest[j], c] - place[c]
+            square += step * step
+        factor = ORDER[0] - ORDER[1] * (squares[own] / squares[j])
+        beyond = factor * own_square - square
+        if beyond <= 0:
+            continue
+        product = 0.0
+        for c in range(len(place)):
+            step = positions[nearest[j], c] - place[c]
+            product += step * (positions[nearest[own], c] - place[c])
+        # Where the squared distances to both, one times the factor, are equal.
+        half = factor * own_square - product
+        root = np.sqrt(max(0.0, half * half - (factor - 1) * own_square * beyond))
+        if half + root > 0:
+            longest = max(longest, min(1.0, beyond / (half + root)))
+    return longest
