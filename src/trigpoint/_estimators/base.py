@@ -86,6 +86,8 @@ class Run:
         self.dimension = 0.0
         # Where several graphs are made: landmarks nearest to each, by metric.
         self.nearest: dict[str, np.ndarray] | None = None
+        # How many points each landmark stands for, where the graph is to weigh them by it.
+        self.masses: np.ndarray | None = None
         # The points as a map measures their distances.
         self.projection: Projection | None = None
         self.points: Any = np.empty((0, 0))

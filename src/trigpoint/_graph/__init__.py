@@ -13,6 +13,7 @@ from trigpoint._graph.weights import (
     complete_graph,
     ordinary_edges,
     precomputed_graph,
+    weighed_by,
     weighted_graph,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "graph_in_one_piece",
     "ordinary_edges",
     "precomputed_graph",
+    "weighed_by",
     "weighted_graph",
 ]
