@@ -308,7 +308,7 @@ default="auto"
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues lambda of ``(D - W) phi = lambda D phi``.
     graph_ : csr_array of shape (k, k)
-        Edge weights W.
+        Edge weights W; in a graph by mass (`tried_`), times the points that both ends stand for.
     bridges_ : int64 ndarray of shape (b, 2)
         Edges added to join separate components.
     bandwidths_ : ndarray of shape (k,)
