@@ -1,6 +1,7 @@
 """The estimators as users meet them."""
 
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import sklearn.decomposition
 import sklearn.manifold
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -17,7 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import trigpoint as tp
-from trigpoint._estimators.trying import best_of
+from trigpoint._common.records import EmbeddedLandmarks, LandmarkGraph
+from trigpoint._estimators import markov
+from trigpoint._estimators.trying import Judge, Tryout, best_of, graphs_to_try, masses_of
 from trigpoint.metrics import coordinate_recovery
 
 ESTIMATORS = [
@@ -205,11 +209,22 @@ def sphere():
 def test_a_picture_takes_the_graph_that_keeps_most(estimator, sphere, tmp_path):
     emb = estimator(landmarks=200, random_state=0)
     coordinates = emb.fit_transform(sphere)
-    assert len(emb.tried_) == 11
+    # Planes are not tried through a few neighbors.
+    assert list(emb.tried_) == [
+        "bhattacharyya 10, smooth",
+        "bhattacharyya 10, graph",
+        "bhattacharyya 3, graph",
+        "bhattacharyya 5, graph",
+        "bhattacharyya 20, smooth",
+        "bhattacharyya 20, graph",
+        "euclidean 20, smooth",
+        "euclidean 20, graph",
+        "complete, all",
+    ]
     first, *others = emb.tried_
-    assert first == "bhattacharyya 10, smooth"
-    best = max(others, key=lambda name: emb.tried_[name] + 0.01 * name.endswith("smooth"))
-    assert emb.tried_[best] > emb.tried_[first] + 0.02
+    rated = {name: kept + 0.01 * name.endswith("smooth") for name, kept in emb.tried_.items()}
+    best = max(others, key=rated.get)
+    assert rated[best] > rated[first] + 0.02
     graph, extension = best.split(", ")
     metric, *count = graph.split()
     by_name = estimator(
@@ -268,23 +283,67 @@ def test_features_take_the_graph_that_keeps_most(rng):
     np.testing.assert_array_equal(coordinates, by_name.fit_transform(X))
 
 
+@pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
+def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monkeypatch, tmp_path):
+    by_mass = Tryout("bhattacharyya", 5, ["graph"], by_mass=True)
+    monkeypatch.setattr(markov, "graphs_to_try", lambda *_: [by_mass])
+    X = rng.normal(size=(1500, 6))
+
+    def fitted(n_jobs):
+        # The second is taken, whatever it keeps.
+        shares = iter((0.1, 0.2))
+        monkeypatch.setattr(Judge, "kept", lambda *_: next(shares))
+        return estimator(landmarks=200, random_state=0, n_jobs=n_jobs).fit(X)
+
+    emb = fitted(1)
+    assert list(emb.tried_) == ["bhattacharyya 5, graph", "bhattacharyya by mass 5, graph"]
+    assert emb.fitted_.decided["graph"] == "bhattacharyya by mass"
+    masses = np.bincount(cdist(X, emb.landmarks_).argmin(axis=1), minlength=200) / (1500 / 200)
+    weights = tp.KNNGraph(5).build(emb.fitted_.landmarks).weights.toarray()
+    expected = masses[:, None] * weights * masses
+    np.testing.assert_allclose(emb.graph_.toarray(), expected, rtol=1e-12)
+    # Points are placed by the same walk.
+    np.testing.assert_allclose(emb.transform(emb.landmarks_), emb.landmark_embedding_, atol=1e-9)
+    np.testing.assert_array_equal(fitted(2).transform(X), emb.transform(X))
+    emb.save(tmp_path / "model.trig")
+    np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
+
+
+def test_masses_are_counted_in_a_sample(rng):
+    landmarks = rng.normal(size=(30, 3))
+    # Of so many points only ten for each landmark are looked at, all of them near the first.
+    X = landmarks[:1] + 1e-3 * rng.normal(size=(5000, 3))
+    masses = masses_of(X, landmarks, 1)
+    np.testing.assert_allclose(masses / masses[1], [300, *[1] * 29])
+    assert masses.mean() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("by_rule", "tried"), [("smooth", False), ("graph", True)])
+def test_masses_are_tried_along_graphs_only(by_rule, tried):
+    assert any(one.by_mass for one in graphs_to_try(False, by_rule)) == tried
+    assert not any(one.by_mass for one in graphs_to_try(True, "all"))
+
+
 def attempt(name, kept, *, warning=None, bridges=(), error=None, extended_by="graph"):
     """What `best_of` is given for a graph, with the share that is kept in place of an extension."""
 
     def made():
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=1)
+        if bridges:
+            warnings.warn(PIECES, stacklevel=1)
         if error is not None:
             raise error
-        graph = SimpleNamespace(bridges=bridges)
-        decided = {"graph": name}
-        yield SimpleNamespace(graph=graph, decided=decided, extended_by=extended_by), kept
+        graph = LandmarkGraph(None, None, bridges, None)
+        embedded = EmbeddedLandmarks("LaplacianEigenmaps", None, None, graph)
+        yield replace(embedded, decided={"graph": name}, extended_by=extended_by), kept
 
     return made
 
 
 JUDGE = SimpleNamespace(kept=lambda extension: extension)
 REFUSAL = tp.ParameterError("X", None, "no such graph", "choose another")
+PIECES = tp.DisconnectedGraphWarning("the graph is in pieces", "choose another")
 
 
 @pytest.mark.parametrize(
@@ -293,7 +352,6 @@ REFUSAL = tp.ParameterError("X", None, "no such graph", "choose another")
         ([attempt("b", 0.52)], "b"),
         ([attempt("b", 0.519)], "a"),
         ([attempt("b", 0.53), attempt("c", 0.525, extended_by="smooth")], "c"),
-        ([attempt("b", 0.9, bridges=[(0, 1)]), attempt("c", 0.53)], "c"),
         ([attempt("b", 0.9, error=REFUSAL), attempt("c", 0.53)], "c"),
     ],
 )
@@ -303,11 +361,47 @@ def test_which_graph_is_taken(others, taken):
     assert kept["a, graph"] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("other", "taken"),
+    [
+        (attempt("b", 0.529), "a"),
+        (attempt("b", 0.531), "b"),
+        (attempt("b", 0.519, extended_by="smooth"), "a"),
+        (attempt("b", 0.521, extended_by="smooth"), "b"),
+    ],
+)
+def test_a_smooth_picture_may_keep_less(other, taken):
+    best, _ = best_of([attempt("a", 0.5, extended_by="smooth"), other], JUDGE, 0.65)
+    assert best.decided["graph"] == taken
+
+
 def test_only_the_graph_that_is_taken_warns():
     attempts = [attempt("a", 0.1, warning="of a"), attempt("b", 0.4, warning="of b")]
     with pytest.warns(UserWarning, match="of b") as said:
         best_of([*attempts, attempt("c", 0.2, warning="of c")], JUDGE, 0.65)
     assert [str(one.message) for one in said] == ["of b"]
+
+
+def test_bridges_of_one_piece_are_edges():
+    """A sparse graph may fall apart where the points do not, as the first one shows."""
+    torn = attempt("b", 0.9, bridges=[(0, 1)])
+    # A warning would be an error.
+    best, _ = best_of([attempt("a", 0.5), torn, attempt("c", 0.53)], JUDGE, 0.65)
+    assert best.decided["graph"] == "b"
+    assert len(best.graph.bridges) == 0
+
+
+@pytest.mark.parametrize("first", [attempt("a", 0.5, bridges=[(2, 3)]), attempt("complete", 0.5)])
+def test_graphs_in_pieces_are_not_taken_where_the_points_may_be(first):
+    torn = attempt("b", 0.9, bridges=[(0, 1)])
+    best, kept = best_of([first, torn, attempt("c", 0.53)], JUDGE, 0.65)
+    assert best.decided["graph"] == "c"
+    assert "b, graph" not in kept
+
+
+def test_a_graph_in_pieces_says_so():
+    with pytest.warns(tp.DisconnectedGraphWarning):
+        best_of([attempt("a", 0.5, bridges=[(2, 3)])], JUDGE, 0.65)
 
 
 def test_a_graph_by_rule_that_fails_is_an_error():
@@ -335,7 +429,8 @@ def test_more_neighbors_are_not_taken_where_they_join_no_pieces(rng):
 def test_more_neighbors_are_taken_where_they_join_pieces(rng):
     X = rng.normal(size=(300, 6))
     X[150:, 0] += 6.5
-    emb = tp.LaplacianEigenmaps(landmarks=300, random_state=0)
+    # With eigenvectors that are asked for, nothing else is tried.
+    emb = tp.LaplacianEigenmaps(landmarks=300, eigenvectors="independent", random_state=0)
     with pytest.warns(tp.DisconnectedGraphWarning):
         clone(emb).set_params(n_neighbors=5).fit(X)
     by_name = clone(emb).set_params(n_neighbors=10).fit(X)
@@ -521,7 +616,8 @@ def test_named_graphs_refuse_a_number_of_neighbors(graph, roll):
 
 
 def test_the_default_roll_is_drawn_evenly():
-    """Euclidean graphs keep two points more of its neighbors, and draw it with holes."""
+    """Five Euclidean neighbors keep three points more, and would draw it with holes."""
     X, _ = tp.datasets.make_swiss_roll(50_000, random_state=0)
     emb = tp.LaplacianEigenmaps(landmarks=1000, random_state=0).fit(X)
-    assert list(emb.tried_) == ["bhattacharyya 10, smooth"]
+    assert emb.extension_ == "smooth"
+    assert int(emb.fitted_.decided["n_neighbors"]) >= 10

@@ -33,7 +33,7 @@ from trigpoint._common.records import (
     Landmarks,
 )
 from trigpoint._common.words import counted
-from trigpoint._estimators.run import Run as Run
+from trigpoint._estimators.run import Run
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks

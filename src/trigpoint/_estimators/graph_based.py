@@ -36,6 +36,7 @@ from trigpoint._graph import (
     KNNGraph,
     graph_in_one_piece,
     precomputed_graph,
+    weighed_by,
 )
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
@@ -172,6 +173,8 @@ class GraphEmbedding(LandmarkEmbedding):
             graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
         else:
             graph = self._built(self._builder(chosen.points, run.dimension), X, chosen, run)
+        if run.masses is not None:
+            graph = weighed_by(run.masses, graph)
         run.done("graph")
         run.begin("spectrum")
         return self._embed_graph(chosen, graph, n_components, run.device)

@@ -14,8 +14,9 @@ from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks, Spectrum
 from trigpoint._common.words import counted
-from trigpoint._estimators.base import LandmarkEmbedding, Run
+from trigpoint._estimators.base import LandmarkEmbedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
+from trigpoint._estimators.run import Run
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.map_on_device import nearest_on_device
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of

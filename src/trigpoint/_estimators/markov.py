@@ -14,9 +14,9 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
-from trigpoint._estimators.base import Run
 from trigpoint._estimators.defaults import SHOWN, default_eigenvectors, default_extension, has_room
 from trigpoint._estimators.graph_based import GraphEmbedding
+from trigpoint._estimators.run import Run
 from trigpoint._estimators.trying import (
     GOOD_FEATURES,
     GOOD_PICTURE,
@@ -25,6 +25,7 @@ from trigpoint._estimators.trying import (
     Judge,
     best_of,
     graphs_to_try,
+    masses_of,
     worth_trying,
 )
 from trigpoint._extension.extensions import MarkovExtension
@@ -87,26 +88,31 @@ class MarkovEmbedding(GraphEmbedding):
             return self._embed_once(X, chosen, n_components, run)
 
         def attempt(
-            estimator: MarkovEmbedding, extensions: Iterable[str], run: Run
+            estimator: MarkovEmbedding, extensions: Iterable[str], run: Run, by_mass: bool = False
         ) -> Iterator[Attempt]:
+            if by_mass:
+                run.masses = masses_of(X, chosen.points, run.n_threads)
             embedded = estimator._embed_once(X, chosen, n_components, run)
             embedded = replace(embedded, dimension=run.dimension)
             for extended_by in dict.fromkeys(extensions):
                 placed = replace(embedded, extended_by=extended_by)
-                placed = replace(placed, decided=estimator._decided(placed))
+                decided = estimator._decided(placed)
+                if by_mass:
+                    decided |= {"graph": decided["graph"] + " by mass"}
+                placed = replace(placed, decided=decided)
                 yield placed, estimator._prepare(placed)
 
         run.nearest = {}
         by_rule = "all" if many else default_extension(n_components, run.dimension, d, n / k)
         first = self._builder(chosen.points, run.dimension)
         attempts = [partial(attempt, self, [by_rule] if many else [by_rule, "graph"], run)]
-        for graph, count, extensions in graphs_to_try(many, by_rule):
+        for graph, count, extensions, by_mass in graphs_to_try(many, by_rule):
             other = clone(self).set_params(graph=graph, n_neighbors=count)
             if graph != "bhattacharyya":
                 other.set_params(covariance="auto")
             is_first = repr(other._builder(chosen.points, run.dimension)) == repr(first)
-            if not is_first and (count is None or 2 * count < k):
-                attempts.append(partial(attempt, other, extensions, run.quiet()))
+            if (by_mass or not is_first) and (count is None or 2 * count < k):
+                attempts.append(partial(attempt, other, extensions, run.quiet(), by_mass))
         good = GOOD_FEATURES if many else GOOD_PICTURE
         embedded, self.tried_ = best_of(attempts, Judge(X, run.n_threads), good)
         return embedded
@@ -302,7 +308,7 @@ default="auto"
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues lambda of ``(D - W) phi = lambda D phi``.
     graph_ : csr_array of shape (k, k)
-        Edge weights W.
+        Edge weights W; in a graph by mass (`tried_`), times the points that both ends stand for.
     bridges_ : int64 ndarray of shape (b, 2)
         Edges added to join separate components.
     bandwidths_ : ndarray of shape (k,)

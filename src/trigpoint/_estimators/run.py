@@ -34,6 +34,8 @@ class Run:
         self.dimension = 0.0
         # While several graphs are tried: the nearest landmarks found so far, by metric.
         self.nearest: dict[str, np.ndarray] | None = None
+        # How many points each landmark stands for, where the graph is to weigh them by it.
+        self.masses: np.ndarray | None = None
         # Set by maps alone: the reduction of columns that they measure distances in, and the
         # reduced points that landmarks are chosen from.
         self.projection: Projection | None = None

@@ -7,7 +7,8 @@ all, no rule could tell well from their dimension and number. A picture of some 
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,19 +16,21 @@ from scipy.sparse import csr_array
 from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import EmbeddedLandmarks, Extension
 from trigpoint._common.warn import warn_user
-from trigpoint._numerics.blocks import sample_points
+from trigpoint._estimators.defaults import ROOMY_NEIGHBORS
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.threads import thread_map
 from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
 
-# Graphs of nearest neighbors that are tried for a picture, and the most landmarks and coordinates.
+# Nearest neighbors whose graphs are tried for any picture, and the most landmarks and coordinates.
 # With more of them, the eigenvectors of all graphs would take longer than all else.
 PICTURE_GRAPHS = (
+    ("bhattacharyya", 3),
     ("bhattacharyya", 5),
-    ("bhattacharyya", 10),
     ("bhattacharyya", 20),
-    ("euclidean", 5),
     ("euclidean", 20),
 )
 MOST_LANDMARKS, MOST_COORDINATES = 1000, 64
@@ -38,14 +41,18 @@ LOOKED_AT, _FEWEST = 2000, 200
 _MOST_NUMBERS = 2**23
 _NEIGHBORS = 10
 
+# Points for each landmark, at most, that tell how many it stands for; bytes to search at once.
+COUNTED = 10
+_COUNTED_BYTES = 2**22
+
 # How much more of the neighbors another graph must keep than the one that the rules propose: twice
-# what another sample of points makes of the difference. What a smooth picture may keep less.
+# what another sample of points makes of the difference. What a smooth picture may keep less, in any
+# comparison: one of a surface that keeps a few more neighbors may be uneven, with holes.
 _CLEARLY = 0.02
 _SMOOTHER = 0.01
 
-# Coordinates that keep so many are good: nothing else is tried. Beyond this, a picture of a surface
-# that keeps a few more neighbors is less even, with holes.
-GOOD_PICTURE, GOOD_FEATURES = 0.55, 0.85
+# Coordinates that keep so many are good: nothing else is tried.
+GOOD_PICTURE, GOOD_FEATURES = 0.65, 0.85
 
 Attempt = tuple[EmbeddedLandmarks, Extension]
 Tried = tuple[EmbeddedLandmarks, dict[str, float]]
@@ -83,18 +90,53 @@ def _most_looked_at(X: Any) -> int:
     return min(LOOKED_AT, _MOST_NUMBERS // X.shape[1])
 
 
-def graphs_to_try(many: bool, by_rule: str) -> Iterator[tuple[str, int | None, list[str]]]:
-    """Metric, number of neighbors, and how points are placed; `by_rule` is how they would be.
+class Tryout(NamedTuple):
+    """A graph to try, and how points are placed with it.
+
+    `by_mass` says that landmarks count by the points that they stand for.
+    """
+
+    graph: str
+    n_neighbors: int | None
+    extensions: list[str]
+    by_mass: bool = False
+
+
+def graphs_to_try(many: bool, by_rule: str) -> Iterator[Tryout]:
+    """Graphs to try where points would be placed `by_rule`.
 
     `many` says that the coordinates are features rather than a picture.
     """
     if many:
-        yield "euclidean", 200, ["all"]
-        yield "euclidean", 20, ["graph"]
+        yield Tryout("euclidean", 200, ["all"])
+        yield Tryout("euclidean", 20, ["graph"])
     else:
         for metric, count in PICTURE_GRAPHS:
-            yield metric, count, [by_rule, "graph"]
-    yield "complete", None, ["all"]
+            # Planes through few neighbors are uneven, and may still keep more of the neighbors.
+            yield Tryout(metric, count, [by_rule, "graph"][count < ROOMY_NEIGHBORS :])
+        if by_rule == "graph":
+            # On a surface, the same goes for these, and masses would be noise. But diverse
+            # landmarks are as dense at the fringe of a cloud as in its core.
+            yield Tryout("euclidean", 5, ["graph"])
+            yield Tryout("bhattacharyya", 5, ["graph"], by_mass=True)
+    yield Tryout("complete", None, ["all"])
+
+
+def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
+    """How many points each landmark stands for, among up to ten for each, relative to the mean."""
+    most = min(COUNTED * len(landmarks), _MOST_NUMBERS // X.shape[1])
+    points = sample_points(X, most, np.random.default_rng(0))
+
+    def count(part: slice) -> np.ndarray:
+        found = nearest(landmarks, points[part], 1, 1)[1]
+        return np.bincount(found.ravel(), minlength=len(landmarks))
+
+    # Few at once, for memory.
+    rows = block_rows(8 * sum(landmarks.shape), _COUNTED_BYTES)
+    counts = thread_map(count, row_blocks(len(points), rows), n_threads)
+    # A landmark is a point itself, even if the sample has none near it.
+    masses = np.maximum(sum(counts), 1.0)
+    return np.asarray(masses / masses.mean())
 
 
 def best_of(
@@ -103,7 +145,8 @@ def best_of(
     """The best of some embedded landmarks, and what each of them keeps.
 
     The first is taken if it is good, or unless another is clearly better. Only what the best one
-    warns of is said; others may fail.
+    warns of is said; others may fail. If neighbors link the first in one piece, so they do the
+    points, and bridges of a sparser graph are edges like others. If not, others have no bridges.
     """
     made: dict[str, tuple[EmbeddedLandmarks, list[warnings.WarningMessage]]] = {}
     kept: dict[str, float] = {}
@@ -113,8 +156,12 @@ def best_of(
             try:
                 for embedded, extension in attempt():
                     name = _described(embedded)
-                    if name in made or (made and _was_in_pieces(embedded)):
+                    if name in made:
                         continue
+                    if made and _is_in_pieces(embedded):
+                        if not _shows_one_piece(made[next(iter(made))][0]):
+                            continue
+                        embedded = _in_one_piece(embedded)
                     made[name], kept[name] = (embedded, caught), judge.kept(extension)
                     logger.info("%s keeps %.3f of the neighbors", name, kept[name])
                     if len(kept) == 1 and kept[name] >= good:
@@ -130,17 +177,29 @@ def best_of(
         return kept[name] + _SMOOTHER * (made[name][0].extended_by == "smooth")
 
     best = max(kept, key=rated)
-    if kept[best] < kept[first] + _CLEARLY:
+    if rated(best) < rated(first) + _CLEARLY:
         best = first
     embedded, said = made[best]
     for warning in said:
         assert isinstance(warning.message, Warning)
+        if isinstance(warning.message, DisconnectedGraphWarning) and not _is_in_pieces(embedded):
+            continue
         warn_user(warning.message)
     return embedded, kept
 
 
-def _was_in_pieces(embedded: EmbeddedLandmarks) -> bool:
+def _is_in_pieces(embedded: EmbeddedLandmarks) -> bool:
     return embedded.graph is not None and len(embedded.graph.bridges) > 0
+
+
+def _shows_one_piece(embedded: EmbeddedLandmarks) -> bool:
+    """Whether neighbors link all landmarks; a graph of all pairs does not tell."""
+    return not _is_in_pieces(embedded) and embedded.decided.get("graph") != "complete"
+
+
+def _in_one_piece(embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
+    assert embedded.graph is not None
+    return replace(embedded, graph=replace(embedded.graph, bridges=embedded.graph.bridges[:0]))
 
 
 def _described(embedded: EmbeddedLandmarks) -> str:

@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from trigpoint._estimators.comparison import COMPARED_POINTS
 from trigpoint._estimators.defaults import SHOWN, many_coordinates
 from trigpoint._estimators.landmark_map import MOST_COLUMNS, POOL
-from trigpoint._estimators.trying import LOOKED_AT, MOST_COORDINATES, MOST_LANDMARKS, PICTURE_GRAPHS
+from trigpoint._estimators.trying import (
+    COUNTED,
+    LOOKED_AT,
+    MOST_COORDINATES,
+    MOST_LANDMARKS,
+    PICTURE_GRAPHS,
+)
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import covariance_mode
 from trigpoint._graph import MATRIX_MAX
@@ -161,12 +167,14 @@ def _spectrum_and_trials(job: Job) -> Work:
     are_features = many_coordinates(job.n_components) and has_room
     if job.k > MOST_LANDMARKS or not (is_picture or are_features):
         return Work(alone)
-    products = 2.9e-11 * job.d * min(job.n, LOOKED_AT) ** 2
+    per_pair = 2.9e-11 * job.d
+    products = per_pair * min(job.n, LOOKED_AT) ** 2
     if are_features:
         # Two graphs, one of which has many edges to measure.
         lengths = 1e-9 * job.d * job.k**2
         return Work(0.1 + alone + 2 * _spectrum_of_all_pairs(job), lengths, products)
-    alone += len(PICTURE_GRAPHS) * _spectrum(job) + _spectrum_of_all_pairs(job)
+    alone += (len(PICTURE_GRAPHS) + 1) * _spectrum(job) + _spectrum_of_all_pairs(job)
+    products += per_pair * min(job.n, COUNTED * job.k) * job.k
     return Work(0.1 + alone, products=products)
 
 

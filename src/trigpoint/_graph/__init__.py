@@ -17,6 +17,7 @@ from trigpoint._graph.weights import (
     complete_graph,
     ordinary_edges,
     precomputed_graph,
+    weighed_by,
     weighted_graph,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "graph_in_one_piece",
     "ordinary_edges",
     "precomputed_graph",
+    "weighed_by",
     "weighted_graph",
 ]

@@ -1,9 +1,10 @@
 """Weights, bandwidths and bridges of a graph whose edges are known."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, get_index_dtype, issparse
+from scipy.sparse import csr_array, diags_array, eye_array, get_index_dtype, issparse
 from scipy.sparse.csgraph import connected_components
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
@@ -135,6 +136,12 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
     else:
         bandwidths = np.full(k, float(bandwidth))
     return LandmarkGraph(weights, edge_lengths(weights, points), bridges, bandwidths)
+
+
+def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
+    """The graph in which each landmark counts `masses` (k,) times, as if it were so many points."""
+    times = diags_array(masses)
+    return replace(graph, weights=csr_array(times @ graph.weights @ times))
 
 
 def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
