@@ -320,7 +320,8 @@ class AnchorGraph(BaseEstimator):
     Parameters
     ----------
     n_anchors : int, default=3
-        Landmarks that a point divides itself among, two or more; three of two are both.
+        Number of landmarks that a point is divided among, at least 2. Of only two landmarks, the
+        default takes both.
 
     References
     ----------

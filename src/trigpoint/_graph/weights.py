@@ -81,8 +81,8 @@ def _stored(matrix: np.ndarray, kept: np.ndarray) -> csr_array:
 def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) -> LandmarkGraph:
     """Use a symmetric (k, k) matrix of edge weights as the landmark graph.
 
-    The largest weight becomes 1, as in other graphs: the unit of weights is nobody's choice, and
-    coordinates would have it.
+    The largest weight becomes 1, as in other graphs; otherwise coordinates, and which points count
+    as far from all landmarks, would depend on the unit of the weights.
     """
     k = len(points)
     stored: Any = matrix if issparse(matrix) else np.asarray(matrix)
