@@ -96,7 +96,7 @@ class CsvTable(Table):
     def _read(self, text: str) -> None:
         reader = csv.DictReader(io.StringIO(text))
         self._columns = list(reader.fieldnames or [])
-        self.rows = [{name: _parsed(cell) for name, cell in row.items()} for row in reader]
+        self.rows = [{name: _parsed(cell, name) for name, cell in row.items()} for row in reader]
 
     def _lines(self, case: Row, result: Row) -> str:
         row = {**case, **result}
@@ -121,9 +121,15 @@ class CsvTable(Table):
         return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def _parsed(cell: str | None) -> str | int | float | None:
+# Digests, some of which have no letters.
+_TEXTS = ("source",)
+
+
+def _parsed(cell: str | None, name: str) -> str | int | float | None:
     if not cell:
         return None
+    if name in _TEXTS:
+        return cell
     for kind in (int, float):
         try:
             number = kind(cell)

@@ -288,6 +288,12 @@ def test_every_case_is_run_in_order_and_kept(counting, tmp_path):
     assert result.text.startswith("# Squares\n")
 
 
+def test_a_digest_without_letters_stays_text(counting, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "source_digest", lambda: "58451416")
+    result = reproduce("table1", tmp_path, Settings(runs=1))
+    assert {row["source"] for row in result.rows} == {"58451416"}
+
+
 def test_progress_is_told(counting, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(runner, "_BETWEEN_LINES", -1.0)
     pages.run("table1", tmp_path, Settings(runs=1))

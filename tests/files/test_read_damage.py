@@ -97,6 +97,18 @@ def test_columns_that_only_look_like_numbers(tmp_path):
     assert table_columns(place)[0] == TableColumn("x", "text")
 
 
+def test_ids_that_count_the_rows_of_parquet(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    counted, others = list(range(5, 3005)), [*range(500), *range(501, 3001)]
+    columns = {"id": counted, "x": counted, "no": others, "row": [None] * 3000}
+    pq.write_table(
+        pa.table(columns).cast(pa.schema([(name, pa.int64()) for name in columns])),
+        tmp_path / "a.parquet",
+    )
+    kinds = [column.kind for column in table_columns(tmp_path / "a.parquet")]
+    assert kinds == ["row number", "number", "number", "number"]
+
+
 HEADERS = {
     "unclosed": "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3",
     "too large": "{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999999999999, 3), }",

@@ -34,6 +34,17 @@ def each(test):
 
 
 @each
+def test_memory_order_changes_no_landmark(sampler):
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    # The automatic bandwidth comes from sums, which are rounded otherwise in another order.
+    automatic = {"bandwidth": None} if type(sampler) in (tp.ExactDPP, tp.KDPP) else {}
+    for seed in range(3):
+        again = clone(sampler).set_params(random_state=seed, **automatic)
+        here = again.fit(X).indices_
+        np.testing.assert_array_equal(again.fit(np.asfortranarray(X)).indices_, here)
+
+
+@each
 def test_common_parameters_come_last_with_the_same_defaults(sampler):
     parameters = inspect.signature(type(sampler)).parameters
     defaults = {name: parameter.default for name, parameter in parameters.items()}

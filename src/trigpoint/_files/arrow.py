@@ -56,6 +56,15 @@ def parquet_schema(path: Path, name: str) -> Any:
         return opened.schema_arrow
 
 
+def parquet_head(path: Path, name: str, column: str, rows: int) -> list[Any]:
+    """First values of a column of a Parquet file, or of the first one in a folder."""
+    pq = require("pyarrow.parquet", f"reading {name}")
+    file, label = _files(path, name)[0]
+    with _opened(pq, file, label) as opened:
+        first = next(opened.iter_batches(rows, columns=[column]), None)
+    return [] if first is None else first.column(0).to_pylist()
+
+
 def parquet_row_groups(path: Path, name: str) -> list[tuple[Path, int, int]]:
     """Parts of a Parquet file or folder: a file, the number of a row group, and its rows."""
     pq = require("pyarrow.parquet", f"reading {name}")

@@ -14,6 +14,7 @@ from trigpoint._files.arrow import (
     holds_numbers,
     index_columns,
     parquet_files,
+    parquet_head,
     parquet_schema,
 )
 from trigpoint._files.damage import check_is_file
@@ -82,10 +83,14 @@ def table_columns(path: Path) -> list[TableColumn]:
             return _text_columns(path, name)
     schema = parquet_schema(path, name)
     labels = index_columns(schema)
-    return [
-        TableColumn(field.name, "row label" if field.name in labels else _arrow_kind(field.type))
-        for field in schema
-    ]
+    columns = []
+    for field in schema:
+        kind = "row label" if field.name in labels else _arrow_kind(field.type)
+        if kind == "number" and _COUNTER.fullmatch(field.name):
+            seen = parquet_head(path, name, field.name, _ROWS_SEEN)
+            kind = "row number" if _counts([str(value) for value in seen]) else kind
+        columns.append(TableColumn(field.name, kind))
+    return columns
 
 
 def _text_columns(path: Path, name: str) -> list[TableColumn]:

@@ -71,7 +71,8 @@ def kernel_matrix(
     """Return the dense kernel of the points by name, ``"gaussian"`` or ``"geodesic"``."""
     check_choice("kernel", kernel, ("gaussian", "geodesic"))
     check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
-    X = np.asarray(X, dtype=np.float64)
+    # In another memory order sums are rounded otherwise, and other rows would be drawn.
+    X = np.ascontiguousarray(X, dtype=np.float64)
     sigma = resolve_bandwidth(bandwidth, X, rng)
     if kernel == "geodesic":
         return geodesic_kernel(X, sigma, n_neighbors)
