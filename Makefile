@@ -80,7 +80,7 @@ $(LOWEST_READY): pyproject.toml $(READY)
 
 # Do the tests notice small mistakes? Defaults: LINES=200, SEED=0, PROCESSES= all cores, OUT=mutation.
 mutate: $(READY)
-	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT)) $(if $(DEVICE),--device $(DEVICE))
+	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT))
 
 # Kill, fail and cut off everything that writes a file, at every call and at 1,000 random moments; needs
 # Linux and a C compiler. KILLS=, and ONLY="zarr save" for some of the operations.

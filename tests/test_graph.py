@@ -1,5 +1,7 @@
 """The landmark graph: neighbors, weights, connectedness, shortcuts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -11,6 +13,7 @@ from trigpoint._common.records import Landmarks, LowRankCovariances
 from trigpoint._geometry import bhattacharyya_matrix, regularize
 from trigpoint._graph import (
     KNNGraph,
+    NeighborSearch,
     RadiusGraph,
     graph_in_one_piece,
     neighbors,
@@ -115,7 +118,7 @@ def test_candidates_are_the_nearest_that_the_budget_allows(form, landmarks, monk
         rows = np.arange(150)[:, None], order[:, 1 : candidates + 1]
         near[rows] = all_pairs[rows]
         some = Landmarks(points, landmarks.indices, landmarks.radii, covariances)
-        found = neighbors.bhattacharyya_neighbors(some, 6, 0.01, 1, None)
+        found = neighbors.NeighborSearch(some, 1, None).nearest("bhattacharyya", 6, 0.01)
         np.testing.assert_array_equal(found, np.argsort(near, axis=1)[:, :6])
 
 
@@ -297,10 +300,10 @@ def test_more_anchors_than_landmarks(rng):
 
 
 def test_graphs_that_share_a_search_are_those_that_search(landmarks):
-    found = {}
+    search = NeighborSearch(landmarks, 1, None, at_least=20)
     for n_neighbors in (10, 5, 20, 30):
         graph = KNNGraph(n_neighbors)
-        shared = graph_in_one_piece(graph, landmarks, 1, 0, None, found)
+        shared = graph_in_one_piece(graph, landmarks, search, 0)
         np.testing.assert_array_equal(
             shared.weights.toarray(), graph.build(landmarks).weights.toarray()
         )
@@ -310,9 +313,22 @@ def test_graphs_that_share_a_search_all_warn_of_singular_covariances(rng):
     points = rng.normal(size=(30, 2))
     covariances = np.broadcast_to(np.eye(2), (30, 2, 2)).copy()
     covariances[0] = 0
-    found = {}
+    landmarks = Landmarks(points, covariances=covariances)
+    search = NeighborSearch(landmarks, 1, None)
     for n_neighbors in (10, 5):
         with pytest.warns(tp.SingularCovarianceWarning, match="1 of 30"):
-            graph_in_one_piece(
-                KNNGraph(n_neighbors), Landmarks(points, None, None, covariances), 1, 0, None, found
-            )
+            graph_in_one_piece(KNNGraph(n_neighbors), landmarks, search, 0)
+
+
+def test_a_graph_by_mass_needs_masses(landmarks):
+    with pytest.raises(tp.ParameterError, match="by_mass=True weighs landmarks by the points"):
+        KNNGraph(5, by_mass=True).build(landmarks)
+    masses = np.linspace(1, 2, len(landmarks.points))
+    built = KNNGraph(5, by_mass=True).build(replace(landmarks, masses=masses))
+    expected = masses[:, None] * KNNGraph(5).build(landmarks).weights.toarray() * masses
+    np.testing.assert_allclose(built.weights.toarray(), expected, rtol=1e-14)
+
+
+def test_by_mass_is_true_or_false(landmarks):
+    with pytest.raises(tp.ParameterError, match="by_mass"):
+        KNNGraph(5, by_mass="yes").build(landmarks)

@@ -21,7 +21,8 @@ from threadpoolctl import threadpool_limits
 import trigpoint as tp
 from trigpoint._common.records import EmbeddedLandmarks, LandmarkGraph
 from trigpoint._estimators import markov
-from trigpoint._estimators.trying import Judge, Tryout, best_of, graphs_to_try, masses_of
+from trigpoint._estimators.trying import Judge, Tryout, best_of, graphs_to_try
+from trigpoint._graph import masses_of
 from trigpoint.metrics import coordinate_recovery
 
 ESTIMATORS = [
@@ -309,6 +310,10 @@ def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monke
     np.testing.assert_array_equal(fitted(2).transform(X), emb.transform(X))
     emb.save(tmp_path / "model.trig")
     np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
+    # The same graph by name.
+    asked = estimator(landmarks=200, graph=tp.KNNGraph(5, by_mass=True), random_state=0)
+    np.testing.assert_array_equal(asked.fit_transform(X), emb.transform(X))
+    assert asked.tried_ == {}
 
 
 def test_masses_are_counted_in_a_sample(rng):
@@ -318,6 +323,13 @@ def test_masses_are_counted_in_a_sample(rng):
     masses = masses_of(X, landmarks, 1)
     np.testing.assert_allclose(masses / masses[1], [300, *[1] * 29])
     assert masses.mean() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n_columns", [6, 40])
+def test_masses_of_sparse_points(n_columns, rng):
+    X = rng.poisson(0.5, size=(600, n_columns)).astype(float)
+    landmarks = X[:50]
+    np.testing.assert_array_equal(masses_of(csr_array(X), landmarks, 2), masses_of(X, landmarks, 1))
 
 
 @pytest.mark.parametrize(("by_rule", "tried"), [("smooth", False), ("graph", True)])

@@ -112,12 +112,15 @@ class Landmarks:
         Distance from each landmark to the farthest neighbor used for its covariance.
     covariances : ndarray of shape (k, d, d) or (k, d), LowRankCovariances or None
         Local covariances, full, diagonal or of low rank, before regularization.
+    masses : float64 ndarray of shape (k,) or None
+        How many points each landmark stands for, where that was counted.
     """
 
     points: np.ndarray
     indices: np.ndarray | None = None
     radii: np.ndarray | None = None
     covariances: Covariances | None = None
+    masses: np.ndarray | None = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name; those of `LowRankCovariances` by theirs."""
@@ -217,8 +220,6 @@ class EmbeddedLandmarks:
         For a graph of shared points, what their shares are multiplied by.
     dimension : float or None
         Local dimension of the points.
-    masses : ndarray of shape (k,) or None
-        How many points each landmark stands for, for a map.
     projection : Projection or None
         Center and principal directions in which a map measures distances.
     extended_by : str or int
@@ -236,7 +237,6 @@ class EmbeddedLandmarks:
     kernel_means: np.ndarray | None = None
     anchor_values: np.ndarray | None = None
     dimension: float | None = None
-    masses: np.ndarray | None = None
     projection: Projection | None = None
     extended_by: str | int = "auto"
     decided: dict[str, str] = field(default_factory=dict)

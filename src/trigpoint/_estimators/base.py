@@ -99,8 +99,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             )
 
     @abstractmethod
-    def _covariance(self, n_columns: int) -> str | None:
-        """Kind of local covariances that landmarks with this many columns need, if any."""
+    def _covariance(self) -> str | None:
+        """Kind of local covariances that landmarks need, if any."""
 
     @abstractmethod
     def _embed(
@@ -185,7 +185,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
 
     def _choose(self, X: Points | Store, run: Run) -> Landmarks:
         """Choose the landmarks."""
-        covariance = self._covariance(X.shape[1])
+        covariance = self._covariance()
         return run.choose(self.landmarks, X, metric=self.metric, covariance=covariance)
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:

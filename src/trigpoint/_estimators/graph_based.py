@@ -34,9 +34,10 @@ from trigpoint._graph import (
     AnchorGraph,
     CompleteGraph,
     KNNGraph,
+    NeighborSearch,
     graph_in_one_piece,
+    masses_of,
     precomputed_graph,
-    weighed_by,
 )
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
@@ -73,7 +74,7 @@ class GraphEmbedding(LandmarkEmbedding):
             check_positive("bandwidth", self.bandwidth)
         self._check_graph()
         # A kind of covariance also decides which graph "auto" is, for any number of columns.
-        if self.covariance != "auto" and self._covariance(n_columns=1) is None:
+        if self.covariance != "auto" and self._covariance() is None:
             raise ParameterValueError(
                 "covariance",
                 self.covariance,
@@ -151,7 +152,7 @@ class GraphEmbedding(LandmarkEmbedding):
             return "complete"
         return "bhattacharyya"
 
-    def _covariance(self, n_columns: int) -> str | None:
+    def _covariance(self) -> str | None:
         if isinstance(self.graph, str):
             metric = self._metric() if self.graph == "auto" else self.graph
             compared = metric == "bhattacharyya"
@@ -172,9 +173,10 @@ class GraphEmbedding(LandmarkEmbedding):
         if self._graph_is_matrix():
             graph = precomputed_graph(self.graph, chosen.points, self.bandwidth)
         else:
-            graph = self._built(self._builder(chosen.points, run.dimension), X, chosen, run)
-        if run.masses is not None:
-            graph = weighed_by(run.masses, graph)
+            builder = self._builder(chosen.points, run.dimension)
+            if getattr(builder, "needs_masses", False):
+                chosen = replace(chosen, masses=masses_of(X, chosen.points, run.n_threads))
+            graph = self._built(builder, X, chosen, run)
         run.done("graph")
         run.begin("spectrum")
         return self._embed_graph(chosen, graph, n_components, run.device)
@@ -207,11 +209,10 @@ class GraphEmbedding(LandmarkEmbedding):
             assert isinstance(X, Points), "others are refused"
             support = AnchorShares.prepare(chosen.points, builder.n_anchors)
             built = builder.build(chosen, partial(support.over, X, run.n_threads), run.kept)
-        elif isinstance(builder, KNNGraph) and builder is not self.graph:
-            most = 0 if self.n_neighbors else ROOMY_NEIGHBORS
-            built = graph_in_one_piece(
-                builder, chosen, run.n_threads, most, run.device, run.nearest
-            )
+        elif isinstance(builder, KNNGraph) and (builder is not self.graph or run.search):
+            is_open = builder is not self.graph and self.n_neighbors is None
+            search = run.search or NeighborSearch(chosen, run.n_threads, run.device)
+            built = graph_in_one_piece(builder, chosen, search, ROOMY_NEIGHBORS if is_open else 0)
         elif getattr(builder, "takes_device", False):
             built = builder.build(chosen, run.n_threads, device=run.device)
         else:
@@ -229,11 +230,7 @@ class GraphEmbedding(LandmarkEmbedding):
         if fitted.decided or fitted.dimension is None:
             return fitted.decided
         builder = self._builder(fitted.landmarks.points, fitted.dimension)
-        if builder is not self.graph and isinstance(builder, CompleteGraph):
-            return {"graph": "complete"}
-        if builder is self.graph or not isinstance(builder, KNNGraph):
-            return {}
-        return {"graph": builder.metric, "n_neighbors": str(builder.n_neighbors)}
+        return {} if builder is self.graph else described(builder)
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         super()._set_fitted(embedded, dtype)
@@ -276,6 +273,16 @@ class GraphEmbedding(LandmarkEmbedding):
         if extension == "graph":
             return GraphNeighbors.prepare(points, graph)
         return plain_support(extension, points, graph.bandwidths)
+
+
+def described(builder: Any) -> dict[str, str]:
+    """Parameters of an estimator that would build such a graph."""
+    if isinstance(builder, CompleteGraph):
+        return {"graph": "complete"}
+    if not isinstance(builder, KNNGraph):
+        return {}
+    by_mass = " by mass" if builder.by_mass else ""
+    return {"graph": builder.metric + by_mass, "n_neighbors": str(builder.n_neighbors)}
 
 
 def _without_effect(name: str, value: Any, graph: str | None = None) -> ParameterValueError:

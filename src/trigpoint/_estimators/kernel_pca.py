@@ -88,7 +88,7 @@ class KernelPCA(LandmarkEmbedding):
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
 
-    def _covariance(self, n_columns: int) -> str | None:
+    def _covariance(self) -> str | None:
         return None
 
     def _embed(

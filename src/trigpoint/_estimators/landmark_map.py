@@ -170,7 +170,7 @@ class LandmarkMap(LandmarkEmbedding):
             )
         check_count("refine", self.refine, low=0)
 
-    def _covariance(self, n_columns: int) -> str | None:
+    def _covariance(self) -> str | None:
         return None
 
     def _check_storage(self, X: Any) -> None:
@@ -261,9 +261,8 @@ class LandmarkMap(LandmarkEmbedding):
         )
         embedded = EmbeddedLandmarks(
             "LandmarkMap",
-            chosen,
+            replace(chosen, masses=masses),
             Spectrum(positions, np.empty(0)),
-            masses=masses,
             projection=run.projection,
         )
         if not self.refine:
@@ -362,9 +361,8 @@ class LandmarkMap(LandmarkEmbedding):
         run.done("refinement")
         return replace(
             embedded,
-            landmarks=Landmarks(points, rows),
+            landmarks=Landmarks(points, rows, masses=masses),
             spectrum=Spectrum(positions, np.empty(0)),
-            masses=masses,
         )
 
     def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
@@ -376,7 +374,7 @@ class LandmarkMap(LandmarkEmbedding):
         super()._set_fitted(embedded, dtype)
         # Coordinates of a map come from no eigenvalue problem.
         del self.eigenvalues_, self.covariances_
-        self.masses_ = embedded.masses
+        self.masses_ = embedded.landmarks.masses
         self.projection_ = embedded.projection
 
 

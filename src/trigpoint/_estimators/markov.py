@@ -15,22 +15,22 @@ from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGrap
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._estimators.defaults import SHOWN, default_eigenvectors, default_extension, has_room
-from trigpoint._estimators.graph_based import GraphEmbedding
+from trigpoint._estimators.graph_based import GraphEmbedding, described
 from trigpoint._estimators.run import Run
 from trigpoint._estimators.trying import (
     GOOD_FEATURES,
     GOOD_PICTURE,
     MOST_COORDINATES,
+    MOST_NEIGHBORS,
     Attempt,
     Judge,
     best_of,
     graphs_to_try,
-    masses_of,
     worth_trying,
 )
 from trigpoint._extension.extensions import MarkovExtension
 from trigpoint._extension.support import AnchorShares
-from trigpoint._graph import AnchorGraph, CompleteGraph
+from trigpoint._graph import AnchorGraph, CompleteGraph, KNNGraph, NeighborSearch
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.store import Store
 from trigpoint._spectrum import (
@@ -87,32 +87,31 @@ class MarkovEmbedding(GraphEmbedding):
         if is_clear or not (self._is_left_open() and worth_trying(X, k)):
             return self._embed_once(X, chosen, n_components, run)
 
+        def graph_of(estimator: MarkovEmbedding) -> dict[str, str]:
+            return described(estimator._builder(chosen.points, run.dimension))
+
         def attempt(
-            estimator: MarkovEmbedding, extensions: Iterable[str], run: Run, by_mass: bool = False
+            estimator: MarkovEmbedding, extensions: Iterable[str], run: Run
         ) -> Iterator[Attempt]:
-            if by_mass:
-                run.masses = masses_of(X, chosen.points, run.n_threads)
             embedded = estimator._embed_once(X, chosen, n_components, run)
-            embedded = replace(embedded, dimension=run.dimension)
+            decided = graph_of(estimator) | {"eigenvectors": self._which(n_components)}
+            embedded = replace(embedded, dimension=run.dimension, decided=decided)
             for extended_by in dict.fromkeys(extensions):
                 placed = replace(embedded, extended_by=extended_by)
-                decided = estimator._decided(placed)
-                if by_mass:
-                    decided |= {"graph": decided["graph"] + " by mass"}
-                placed = replace(placed, decided=decided)
                 yield placed, estimator._prepare(placed)
 
-        run.nearest = {}
+        run.search = NeighborSearch(chosen, run.n_threads, run.device, at_least=MOST_NEIGHBORS)
         by_rule = "all" if many else default_extension(n_components, run.dimension, d, n / k)
-        first = self._builder(chosen.points, run.dimension)
         attempts = [partial(attempt, self, [by_rule] if many else [by_rule, "graph"], run)]
         for graph, count, extensions, by_mass in graphs_to_try(many, by_rule):
             other = clone(self).set_params(graph=graph, n_neighbors=count)
+            if by_mass:
+                weighed = KNNGraph(count, metric=graph, bandwidth=self.bandwidth, by_mass=True)
+                other.set_params(graph=weighed, n_neighbors=None, bandwidth=None)
             if graph != "bhattacharyya":
                 other.set_params(covariance="auto")
-            is_first = repr(other._builder(chosen.points, run.dimension)) == repr(first)
-            if (by_mass or not is_first) and (count is None or 2 * count < k):
-                attempts.append(partial(attempt, other, extensions, run.quiet(), by_mass))
+            if graph_of(other) != graph_of(self) and (count is None or 2 * count < k):
+                attempts.append(partial(attempt, other, extensions, run.quiet()))
         good = GOOD_FEATURES if many else GOOD_PICTURE
         embedded, self.tried_ = best_of(attempts, Judge(X, run.n_threads), good)
         return embedded

@@ -49,8 +49,8 @@ def as_arrays(fitted: FittedEmbedding) -> dict[str, np.ndarray]:
         arrays["landmarks.covariances"] = covariances
     if fitted.anchor_values is not None:
         arrays["anchor_values"] = fitted.anchor_values
-    if fitted.masses is not None:
-        arrays["masses"] = fitted.masses
+    if fitted.landmarks.masses is not None:
+        arrays["masses"] = fitted.landmarks.masses
     if fitted.projection is not None:
         arrays["projection.center"], arrays["projection.components"] = fitted.projection
     if fitted.graph is not None:
@@ -123,7 +123,7 @@ def from_arrays(
     if bandwidth is not None:
         bandwidth = float(bandwidth)
         require(0 < bandwidth < float("inf"), "bandwidth")
-    landmarks = Landmarks(points, indices, covariances=covariances)
+    landmarks = Landmarks(points, indices, covariances=covariances, masses=masses)
     spectrum = Spectrum(coordinates, eigenvalues)
     return EmbeddedLandmarks(
         method,
@@ -132,7 +132,6 @@ def from_arrays(
         graph,
         bandwidth,
         anchor_values=anchor_values,
-        masses=masses,
         projection=projection,
     )
 

@@ -12,6 +12,7 @@ from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
 from trigpoint._common.checks import as_generator
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks, Projection
+from trigpoint._graph import NeighborSearch
 from trigpoint._landmarks import choose_landmarks
 from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 from trigpoint._numerics.sparse import Points
@@ -32,10 +33,8 @@ class Run:
         self.seconds: dict[str, float] = {}
         # Local dimension of the points, once the landmarks are known.
         self.dimension = 0.0
-        # While several graphs are tried: the nearest landmarks found so far, by metric.
-        self.nearest: dict[str, np.ndarray] | None = None
-        # How many points each landmark stands for, where the graph is to weigh them by it.
-        self.masses: np.ndarray | None = None
+        # While several graphs are tried, they share one search for neighboring landmarks.
+        self.search: NeighborSearch | None = None
         # Set by maps alone: the reduction of columns that they measure distances in, and the
         # reduced points that landmarks are chosen from.
         self.projection: Projection | None = None

@@ -17,10 +17,9 @@ from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import EmbeddedLandmarks, Extension
 from trigpoint._common.warn import warn_user
 from trigpoint._estimators.defaults import ROOMY_NEIGHBORS
-from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.blocks import sample_points
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.nearest import nearest
-from trigpoint._numerics.threads import thread_map
 from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
@@ -33,6 +32,7 @@ PICTURE_GRAPHS = (
     ("bhattacharyya", 20),
     ("euclidean", 20),
 )
+MOST_NEIGHBORS = max(count for _, count in PICTURE_GRAPHS)
 MOST_LANDMARKS, MOST_COORDINATES = 1000, 64
 
 # Points that are looked at, at most and at least, and numbers that these may have in all. Neighbors
@@ -40,10 +40,6 @@ MOST_LANDMARKS, MOST_COORDINATES = 1000, 64
 LOOKED_AT, _FEWEST = 2000, 200
 _MOST_NUMBERS = 2**23
 _NEIGHBORS = 10
-
-# Points for each landmark, at most, that tell how many it stands for; bytes to search at once.
-COUNTED = 10
-_COUNTED_BYTES = 2**22
 
 # How much more of the neighbors another graph must keep than the one that the rules propose: twice
 # what another sample of points makes of the difference. What a smooth picture may keep less, in any
@@ -120,23 +116,6 @@ def graphs_to_try(many: bool, by_rule: str) -> Iterator[Tryout]:
             yield Tryout("euclidean", 5, ["graph"])
             yield Tryout("bhattacharyya", 5, ["graph"], by_mass=True)
     yield Tryout("complete", None, ["all"])
-
-
-def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
-    """How many points each landmark stands for, among up to ten for each, relative to the mean."""
-    most = min(COUNTED * len(landmarks), _MOST_NUMBERS // X.shape[1])
-    points = sample_points(X, most, np.random.default_rng(0))
-
-    def count(part: slice) -> np.ndarray:
-        found = nearest(landmarks, points[part], 1, 1)[1]
-        return np.bincount(found.ravel(), minlength=len(landmarks))
-
-    # Few at once, for memory.
-    rows = block_rows(8 * sum(landmarks.shape), _COUNTED_BYTES)
-    counts = thread_map(count, row_blocks(len(points), rows), n_threads)
-    # A landmark is a point itself, even if the sample has none near it.
-    masses = np.maximum(sum(counts), 1.0)
-    return np.asarray(masses / masses.mean())
 
 
 def best_of(

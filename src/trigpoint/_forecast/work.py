@@ -11,7 +11,6 @@ from trigpoint._estimators.comparison import COMPARED_POINTS
 from trigpoint._estimators.defaults import SHOWN, many_coordinates
 from trigpoint._estimators.landmark_map import MOST_COLUMNS, POOL
 from trigpoint._estimators.trying import (
-    COUNTED,
     LOOKED_AT,
     MOST_COORDINATES,
     MOST_LANDMARKS,
@@ -19,7 +18,7 @@ from trigpoint._estimators.trying import (
 )
 from trigpoint._forecast.job import Job
 from trigpoint._geometry import covariance_mode
-from trigpoint._graph import MATRIX_MAX
+from trigpoint._graph import COUNTED, MATRIX_MAX
 
 # What a stage takes even if there is nothing to do.
 _LEAST = 0.005

@@ -6,25 +6,28 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
-from trigpoint._common.checks import check_choice, check_count, check_positive, check_share
+from trigpoint._common.checks import (
+    check_bool,
+    check_choice,
+    check_count,
+    check_positive,
+    check_share,
+)
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya
-from trigpoint._graph.neighbors import (
-    bhattacharyya_neighbors,
-    euclidean_neighbors,
-    regular_covariances,
-)
+from trigpoint._graph.neighbors import NeighborSearch, regular_covariances
 from trigpoint._graph.weights import (
     NEGLIGIBLE,
     complete_graph,
     edge_lengths,
     joined,
     local_bandwidths,
+    weighed_by,
     weighted_graph,
     wide_bandwidths,
 )
@@ -37,15 +40,13 @@ Shares = Callable[[int], Iterable[tuple[np.ndarray, np.ndarray]]]
 METRICS = ("bhattacharyya", "euclidean")
 
 DEFAULT_NEIGHBORS = 10
-# How many nearest landmarks are found at once if several graphs of the same landmarks are tried.
-_FOUND_AT_ONCE = 20
 
 # Mean weight over all pairs with automatic bandwidths.
 _MEAN_WEIGHT_OF_ALL = 0.4
 
 
 class _Graph(BaseEstimator):
-    """Base of the graphs: a metric, Gaussian weights, connectedness."""
+    """Base of the graphs with a metric and Gaussian weights."""
 
     metric: str
     bandwidth: float | None
@@ -76,17 +77,13 @@ class _Graph(BaseEstimator):
         -------
         LandmarkGraph
         """
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        check_choice("metric", self.metric, METRICS)
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
         check_positive("ridge", self.ridge)
-        left, right = self._edges(landmarks, n_threads, device)
-        return weighted_graph(landmarks.points, left, right, self.bandwidth)
-
-    def _edges(
-        self, landmarks: Landmarks, n_threads: int, device: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Directed edges as two index arrays; weights and symmetry come later."""
-        raise NotImplementedError
 
 
 class KNNGraph(_Graph):
@@ -110,6 +107,11 @@ class KNNGraph(_Graph):
         Makes covariances invertible for ``metric="bhattacharyya"``: this share of a landmark's mean
         variance is added to its variance in every direction. A larger ridge gives the local
         geometry less influence.
+    by_mass : bool, default=False
+        Let each landmark count as many times as it has points nearest to it: an edge weighs so
+        much more at both ends. Diverse landmarks are as dense at the fringe of a cloud as in its
+        core, and with masses the core counts for more. `Isomap`, which goes by the lengths of edges
+        alone, is not affected.
 
     Notes
     -----
@@ -132,65 +134,63 @@ class KNNGraph(_Graph):
         metric: str = "bhattacharyya",
         bandwidth: float | None = None,
         ridge: float = RIDGE,
+        by_mass: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.bandwidth = bandwidth
         self.ridge = ridge
+        self.by_mass = by_mass
 
-    def _edges(
-        self,
-        landmarks: Landmarks,
-        n_threads: int,
-        device: Any,
-        found: dict[str, np.ndarray] | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        k = len(landmarks.points)
+    @property
+    def needs_masses(self) -> bool:
+        """Whether `build` weighs landmarks by the points that they stand for."""
+        return check_bool("by_mass", self.by_mass)
+
+    def build(
+        self, landmarks: Landmarks, n_threads: int = 1, *, device: Any = None
+    ) -> LandmarkGraph:
+        search = NeighborSearch(landmarks, n_threads, device)
+        return graph_in_one_piece(self, landmarks, search, most=0)
+
+    def _edges(self, k: int, search: NeighborSearch) -> tuple[np.ndarray, np.ndarray]:
+        """Directed edges of k landmarks as two index arrays; weights and symmetry come later."""
         if self.n_neighbors is None:
             count = min(DEFAULT_NEIGHBORS, k - 1)
         else:
             count = check_count(
                 "n_neighbors", self.n_neighbors, high=k - 1, why=f"there are {k} landmarks"
             )
-        if found is None:
-            return _agreed(self._neighbors(landmarks, count, n_threads, device))
-        if self.metric not in found or found[self.metric].shape[1] < count:
-            wanted = min(max(count, _FOUND_AT_ONCE), k - 1)
-            found[self.metric] = self._neighbors(landmarks, wanted, n_threads, device)
-        elif self.needs_covariances:
-            # Only to warn of singular covariances, as the graph that did the search has done.
-            regular_covariances(landmarks, self.ridge)
-        return _agreed(found[self.metric][:, :count])
-
-    def _neighbors(
-        self, landmarks: Landmarks, count: int, n_threads: int, device: Any
-    ) -> np.ndarray:
-        if self.needs_covariances:
-            return bhattacharyya_neighbors(landmarks, count, self.ridge, n_threads, device)
-        return euclidean_neighbors(landmarks.points, count, n_threads, device)
+        return _agreed(search.nearest(self.metric, count, float(self.ridge)))
 
 
 def graph_in_one_piece(
-    sparse: KNNGraph,
-    landmarks: Landmarks,
-    n_threads: int,
-    most: int,
-    device: Any = None,
-    found: dict[str, np.ndarray] | None = None,
+    graph: KNNGraph, landmarks: Landmarks, search: NeighborSearch, most: int
 ) -> LandmarkGraph:
     """Build a graph; with `most` neighbors if it would otherwise fall into pieces.
 
-    `found` keeps the nearest landmarks, by metric, for other graphs of the same landmarks: a search
-    adds what it finds.
+    The `search` may be shared with other graphs of the same landmarks.
     """
-    assert sparse.n_neighbors is not None, "an estimator has chosen a number"
-    edges = sparse._edges(landmarks, n_threads, device, found)
+    graph._check()
     k = len(landmarks.points)
-    if sparse.n_neighbors < most < k and not _is_one_piece(k, *edges):
-        roomy = KNNGraph(most, metric=sparse.metric, ridge=sparse.ridge)
-        more = roomy._edges(landmarks, n_threads, device, found)
+    edges = graph._edges(k, search)
+    is_sparser = graph.n_neighbors is not None and graph.n_neighbors < most < k
+    if is_sparser and not _is_one_piece(k, *edges):
+        more = clone(graph).set_params(n_neighbors=most)._edges(k, search)
         edges = more if _is_one_piece(k, *more) else edges
-    return weighted_graph(landmarks.points, *edges, sparse.bandwidth)
+    built = weighted_graph(landmarks.points, *edges, graph.bandwidth)
+    return weighed_by(_masses(landmarks), built) if graph.needs_masses else built
+
+
+def _masses(landmarks: Landmarks) -> np.ndarray:
+    if landmarks.masses is None:
+        raise ParameterValueError(
+            "by_mass",
+            True,
+            "{parameter=} weighs landmarks by the points that they stand for, which nobody counted",
+            ("pass the graph to an estimator", "set the masses of the landmarks"),
+        )
+    return landmarks.masses
 
 
 def _is_one_piece(k: int, left: np.ndarray, right: np.ndarray) -> bool:
@@ -233,9 +233,14 @@ class RadiusGraph(_Graph):
         self.bandwidth = bandwidth
         self.ridge = ridge
 
-    def _edges(
-        self, landmarks: Landmarks, n_threads: int, device: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def build(
+        self, landmarks: Landmarks, n_threads: int = 1, *, device: Any = None
+    ) -> LandmarkGraph:
+        self._check()
+        left, right = self._edges(landmarks, n_threads)
+        return weighted_graph(landmarks.points, left, right, self.bandwidth)
+
+    def _edges(self, landmarks: Landmarks, n_threads: int) -> tuple[np.ndarray, np.ndarray]:
         radius = check_positive("radius", self.radius)
         points = landmarks.points.astype(np.float64)
         k = len(points)

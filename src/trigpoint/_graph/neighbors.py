@@ -32,7 +32,48 @@ _SPARE = 8
 _FLOAT64_SLACK, _FLOAT32_SLACK = 1e-6, 1e-2
 
 
-def bhattacharyya_neighbors(
+class NeighborSearch:
+    """The nearest landmarks of each landmark, in either metric; several graphs can share it.
+
+    Parameters
+    ----------
+    landmarks : Landmarks
+    n_threads : int
+    device : torch.device or None
+        Where candidates among many landmarks are found. It changes no neighbor.
+    at_least : int, default=0
+        How many neighbors are found at once, for graphs that will ask for more.
+    """
+
+    def __init__(
+        self, landmarks: Landmarks, n_threads: int, device: Any, at_least: int = 0
+    ) -> None:
+        self._landmarks = landmarks
+        self._n_threads = n_threads
+        self._device = device
+        self._at_least = at_least
+        self._found: dict[tuple[str, float], np.ndarray] = {}
+
+    def nearest(self, metric: str, count: int, ridge: float) -> np.ndarray:
+        """Rows (k, count) of the other landmarks nearest to each, nearest first."""
+        found = self._found.get((metric, ridge))
+        if found is None or found.shape[1] < count:
+            wanted = min(max(count, self._at_least), len(self._landmarks.points) - 1)
+            found = self._found[metric, ridge] = self._search(metric, wanted, ridge)
+        elif metric == "bhattacharyya":
+            # Only to warn of singular covariances, as the search has done for another graph.
+            regular_covariances(self._landmarks, ridge)
+        return found[:, :count]
+
+    def _search(self, metric: str, count: int, ridge: float) -> np.ndarray:
+        if metric == "bhattacharyya":
+            return _bhattacharyya_neighbors(
+                self._landmarks, count, ridge, self._n_threads, self._device
+            )
+        return _euclidean_neighbors(self._landmarks.points, count, self._n_threads, self._device)
+
+
+def _bhattacharyya_neighbors(
     landmarks: Landmarks, count: int, ridge: float, n_threads: int, device: Any
 ) -> np.ndarray:
     points = landmarks.points.astype(np.float64)
@@ -49,7 +90,7 @@ def bhattacharyya_neighbors(
         if _is_for_device(points, device):
             near = nearest_on_device(points, candidates, device)
         else:
-            near = np.sort(euclidean_neighbors(points, candidates, n_threads, None), axis=1)
+            near = np.sort(_euclidean_neighbors(points, candidates, n_threads, None), axis=1)
     others = k - 1 if near is None else candidates
     if device is not None and k >= _MANY and 2 * count + _SPARE < others:
         return _chosen(points, covariances, near, count, n_threads, device)
@@ -60,7 +101,7 @@ def bhattacharyya_neighbors(
     return _nearest_of(points, covariances, np.arange(k), near, count, n_threads)[0]
 
 
-def euclidean_neighbors(points: np.ndarray, count: int, n_threads: int, device: Any) -> np.ndarray:
+def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int, device: Any) -> np.ndarray:
     """Rows (k, count) of the other landmarks nearest to each, nearest first; all are distinct."""
     if _is_for_device(points, device):
         from trigpoint._numerics.compiled.distance import squares_to
