@@ -167,7 +167,9 @@ def test_coordinates_are_continuous_across_the_cells_of_the_landmarks(method, rn
         extension = MarkovExtension.prepare(support, spectrum.coordinates, 1 - spectrum.eigenvalues)
     else:
         paths = geodesics(graph.lengths)
-        extension = GeodesicExtension.prepare(support, paths, classical_scaling(paths, 2))
+        extension = GeodesicExtension.prepare(
+            support, paths, classical_scaling(paths, 2), graph.bandwidths
+        )
     for start, end in rng.uniform(size=(5, 2, 2)):
         line = start + np.linspace(0, 1, 20_001)[:, None] * (end - start)
         steps = np.linalg.norm(np.diff(extended(extension, line), axis=0), axis=1)
@@ -185,7 +187,7 @@ def test_bridges_keep_their_weight_in_the_extension(rng):
     paths = geodesics(graph.lengths)
     scaled = classical_scaling(paths, 2)
     isomap = GeodesicExtension.prepare(
-        GraphNeighbors.prepare(landmarks, ordinary_edges(graph)), paths, scaled
+        GraphNeighbors.prepare(landmarks, ordinary_edges(graph)), paths, scaled, graph.bandwidths
     )
     np.testing.assert_allclose(extended(isomap, landmarks), scaled.coordinates, atol=1e-9)
 
@@ -221,7 +223,7 @@ def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(sp
     paths = geodesics(graph.lengths)
     spectrum = classical_scaling(paths, 3)
     support = GraphNeighbors.prepare(landmarks, graph)
-    extension = GeodesicExtension.prepare(support, paths, spectrum)
+    extension = GeodesicExtension.prepare(support, paths, spectrum, graph.bandwidths)
     np.testing.assert_allclose(
         extended(extension, landmarks), spectrum.coordinates, atol=1e-5 * paths.max()
     )
@@ -334,7 +336,9 @@ def test_isomap_of_far_points_grows_with_their_distance(dtype, rng):
     graph = KNNGraph(8, metric="euclidean").build(Landmarks(landmarks))
     paths = geodesics(graph.lengths)
     support = GraphNeighbors.prepare(landmarks, graph)
-    extension = GeodesicExtension.prepare(support, paths, classical_scaling(paths, 2))
+    extension = GeodesicExtension.prepare(
+        support, paths, classical_scaling(paths, 2), graph.bandwidths
+    )
     near, far = (extended(extension, np.array([[s, 0, 0]], dtype=dtype)) / s for s in (1e4, 1e8))
     np.testing.assert_allclose(far, near, rtol=1e-2)
 

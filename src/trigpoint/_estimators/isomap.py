@@ -142,7 +142,8 @@ default="auto"
         assert embedded.geodesics is not None
         support = self._support(embedded, ordinary_edges(embedded.graph))
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
-        return GeodesicExtension.prepare(support, embedded.geodesics, embedded.spectrum)
+        bandwidths = embedded.graph.bandwidths
+        return GeodesicExtension.prepare(support, embedded.geodesics, embedded.spectrum, bandwidths)
 
     def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
         super()._set_fitted(embedded, dtype)

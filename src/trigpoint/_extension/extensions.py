@@ -18,7 +18,7 @@ from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.search import ProductSearch, TreeSearch
-from trigpoint._extension.support import LocalSupport, Support
+from trigpoint._extension.support import FAR_BANDWIDTHS, LocalSupport, Support
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
@@ -172,7 +172,7 @@ class GeodesicExtension(Prepared):
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
     A support that follows the graph should have ordinary edges only: what lies beyond a bridge is
-    reached from its start. Points far from every landmark are placed far away, and are not counted.
+    reached from its start. Points far from every landmark are placed far away.
 
     Attributes
     ----------
@@ -181,6 +181,8 @@ class GeodesicExtension(Prepared):
     components : float64 ndarray of shape (k, l)
     centering : float64 ndarray of shape (k,)
         Means of the squared geodesics from each landmark, less the mean of all.
+    horizons : float64 ndarray of shape (k,)
+        Distance from each landmark beyond which a point is far.
     rounded : float32 ndarray of shape (k, k)
         The geodesics again: reading them takes most of the time, and float32 points need no more
         digits. Not pickled.
@@ -190,6 +192,7 @@ class GeodesicExtension(Prepared):
     geodesics: np.ndarray
     components: np.ndarray
     centering: np.ndarray
+    horizons: np.ndarray
     rounded: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -199,17 +202,24 @@ class GeodesicExtension(Prepared):
         object.__setattr__(self, "rounded", rounded)
 
     def __reduce__(self) -> Any:
-        return type(self), (self.support, self.geodesics, self.components, self.centering)
+        arrays = self.geodesics, self.components, self.centering, self.horizons
+        return type(self), (self.support, *arrays)
 
     @classmethod
     def prepare(
-        cls, support: LocalSupport, geodesics: np.ndarray, spectrum: Spectrum
+        cls,
+        support: LocalSupport,
+        geodesics: np.ndarray,
+        spectrum: Spectrum,
+        bandwidths: np.ndarray,
     ) -> "GeodesicExtension":
-        """Prepare the extension from the landmarks' geodesics (k, k)."""
+        """Prepare the extension from geodesics (k, k) and bandwidths (k,) of the landmarks."""
         squares = np.square(geodesics).mean(axis=0)
+        centering = squares - squares.mean()
         # One fixed memory order: products round differently in another.
+        geodesics = np.ascontiguousarray(geodesics)
         components = np.ascontiguousarray(spectrum.coordinates / spectrum.eigenvalues)
-        return cls(support, np.ascontiguousarray(geodesics), components, squares - squares.mean())
+        return cls(support, geodesics, components, centering, FAR_BANDWIDTHS * bandwidths)
 
     @property
     def n_components(self) -> int:
@@ -221,7 +231,9 @@ class GeodesicExtension(Prepared):
 
     def _extended(self, X: Points) -> tuple[np.ndarray, int]:
         result = np.zeros((X.shape[0], self.n_components))
+        is_far = np.ones(X.shape[0], dtype=bool)
         for shares, lengths, columns in self.support.starts(X):
+            is_far &= (lengths > self.horizons[columns]).all(axis=1)
             paths = self._shortest(lengths, columns, X.dtype)
             # Rows are centered as the landmarks' are, so squares may count from any of them; as a
             # product of sum and difference they keep their digits for distant points.
@@ -229,7 +241,7 @@ class GeodesicExtension(Prepared):
             squares = (paths - first) * (paths + first)
             squares -= squares.mean(axis=1, keepdims=True) + self.centering
             result -= shares[:, None] * (squares @ self.components) / 2
-        return result, 0
+        return result, int(np.count_nonzero(is_far))
 
     def _shortest(self, lengths: np.ndarray, columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """Shortest paths (b, k) to all landmarks, float64."""

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._extension.placing import AROUND, FAR, REACH, TOGETHER, MapExtension
+from trigpoint._extension.placing import AROUND, REACH, TOGETHER, MapExtension
+from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._points.torch.device import to_device, working_memory
 
@@ -148,7 +149,7 @@ class MapOnDevice:
         inside, residuals = self._projected(X)
         found, squares = self._search.nearest(inside, self._count)
         outside = (residuals - self._residual).clamp(min=0)
-        far = squares[:, 0].sqrt() + outside > FAR * self._bandwidths[found[:, 0]]
+        far = squares[:, 0].sqrt() + outside > FAR_BANDWIDTHS * self._bandwidths[found[:, 0]]
         return self._placed(inside, found, squares), far.count_nonzero()
 
     def _projected(self, X: Any) -> tuple[Any, Any]:

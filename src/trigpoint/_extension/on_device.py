@@ -20,6 +20,7 @@ from trigpoint._extension.map_on_device import MapOnDevice
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
+    FAR_BANDWIDTHS,
     FAR_LOG_WEIGHT,
     AllLandmarks,
     AnchorShares,
@@ -34,7 +35,6 @@ from trigpoint._points.torch.device import to_device, working_memory
 _BLOCK_SHARE = 4
 
 _BLENDED = 3
-_FAR_SQUARE = 100.0
 
 # Weighted sums (b, l) for a block, and the logarithms (b,) that its weights were shifted by.
 _Sums = tuple[Any, Any]
@@ -320,7 +320,7 @@ def _smooth(extension: SmoothExtension, device: Any) -> _Extended:
         result, is_far = 0.0, torch.ones_like(block.norms, dtype=torch.bool)
         for p in range(parts):
             landmark, square = nearest[:, p], squares[:, p]
-            is_far &= square > _FAR_SQUARE * bandwidths[landmark].square()
+            is_far &= square > (FAR_BANDWIDTHS * bandwidths[landmark]).square()
             radius = reach[landmark]
             step = torch.where(square > radius * radius, radius / square.sqrt(), 1.0)
             place = step[:, None] * (block.around - block.landmarks.places[landmark])
@@ -337,9 +337,14 @@ def _geodesic(extension: GeodesicExtension, device: Any) -> _Extended:
     import torch
 
     support = extension.support
-    geodesics, components, centering = (
+    geodesics, components, centering, horizons = (
         to_device(array, device)
-        for array in (extension.geodesics, extension.components, extension.centering)
+        for array in (
+            extension.geodesics,
+            extension.components,
+            extension.centering,
+            extension.horizons,
+        )
     )
     rows = _PaddedRows(support, device) if isinstance(support, GraphNeighbors) else None
 
@@ -358,8 +363,9 @@ def _geodesic(extension: GeodesicExtension, device: Any) -> _Extended:
             yield share, torch.where(begins, lengths, np.inf), columns
 
     def extended(block: DeviceBlock) -> tuple[Any, Any]:
-        result = 0.0
+        result, is_far = 0.0, torch.ones_like(block.norms, dtype=torch.bool)
         for share, lengths, columns in starts(block):
+            is_far &= (lengths > horizons[columns]).all(dim=1)
             paths = geodesics[columns[:, 0]] + lengths[:, :1]
             for j in range(1, columns.shape[1]):
                 paths = torch.minimum(paths, geodesics[columns[:, j]] + lengths[:, j, None])
@@ -368,6 +374,6 @@ def _geodesic(extension: GeodesicExtension, device: Any) -> _Extended:
             squares = (paths - first) * (paths + first)
             squares -= squares.mean(dim=1, keepdim=True) + centering
             result = result - share[:, None] * (squares @ components) / 2
-        return result, 0
+        return result, is_far.count_nonzero()
 
     return extended

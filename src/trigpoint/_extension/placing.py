@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.records import Projection
 from trigpoint._extension.search import ExactProductSearch, TreeSearch, exact_search
+from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.reduction import projected
@@ -26,9 +27,6 @@ _RIDGE = 1.5
 # so many spacings belong together.
 _SPACING_NEIGHBOR = 6
 REACH = 3.0
-
-# A point farther away than this many bandwidths is far from all data.
-FAR = 10.0
 
 # Points per landmark that are enough to know what it stands for.
 _PER_LANDMARK = 10
@@ -149,7 +147,7 @@ class MapExtension:
             placed,
         )
         outside = np.maximum(residuals - self.residual, 0.0)
-        far = np.sqrt(squares[:, 0]) + outside > FAR * self.bandwidths[found[:, 0]]
+        far = np.sqrt(squares[:, 0]) + outside > FAR_BANDWIDTHS * self.bandwidths[found[:, 0]]
         return placed, int(np.count_nonzero(far))
 
 

@@ -20,6 +20,7 @@ from trigpoint._extension.search import (
     landmark_search,
     nearest_landmarks,
 )
+from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import gaussian
 from trigpoint._numerics.sparse import Points
@@ -107,7 +108,7 @@ class SmoothExtension(Prepared):
             self.landmarks,
             self.planes,
             self.reach,
-            self.bandwidths,
+            FAR_BANDWIDTHS * self.bandwidths,
             result,
             far,
         )

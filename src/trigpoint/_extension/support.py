@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 # An edge with a smaller kernel keeps its weight as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
 
-# Logarithm of the weight at ten bandwidths: a point with no larger weight is far from all data.
-FAR_LOG_WEIGHT = -50.0
+# Bandwidths beyond which a point is far from all data, and the logarithm of the weight there.
+FAR_BANDWIDTHS = 10.0
+FAR_LOG_WEIGHT = -(FAR_BANDWIDTHS**2) / 2
 
 # A point is shared by this many nearest landmarks; the next one determines where shares end.
 _BLENDED = 3

@@ -15,9 +15,6 @@ _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
 
-# Square of the ten bandwidths beyond which a point is far.
-_FAR_SQUARE = 100.0
-
 # Below it, a weight is negligible for any point that is not far from all landmarks.
 _SMALLEST_EXPONENT = -700.0
 
@@ -80,7 +77,7 @@ def blended_planes(
     landmarks: np.ndarray,
     planes: np.ndarray,
     reach: np.ndarray,
-    bandwidths: np.ndarray,
+    horizons: np.ndarray,
     result: np.ndarray,
     far: np.ndarray,
 ) -> None:
@@ -88,7 +85,8 @@ def blended_planes(
 
     These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
     has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
-    beyond its reach (k,). A point is `far` (b,) if it is ten bandwidths (k,) from all that share.
+    beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,) from all
+    that share.
     """
     d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
     place, shares = np.empty(d), np.empty(parts)
@@ -105,8 +103,8 @@ def blended_planes(
             # Where all are equally far, all count.
             share = shares[p] / total if total > 0 else 1.0 / parts
             landmark, square = nearest[i, p], squares[i, p]
-            bandwidth, radius = bandwidths[landmark], reach[landmark]
-            far[i] &= square > _FAR_SQUARE * bandwidth * bandwidth
+            horizon, radius = horizons[landmark], reach[landmark]
+            far[i] &= square > horizon * horizon
             step = radius / math.sqrt(square) if square > radius * radius else 1.0
             for a in range(d):
                 place[a] = step * (X[i, a] - landmarks[landmark, a])
