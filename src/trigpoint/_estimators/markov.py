@@ -235,8 +235,8 @@ default="auto"
         coordinates for each column, nearest neighbors by Euclidean distance. For up to three
         coordinates from up to 1,000 landmarks, and for six to 64 that are more than
         `dimension_`, this is only the first of several graphs, and what keeps most neighbors of
-        up to 2,000 of the points is taken (`tried_`), unless the first is good, the points are
-        sparse, or one of `n_neighbors`, `eigenvectors` and `extension` is set.
+        up to 2,000 of the points is taken (`tried_`), unless the first is good, or one of
+        `n_neighbors`, `eigenvectors` and `extension` is set.
     n_neighbors : int or None, default=None
         Neighbors of each landmark when `graph` is a metric. ``None`` takes 5, or 10 where the
         points spread in no more directions than there are coordinates, or in two, and where that

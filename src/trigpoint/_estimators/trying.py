@@ -20,6 +20,8 @@ from trigpoint._estimators.defaults import ROOMY_NEIGHBORS
 from trigpoint._numerics.blocks import sample_points
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._numerics.sparse import Points, dense_blocks
 from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
@@ -68,18 +70,26 @@ class Judge:
         found = self._nearest(coordinates)
         return float(shared(self._neighbors, found, len(found)).mean())
 
-    def _nearest(self, points: np.ndarray) -> np.ndarray:
-        rows = nearest(points, points, _NEIGHBORS + 1, self._n_threads)[1]
+    def _nearest(self, points: Points) -> np.ndarray:
+        rows = _nearest_rows(points, _NEIGHBORS + 1, self._n_threads)
         itself = rows == np.arange(len(rows))[:, None]
         # Among many copies of a point, it may not be found itself.
         itself[~itself.any(axis=1), -1] = True
         return rows[~itself].reshape(len(rows), _NEIGHBORS)
 
 
+def _nearest_rows(points: Points, m: int, n_threads: int) -> np.ndarray:
+    """Rows (n, m) of the points nearest to each."""
+    if not isinstance(points, csr_array):
+        return nearest(points, points, m, n_threads)[1]
+    index = neighbor_index(points, m, points.shape[0], n_threads)
+    blocks = dense_blocks(points)
+    return np.concatenate([index.query(points[part].toarray(), m)[1] for part in blocks])
+
+
 def worth_trying(X: Any, k: int) -> bool:
-    """Whether there are enough points to look at, which are not sparse, and not too much to do."""
-    enough = min(X.shape[0], _most_looked_at(X)) >= _FEWEST
-    return enough and k <= MOST_LANDMARKS and not isinstance(X, csr_array)
+    """Whether there are enough points to look at, and not too much to do."""
+    return min(X.shape[0], _most_looked_at(X)) >= _FEWEST and k <= MOST_LANDMARKS
 
 
 def _most_looked_at(X: Any) -> int:

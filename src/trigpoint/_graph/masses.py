@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
 from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.sparse import dense_blocks
 from trigpoint._numerics.threads import thread_map
 
 # Points that are looked at for each landmark, and numbers that these may have in all; bytes to
@@ -18,7 +19,7 @@ _BYTES_AT_ONCE = 2**22
 
 def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
     """Points (k,) nearest to each landmark, among up to ten for each, relative to the mean."""
-    most = min(COUNTED * len(landmarks), _MOST_NUMBERS // X.shape[1])
+    most = max(min(COUNTED * len(landmarks), _MOST_NUMBERS // X.shape[1]), 1)
     points = sample_points(X, most, np.random.default_rng(0))
 
     def count(part: slice) -> np.ndarray:
@@ -26,9 +27,12 @@ def masses_of(X: Any, landmarks: np.ndarray, n_threads: int) -> np.ndarray:
         some = some.toarray() if isinstance(some, csr_array) else some
         return np.bincount(nearest(landmarks, some, 1, 1)[1].ravel(), minlength=len(landmarks))
 
-    # Few at once, for memory.
-    rows = block_rows(8 * sum(landmarks.shape), _BYTES_AT_ONCE)
-    counts = thread_map(count, row_blocks(points.shape[0], rows), n_threads)
+    if isinstance(points, csr_array):
+        blocks = dense_blocks(points)
+    else:
+        # Few at once, for memory.
+        blocks = row_blocks(len(points), block_rows(8 * sum(landmarks.shape), _BYTES_AT_ONCE))
+    counts = thread_map(count, blocks, n_threads)
     # A landmark is a point itself, even if the sample has none near it.
     masses = np.maximum(sum(counts), 1.0)
     return np.asarray(masses / masses.mean())

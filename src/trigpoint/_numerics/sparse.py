@@ -3,6 +3,7 @@
 They are never made dense as a whole. Everything that decides has the bits of dense points.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from trigpoint._numerics.threads import thread_map
 # What the samplers and the extension take.
 Points = np.ndarray | csr_array
 
+# Bytes of the rows that are made dense at once.
+_DENSE_BYTES = 2**20
+
 
 def take_rows(X: Any, rows: np.ndarray) -> np.ndarray:
     """A few rows of points, also of a store, as a dense array."""
@@ -23,6 +27,11 @@ def take_rows(X: Any, rows: np.ndarray) -> np.ndarray:
         return X[rows].toarray()
     taken: np.ndarray = X[rows] if isinstance(X, np.ndarray) else X.take(rows)
     return taken
+
+
+def dense_blocks(X: csr_array) -> Iterator[slice]:
+    """Blocks of rows that are few enough to be made dense."""
+    return row_blocks(X.shape[0], block_rows(8 * X.shape[1], _DENSE_BYTES))
 
 
 def stored(X: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
