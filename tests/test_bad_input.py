@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 import trigpoint as tp
 import trigpoint._common.memory
@@ -178,6 +179,9 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
         (tp.LaplacianEigenmaps, {"graph": np.ones((3, 3))}, r"graph has shape \(3, 3\)"),
         (tp.DiffusionMaps, {"alpha": -1}, "alpha=-1.0 is out of range: choose alpha from 0 to 1$"),
         (tp.DiffusionMaps, {"alpha": 1.5}, "alpha=1.5 is out of range: choose alpha from 0 to 1$"),
+        (tp.DiffusionMaps, {"alpha": 1e-300}, "choose alpha 0, or from 2e-154 to 1$"),
+        (tp.LandmarkMap, {"n_iter": 10**20}, "0 is too large: choose n_iter <= 1000000$"),
+        (tp.LandmarkMap, {"refine": 10**20}, "choose refine <= 1000000"),
         (tp.DiffusionMaps, {"time": -1}, "time=-1.0 is out of range: choose time >= 0$"),
         (tp.DiffusionMaps, {"time": 1e-200}, "choose time >= 2e-154, or 0$"),
         (tp.DiffusionMaps, {"time": np.inf}, r"time=inf is out of range: choose time <= 6e\+153$"),
@@ -426,3 +430,24 @@ def test_the_call_that_leaves_a_text_column_out_is_one_that_fit_takes(X):
     call = refused.value.remedy.removeprefix("leave it out with ")
     points = eval(call, {"tp": tp, "X": frame})
     assert tp.LaplacianEigenmaps(landmarks=20).fit(points).n_features_in_ == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, emb: clone(emb).set_params(n_jobs=np.array([1, 2])).fit(X), "n_jobs must be a"),
+        (lambda X, emb: tp.forecast(1000, 3, 20, dtype="x"), "dtype='x' is not a type of points"),
+        (lambda X, emb: emb.save("a\0.trig"), "the path has a NUL character: name the file"),
+        (lambda X, emb: emb.transform(X, out="a\0.npy"), "the path has a NUL character"),
+    ],
+)
+def test_what_numpy_and_python_would_say_in_their_own_words(call, message, X):
+    emb = tp.LaplacianEigenmaps(landmarks=20, n_neighbors=5, random_state=0).fit(X)
+    with pytest.raises(tp.ParameterError, match=message):
+        call(X, emb)
+
+
+def test_columns_are_no_slice(tmp_path, X):
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(tp.ParameterError, match="must be names or whole numbers, got slice"):
+        tp.read_points(tmp_path / "X.npy", columns=slice(0, 2))

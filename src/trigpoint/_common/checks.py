@@ -67,11 +67,13 @@ def check_positive(name: str, value: Any, *, zero: bool = False, high: float = _
 
 def _range(number: float, zero: bool, high: float) -> str:
     """The range of a positive number; the limits of floats only where one was exceeded."""
+    is_tiny = 0 < number < _LEAST
     if high < _MOST:
-        return f"from 0 to {high:g}" if zero else f"> 0 and <= {high:g}"
+        from_zero = f"0, or from {_LEAST:g} to {high:g}" if is_tiny else f"from 0 to {high:g}"
+        return from_zero if zero else f"> 0 and <= {high:g}"
     if number > high:
         return f"<= {high:g}"
-    if 0 < number < _LEAST:
+    if is_tiny:
         return f">= {_LEAST:g}" + (", or 0" if zero else "")
     return ">= 0" if zero else "> 0"
 
@@ -119,10 +121,18 @@ def check_path(value: Any, remedy: str, name: str = "path") -> Path:
             remedy,
             kind=type(value).__name__,
         )
-    if not os.fspath(value) or os.path.isdir(value):
-        problem = "{path} is a folder" if os.fspath(value) else "the path is empty"
-        raise ParameterValueError(name, os.fspath(value), problem, remedy, path=value)
+    text = os.fspath(value)
+    refuse_nul(name, text, remedy)
+    if not text or os.path.isdir(text):
+        problem = "{path} is a folder" if text else "the path is empty"
+        raise ParameterValueError(name, text, problem, remedy, path=value)
     return Path(value)
+
+
+def refuse_nul(name: str, path: str, remedy: str) -> None:
+    """Reject a path with a NUL character, which no file system has."""
+    if "\0" in path:
+        raise ParameterValueError(name, path, "the path has a NUL character", remedy)
 
 
 def _wrong_type(name: str, value: Any, wanted: str) -> ParameterTypeError:

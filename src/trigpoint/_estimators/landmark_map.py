@@ -57,6 +57,9 @@ _DEFAULT_NEIGHBORS = 10
 # A map has two coordinates, or three to turn.
 _MOST_COMPONENTS = 3
 
+# Steps of a layout, at most: more than anyone would wait for.
+_MOST_STEPS = 10**6
+
 
 class LandmarkMap(LandmarkEmbedding):
     """Map of any number of points, from landmarks: t-SNE of these, and every point among them.
@@ -160,7 +163,7 @@ class LandmarkMap(LandmarkEmbedding):
         )
         check_count("n_neighbors", self.n_neighbors)
         check_positive("exaggeration", self.exaggeration)
-        check_count("n_iter", self.n_iter)
+        check_count("n_iter", self.n_iter, high=_MOST_STEPS)
         if isinstance(self.refine, bool):
             raise ParameterTypeError(
                 "refine",
@@ -168,7 +171,7 @@ class LandmarkMap(LandmarkEmbedding):
                 "{parameter=} does not say how many steps over all points are made",
                 "pass their number, such as {parameter}=200",
             )
-        check_count("refine", self.refine, low=0)
+        check_count("refine", self.refine, low=0, high=_MOST_STEPS)
 
     def _covariance(self) -> str | None:
         return None

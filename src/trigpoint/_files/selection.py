@@ -80,7 +80,8 @@ def choose_columns(
     """
     if columns is None:
         return None
-    wanted = [columns] if isinstance(columns, (str, Integral)) else list(columns)
+    are_many = isinstance(columns, Iterable) and not isinstance(columns, str)
+    wanted = list(columns) if are_many else [columns]
     if not wanted:
         raise ParameterValueError(
             "columns",

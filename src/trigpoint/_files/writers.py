@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from trigpoint._common.checks import check_count
+from trigpoint._common.checks import check_count, refuse_nul
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._files.atomic import Staging, check_place
 from trigpoint._files.sinks import SINKS, Sink, ZarrSink
@@ -210,7 +210,9 @@ def refuse_same_file(source: PointSource, path: str | os.PathLike[str]) -> None:
 
 def sink_for(out: str | os.PathLike[str]) -> type[Sink]:
     """How points are stored at a path, which is refused if nothing should be written there."""
-    name, path = os.fspath(out), Path(os.path.realpath(out))
+    name = os.fspath(out)
+    refuse_nul("out", name, "write to another name")
+    path = Path(os.path.realpath(out))
     fitting = [sink for ends, sink in SINKS.items() if path.name.lower().endswith(ends)]
     if not fitting:
         known = ", ".join(suffix for suffixes in SINKS for suffix in suffixes)

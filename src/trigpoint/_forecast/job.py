@@ -1,7 +1,7 @@
 """What is to be forecast."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -51,14 +51,12 @@ class Job:
         k = check_count("k", k, low=2, high=n, why=f"there are {n} points")
         why = f"of {k} landmarks"
         n_components = check_count("n_components", n_components, high=k - 1, why=why)
-        dtype = np.dtype(dtype)
+        try:
+            dtype = np.dtype(dtype)
+        except TypeError:
+            raise _no_type_of_points(dtype) from None
         if dtype not in (np.float32, np.float64):
-            raise ParameterValueError(
-                "dtype",
-                dtype.name,
-                "{parameter=} is not a type of points",
-                "choose float32 or float64",
-            )
+            raise _no_type_of_points(dtype.name)
         m = resolve_n_neighbors(n_neighbors, n, k)
         return cls(n, d, k, m, n_components, dtype, thread_count(n_jobs))
 
@@ -78,3 +76,9 @@ class Job:
         return many_coordinates(self.n_components) and links_all_pairs(
             self.n_components, self.d, self.k
         )
+
+
+def _no_type_of_points(dtype: Any) -> ParameterValueError:
+    return ParameterValueError(
+        "dtype", dtype, "{parameter=} is not a type of points", "choose float32 or float64"
+    )

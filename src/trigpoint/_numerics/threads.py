@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
+from numbers import Integral
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -22,7 +23,7 @@ _MOST_THREADS = 2**16
 
 def thread_count(n_jobs: Any) -> int:
     """Number of threads meant by `n_jobs`: -1 (or None) for every core this process may use."""
-    if n_jobs is None or n_jobs == -1:
+    if n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs == -1):
         # Containers and batch systems often allow fewer cores than the machine has.
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else (os.cpu_count() or 1)
