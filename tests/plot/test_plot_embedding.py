@@ -339,3 +339,8 @@ def test_too_many_classes_are_refused(rng):
 def test_colours_of_other_points_are_refused(eigenmaps):
     with pytest.raises(ValueError, match="each of the 80 landmarks, or for each fitted point"):
         plot.embedding(eigenmaps, color=np.zeros(90))
+
+
+def test_landmarks_are_coordinates_of_the_embedding():
+    with pytest.raises(tp.ParameterError, match="landmarks has 3 columns, and the embedding 2"):
+        tp.plot.embedding(np.zeros((9, 2)), landmarks=np.zeros((4, 3)))

@@ -156,11 +156,20 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
             "landmark_embedding_ of landmarks", extended_landmarks(landmarks), plane
         )
     marks = np.asarray(landmarks)
-    if marks.ndim != 1:
-        return check_points("landmarks", marks, plane)
     values = np.asarray(
         coordinates.landmark_embedding_ if is_estimator(coordinates) else coordinates
     )
+    if marks.ndim != 1:
+        if marks.ndim == 2 and marks.shape[1] != values.shape[1]:
+            raise ParameterValueError(
+                "landmarks",
+                landmarks,
+                "{parameter} has {found} columns, and the embedding {wanted}",
+                "pass rows, coordinates in the embedding, or the fitted estimator",
+                found=marks.shape[1],
+                wanted=values.shape[1],
+            )
+        return check_points("landmarks", marks, plane)
     if marks.dtype.kind not in "iu" or not len(marks):
         raise not_understood(
             "landmarks",
