@@ -160,7 +160,8 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
         coordinates.landmark_embedding_ if is_estimator(coordinates) else coordinates
     )
     if marks.ndim != 1:
-        if marks.ndim == 2 and marks.shape[1] != values.shape[1]:
+        points = check_points("landmarks", marks, plane)
+        if marks.shape[1] != values.shape[1]:
             raise ParameterValueError(
                 "landmarks",
                 landmarks,
@@ -169,7 +170,7 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
                 found=marks.shape[1],
                 wanted=values.shape[1],
             )
-        return check_points("landmarks", marks, plane)
+        return points
     if marks.dtype.kind not in "iu" or not len(marks):
         raise not_understood(
             "landmarks",
