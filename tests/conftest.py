@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from copies import Copies
 
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
@@ -76,6 +77,14 @@ def forked_workers():
     forkserver.ensure_running()
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         yield
+
+
+@pytest.fixture(scope="session")
+def copies(tmp_path_factory):
+    """Start processes from one that has imported the library, and has run nothing of it."""
+    needed = ["trigpoint._public", "trigpoint._command.cli", "numba"]
+    with Copies(needed, tmp_path_factory.mktemp("copies")) as copies:
+        yield copies
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from copies import COMMAND
 
 import trigpoint
 from trigpoint._command import cli, start
@@ -17,10 +18,10 @@ def exit_code(*arguments):
     return stop.value.code
 
 
-def test_version_and_help_of_the_module(capsys):
+def test_version_and_help_of_the_module(capsys, copies):
     assert exit_code("--version") == 0
     assert capsys.readouterr().out == f"trigpoint {trigpoint.__version__}\n"
-    nothing = subprocess.run([sys.executable, "-m", "trigpoint"], capture_output=True, text=True)
+    nothing = copies.run(COMMAND)
     assert nothing.returncode == USAGE
     assert "usage: trigpoint" in nothing.stderr
 
@@ -33,7 +34,7 @@ def test_help_lists_the_commands(capsys):
 
 
 FIRST_WORDS = """
-import io, sys
+import io, runpy, sys
 
 class Screen(io.StringIO):
     first = None
@@ -47,8 +48,12 @@ class Screen(io.StringIO):
         return super().write(text)
 
 screen = sys.stderr = Screen()
-from trigpoint._command.start import main
-main(["info", "nowhere.npy"])
+sys.argv[1:] = ["info", "nowhere.npy"]
+try:
+    # As `python -m trigpoint` does.
+    runpy.run_module("trigpoint", run_name="__main__", alter_sys=True)
+except SystemExit as stop:
+    assert stop.code == 1
 print(*screen.first, "sklearn" in sys.modules)
 print(repr(screen.getvalue()))
 """

@@ -1,8 +1,6 @@
 """What is forecast is counted, and grows as the work does."""
 
 import importlib
-import subprocess
-import sys
 import time
 import tracemalloc
 from textwrap import dedent
@@ -107,10 +105,10 @@ FITS = """
 """
 
 
-def loops_of_fits(*jobs):
+def loops_of_fits(copies, *jobs):
     """Loops that each of some fits takes, in a process of its own."""
-    code = dedent(FITS.format(jobs=jobs))
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    done = copies.run(dedent(FITS.format(jobs=jobs)))
+    assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     for job in range(len(jobs)):
         found = {loop for number, loop in lines if int(number) == job}
@@ -132,14 +130,16 @@ def called_by(loop):
 
 
 @pytest.mark.slow
-def test_loops_that_are_forecast_are_those_of_a_fit():
+def test_loops_that_are_forecast_are_those_of_a_fit(copies):
     fits = [
         (210_000, 3, 2, "float64"),
         (3000, 12, 8, "float32"),
         (3000, 20, 2, "float64"),
         (3000, 40, 10, "float32"),
     ]
-    for (n, d, n_components, dtype), taken in zip(fits, loops_of_fits(*fits), strict=True):
+    for (n, d, n_components, dtype), taken in zip(
+        fits, loops_of_fits(copies, *fits), strict=True
+    ):
         job = Job.checked(n, d, 50, n_components, None, np.dtype(dtype), 1)
         expected = {f"{loop}-{dtype}" for loop in point_loops(job)}
         expected |= {f"{loop}-float64" for loop in landmark_loops(job)}
@@ -147,12 +147,12 @@ def test_loops_that_are_forecast_are_those_of_a_fit():
 
 
 @pytest.mark.slow
-def test_compilation_is_due_until_the_first_run(tmp_path, monkeypatch):
+def test_compilation_is_due_until_the_first_run(tmp_path, monkeypatch, copies):
     def due():
         forecast = tp.forecast(3000, 3, 50, n_components=2, dtype=np.float32)
         return forecast.stages.get("compilation", 0.0)
 
-    list(loops_of_fits((3000, 3, 2, "float32")))
+    list(loops_of_fits(copies, (3000, 3, 2, "float32")))
     assert due() == 0
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     cache.cache_folder.cache_clear()

@@ -1,11 +1,11 @@
 """A word before the end: a file that is cut while it is mapped, an output that is full."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from copies import COMMAND
 
 from trigpoint._command.common import FAILED
 
@@ -37,10 +37,10 @@ sys.exit(main(["embed", "big.npy", "-o", "Y.npy", "-k", "50", "--method", "lapla
     ],
     ids=["loops", "python"],
 )
-def test_a_file_that_is_cut_during_the_run(folder, where, owner, function):
+def test_a_file_that_is_cut_during_the_run(folder, copies, where, owner, function):
     np.save("big.npy", np.random.default_rng(0).random((300_000, 3)))
     script = CUT.format(where=where, owner=owner, function=function)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = copies.run(script)
     assert done.stderr == (
         "trigpoint: big.npy was cut, or its disk failed, while it was being read: do not change it "
         "during a run\n"
@@ -50,13 +50,7 @@ def test_a_file_that_is_cut_during_the_run(folder, where, owner, function):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only some systems have it")
-def test_a_full_standard_output(folder):
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "trigpoint", "info", "roll.npy"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+def test_a_full_standard_output(folder, copies):
+    done = copies.run(COMMAND, "info", "roll.npy", stdout="/dev/full")
     assert done.returncode == FAILED
     assert done.stderr == "trigpoint: standard output: No space left on device\n"

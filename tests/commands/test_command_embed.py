@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from copies import COMMAND
 from terminal import embed, run
 
 import trigpoint as tp
@@ -53,10 +54,9 @@ def test_options_reach_the_model(folder, arguments, kind, parameters):
     assert model.landmarks.refine is ("--refine" in arguments)
 
 
-def test_auto_as_a_person_would_run_it(folder):
+def test_auto_as_a_person_would_run_it(folder, copies):
     """In a process of its own: progress on standard error is part of it."""
-    command = [sys.executable, "-m", "trigpoint", "select", "roll.npy", "-k", "auto"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = copies.run(COMMAND, "select", "roll.npy", "-k", "auto")
     assert done.returncode == 0, done.stderr
     assert 10 < len(done.stdout.splitlines()) < 2000
 
@@ -157,11 +157,13 @@ def test_one_coordinate_is_one(folder, capsys):
     assert "LaplacianEigenmaps, 1 coordinate from" in capsys.readouterr().out
 
 
-def test_a_reader_that_has_seen_enough(folder):
-    command = f"{sys.executable} -m trigpoint info roll.npy --json | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    assert done.stdout == "{\n"
-    assert "Traceback" not in done.stderr
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
+def test_a_reader_that_has_seen_enough(folder, copies):
+    os.mkfifo("pipe")
+    with subprocess.Popen(["head", "-1", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        done = copies.run(COMMAND, "info", "roll.npy", "--json", stdout="pipe")
+        assert reader.stdout.read() == "{\n"
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
@@ -204,19 +206,13 @@ def test_warnings_are_lines(folder, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
-def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
+def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder, copies):
     X, _ = tp.datasets.make_swiss_roll(400_000, random_state=0)
     np.save("big.npy", X)
     before = sorted(os.listdir())
-    command = [sys.executable, "-m", "trigpoint", "embed", "big.npy", "-o", "Y.csv", "-k", "300"]
-    command += ["--method", "laplacian"]
+    command = ["embed", "big.npy", "-o", "Y.csv", "-k", "300", "--method", "laplacian"]
     controller, terminal = os.openpty()
-    process = subprocess.Popen(
-        command,
-        stderr=terminal,
-        # Under some launchers the signal is ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+    process = copies.start(COMMAND, *command, stderr=os.ttyname(terminal))
     os.close(terminal)
     with ThreadPoolExecutor() as reader:
         # All the time, since a terminal that nobody reads makes who writes to it wait.
@@ -230,10 +226,9 @@ def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder):
                 assert time.monotonic() < deadline
                 time.sleep(0.02)
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=60) == INTERRUPTED
+            assert process.wait() == INTERRUPTED
         finally:
             process.kill()
-            process.wait()
     *bars, blank, message, end = written.result().split("\n")
     assert message == "trigpoint: interrupted; nothing was left half-written"
     assert blank == end == ""
