@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copies import Copies
 
+from copies import COMPILER, Copies
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
 # They hold no doctests, and as modules of one name could not be looked through in any order.
@@ -82,8 +82,8 @@ def forked_workers():
 @pytest.fixture(scope="session")
 def copies(tmp_path_factory):
     """Start processes from one that has imported the library, and has run nothing of it."""
-    needed = ["trigpoint._public", "trigpoint._command.cli", "numba"]
-    with Copies(needed, tmp_path_factory.mktemp("copies")) as copies:
+    before = f"import trigpoint._public, trigpoint._command.cli; {COMPILER}"
+    with Copies(before, tmp_path_factory.mktemp("copies")) as copies:
         yield copies
 
 

@@ -11,9 +11,10 @@ from typing import Self
 # Copies itself whenever it is given a line. A copy leaves the loop, runs its code and ends as any
 # interpreter does, while the original goes on and tells how copies end.
 SERVER = """
-import importlib, json, os, signal, sys
-for module in sys.argv[1:]:
-    importlib.import_module(module)
+import gc, json, os, signal, sys
+exec(sys.argv[1])
+# Copies look for no garbage here, which would make pages their own.
+gc.freeze()
 for line in iter(sys.stdin.readline, ""):
     request = json.loads(line)
     if "wait" in request:
@@ -45,23 +46,27 @@ for number, stream in enumerate(streams):
 exec(request["code"], {"__name__": "__main__"})
 """
 
+# The first function is what the compiler gets ready at.
+COMPILER = "import numba; numba.njit(lambda x: x)(1)"
+
 # As `python -m trigpoint` does.
 COMMAND = "import runpy; runpy.run_module('trigpoint', run_name='__main__', alter_sys=True)"
 
 
 class Copies:
-    """Copies of a process that has imported some modules, and has not used them.
+    """Copies of one process.
 
     Parameters
     ----------
-    modules : list of str
+    before : str
+        Code that it runs before it is copied: imports, above all.
     folder : Path
         For what copies write to streams that are not named.
     environment : dict, optional
     """
 
-    def __init__(self, modules: list[str], folder: Path, environment: dict | None = None) -> None:
-        command = [sys.executable, "-c", SERVER, *modules]
+    def __init__(self, before: str, folder: Path, environment: dict | None = None) -> None:
+        command = [sys.executable, "-c", SERVER, before]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._server = subprocess.Popen(command, text=True, env=environment, **pipes)
         self._folder, self._n_started = folder, 0

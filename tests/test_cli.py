@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from copies import COMMAND
 
 import trigpoint
+from copies import COMMAND
 from trigpoint._command import cli, start
 from trigpoint._command.common import FAILED, INTERRUPTED, USAGE
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 import types
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import trigpoint
+from copies import COMPILER, Copies, Copy
 from trigpoint._numerics import compiled as loops
 from trigpoint._numerics.compiled import cache
 from trigpoint._numerics.compiled.clock import COMPILE_CLOCK, CompileClock
@@ -191,8 +191,16 @@ print(json.dumps([values, sum(outer.stats.cache_hits.values())]))
 """
 
 
+@pytest.fixture(scope="module")
+def without_loops(tmp_path_factory):
+    """Start processes from one that has imported nothing of the package."""
+    environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
+    with Copies(COMPILER, tmp_path_factory.mktemp("copies"), environment) as copies:
+        yield copies
+
+
 @pytest.fixture
-def start(tmp_path):
+def start(tmp_path, without_loops):
     """Start a process with a copy of the package in which a loop calls one of another file."""
     for name in NEEDED:
         path = tmp_path / "trigpoint" / name
@@ -202,23 +210,17 @@ def start(tmp_path):
     compiled = tmp_path / "trigpoint" / "_numerics" / "compiled"
     (compiled / "inner.py").write_text(INNER)
     (compiled / "outer.py").write_text(OUTER)
-    environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
 
-    def start(*dtypes: str) -> subprocess.Popen:
-        return subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, *dtypes],
-            env=environment | {"PYTHONPATH": str(tmp_path)},
-            stdout=subprocess.PIPE,
-        )
+    def start(*dtypes: str) -> Copy:
+        return without_loops.start(SCRIPT, *dtypes, path=[tmp_path])
 
     return start
 
 
-def result(process: subprocess.Popen) -> list:
+def result(process: Copy) -> list:
     """Values, and the number of loops that were loaded and not compiled."""
-    out, _ = process.communicate(timeout=300)
-    assert process.returncode == 0
-    return json.loads(out)
+    assert process.wait() == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def test_an_edit_in_a_called_file_is_seen(start, tmp_path):

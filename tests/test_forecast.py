@@ -8,6 +8,7 @@ from textwrap import dedent
 import numba
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import trigpoint as tp
 from trigpoint._forecast.job import Job
@@ -16,13 +17,18 @@ from trigpoint._forecast.work import landmark_loops, point_loops, stage_work
 from trigpoint._numerics.compiled import cache
 
 
+def load_loops(emb, X):
+    """Run, from few landmarks, once, so that loops are not loaded in the run that is measured."""
+    clone(emb).set_params(landmarks=50).fit_transform(X)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "d"), [(200_000, 3), (20_000, 60)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memory_is_what_a_run_takes(n, d, dtype, rng):
     X = rng.normal(size=(n, d)).astype(dtype)
     emb = tp.LaplacianEigenmaps(landmarks=500, random_state=0)
-    emb.fit_transform(X[:1000])
+    load_loops(emb, X[:1000])
     tracemalloc.start()
     emb.fit_transform(X)
     _, peak = tracemalloc.get_traced_memory()
@@ -49,7 +55,7 @@ def test_compiling_takes_memory_too(monkeypatch):
 def test_a_graph_of_all_pairs_takes_memory(rng):
     X = rng.normal(size=(3000, 30)).astype(np.float32)
     emb = tp.LaplacianEigenmaps(10, landmarks=1500, random_state=0)
-    emb.fit(X)
+    load_loops(emb, X)
     tracemalloc.start()
     emb.fit(X)
     _, peak = tracemalloc.get_traced_memory()
@@ -137,9 +143,7 @@ def test_loops_that_are_forecast_are_those_of_a_fit(copies):
         (3000, 20, 2, "float64"),
         (3000, 40, 10, "float32"),
     ]
-    for (n, d, n_components, dtype), taken in zip(
-        fits, loops_of_fits(copies, *fits), strict=True
-    ):
+    for (n, d, n_components, dtype), taken in zip(fits, loops_of_fits(copies, *fits), strict=True):
         job = Job.checked(n, d, 50, n_components, None, np.dtype(dtype), 1)
         expected = {f"{loop}-{dtype}" for loop in point_loops(job)}
         expected |= {f"{loop}-float64" for loop in landmark_loops(job)}
@@ -176,9 +180,12 @@ def test_loops_that_stand_for_others_exist():
 def test_time_is_that_of_a_run(n, d, n_components, rng):
     X = rng.normal(size=(n, d)).astype(np.float32)
     emb = tp.LaplacianEigenmaps(n_components, landmarks=1000, random_state=0)
-    emb.fit_transform(X)
+    load_loops(emb, X)
     ratios = []
-    for _ in range(3):
+    # Others may be using the machine, so this is wider than what is promised.
+    least, most = 1 / 3, 3
+    # The median of three: if the first two are between these, so is it.
+    while len(ratios) < 2 or (len(ratios) < 3 and not least < min(ratios) < max(ratios) < most):
         start = time.perf_counter()
         said = tp.forecast(n, d, 1000, n_components=n_components).seconds
         asked = time.perf_counter()
@@ -186,8 +193,7 @@ def test_time_is_that_of_a_run(n, d, n_components, rng):
         taken = time.perf_counter() - asked
         ratios.append(said / taken)
         assert asked - start < taken
-    # Others may be using the machine, so this is wider than what is promised.
-    assert 1 / 3 < np.median(ratios) < 3
+    assert least < np.median(ratios) < most
 
 
 @pytest.mark.parametrize("shape", [(10, 3, 3), (2, 1, 2), (500, 30_000, 10)])

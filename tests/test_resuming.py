@@ -36,9 +36,8 @@ def place(tmp_path, monkeypatch):
 
 
 def eigenmaps(callback=None, **options):
-    return tp.LaplacianEigenmaps(
-        landmarks=50, random_state=0, n_jobs=1, callback=callback, **options
-    )
+    usual = {"landmarks": 50, "graph": "bhattacharyya", "random_state": 0, "n_jobs": 1}
+    return tp.LaplacianEigenmaps(callback=callback, **usual | options)
 
 
 def run(path, callback=None, resume=True, points="x.npy", **options):

@@ -1,38 +1,48 @@
 """A short form of `make torture`, and that it notices what is wrong."""
 
+import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tools.torture.power_loss import losses
 from tools.torture.shim import can_build
 
+from copies import Copies
+
 ROOT = Path(__file__).parents[1]
 
 needs_compiler = pytest.mark.skipif(not can_build(), reason="needs Linux and a C compiler")
 
 
-def torture(*options, before=""):
-    script = f"""
-import sys
+BELOW = """
 from tools.torture import shim
 shim.restart_below()
-{before}
+from tools.torture import operations
+operations.warm_up([])
+"""
+TORTURE = """
+import sys
 from tools.torture.__main__ import main
 sys.exit(main())
 """
-    command = [sys.executable, "-c", script, *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+
+
+@pytest.fixture(scope="module")
+def below(tmp_path_factory):
+    """Start processes from one that has the shim loaded, and the libraries above it."""
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    folder = tmp_path_factory.mktemp("copies")
+    with Copies(BELOW, folder, os.environ | {"PYTHONPATH": path}) as copies:
+        yield copies
 
 
 @needs_compiler
 @pytest.mark.slow
-def test_short_form():
+def test_short_form(below):
     """Kills, errors and losses of power, at some of the calls of some of the formats."""
     options = "--only", "transform zarr", "resumed npy", "--every", "13"
-    done = torture(*options, "--kills", "6", "--states", "2")
+    done = below.run(TORTURE, *options, "--kills", "6", "--states", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     counts = dict(line.split(": ") for line in done.stdout.splitlines()[-6:])
     assert counts.pop("wrong") == "0"
@@ -42,7 +52,7 @@ def test_short_form():
 
 @needs_compiler
 @pytest.mark.slow
-def test_mistakes_are_noticed():
+def test_mistakes_are_noticed(below):
     """Bytes or names that are not on the disk in time, and leftovers that stay."""
     before = """
 from trigpoint._files import atomic
@@ -50,7 +60,7 @@ atomic._sync_folder = atomic._sync = lambda path: None
 atomic._locked = lambda folder: None
 """
     options = "--only", "save", "--every", "4", "--kills", "0", "--states", "5"
-    done = torture(*options, before=before)
+    done = below.run(before + TORTURE, *options)
     assert done.returncode == 1, done.stdout + done.stderr
     for complaint in ("lost after call", "partial after call", "the next run left"):
         assert complaint in done.stdout

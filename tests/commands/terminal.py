@@ -6,9 +6,11 @@ from trigpoint._command.cli import main
 
 
 def run(*arguments):
-    """Run the command; an embedding is by eigenmaps unless a method is named."""
+    """Run the command; an embedding is by eigenmaps of one graph unless a method is named."""
     if arguments[0] == "embed" and "--method" not in arguments:
         arguments = (*arguments, "--method", "laplacian")
+        if "--graph" not in arguments:
+            arguments = (*arguments, "--graph", "bhattacharyya")
     return main([*arguments, "--quiet"])
 
 

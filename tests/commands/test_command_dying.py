@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copies import COMMAND
 
+from copies import COMMAND
 from trigpoint._command.common import FAILED
 
 CUT = """

@@ -28,7 +28,10 @@ def test_embed_evaluate_and_transform_by_direction(vectors, capsys):
     assert run("embed", *arguments, "-o", "Y.npy") == 0
     assert json.loads(capsys.readouterr().out)["metric"] == "cosine"
     emb = tp.LaplacianEigenmaps(
-        landmarks=tp.EfficientDPP(40, random_state=0), metric="cosine", random_state=0
+        landmarks=tp.EfficientDPP(40, random_state=0),
+        metric="cosine",
+        graph="bhattacharyya",
+        random_state=0,
     )
     np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(vectors))
     np.save("longer.npy", 4 * vectors)
