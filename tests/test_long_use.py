@@ -11,6 +11,16 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads memory fr
 MOST = 64 * 2**20
 
 
+@pytest.fixture
+def restless():
+    """Threads take turns often, so that what they share by mistake is noticed soon."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless")
 @pytest.mark.parametrize("dimension", [3, 30])
 def test_one_model_serves_many_threads(dimension):
     """To the bit, whatever the other threads ask for."""
