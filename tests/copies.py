@@ -67,6 +67,9 @@ class Copies:
 
     def __init__(self, before: str, folder: Path, environment: dict | None = None) -> None:
         command = [sys.executable, "-c", SERVER, before]
+        environment = {**(os.environ if environment is None else environment)}
+        # What a stream holds back until the end may fail there.
+        environment.pop("PYTHONUNBUFFERED", None)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._server = subprocess.Popen(command, text=True, env=environment, **pipes)
         self._folder, self._n_started = folder, 0

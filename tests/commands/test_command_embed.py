@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -162,10 +161,12 @@ def test_one_coordinate_is_one(folder, capsys):
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
 def test_a_reader_that_has_seen_enough(folder, copies):
     os.mkfifo("pipe")
-    with subprocess.Popen(["head", "-1", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
-        done = copies.run(COMMAND, "info", "roll.npy", "--json", stdout="pipe")
-        assert reader.stdout.read() == "{\n"
-    assert done.stderr == ""
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    process = copies.start(COMMAND, "info", "roll.npy", "--json", stdout="pipe")
+    # Before there is anything to see.
+    os.close(reader)
+    assert process.wait() == FAILED
+    assert process.stderr == ""
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
