@@ -1,6 +1,7 @@
 """Everything that writes a file, on small data, so that thousands of runs take minutes."""
 
 import importlib
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -105,6 +106,11 @@ def warm_up(operations: list[Operation]) -> None:
     _model().fit_transform(X)
     # Several blocks, so that there is something to go on with.
     inputs.block_rows = lambda *_: ROWS
+    # Models that were saved have loops of their own.
+    with tempfile.TemporaryDirectory() as folder:
+        given = Path(folder)
+        make_inputs(given, {"npy"})
+        _transform("x.npy", "y.npy")(given, given)
 
 
 def _model(**options):
