@@ -21,8 +21,11 @@ from trigpoint.datasets import make_fish_bowl
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.
 SIGNIFICANCE = 1e-4
 
-# Draws that are compared with the definition: enough for wrong samplers to be rejected, below.
-RUNS = 10_000
+# Points among which wrong samplers show clearly, and draws that are compared with the definition:
+# enough for those samplers to be rejected, below.
+POINTS = np.random.default_rng(17).normal(size=(5, 2))
+SETTING = {"X": POINTS, "k": 3, "m": 3, "repulsion": welsch, "bandwidth": 1.0}
+RUNS = 4000
 
 
 def literal_draw(X, k, m, repulsion, bandwidth, rng):
@@ -78,32 +81,24 @@ def fit_to(expected, draws):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", REPULSIONS)
-def test_fast_draw_has_the_distribution_of_the_definition(name):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(7, 2))
-    setting = (X, 3, 4, REPULSIONS[name], 0.8)
-    draws = fast_draws(*setting, rng, RUNS)
-    assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
+def test_fast_draw_has_the_distribution_of_the_definition():
+    draws = fast_draws(**SETTING, rng=np.random.default_rng(1), runs=RUNS)
+    assert fit_to(exact_probabilities(**SETTING), draws) > SIGNIFICANCE
 
 
 @pytest.mark.slow
 def test_fast_draw_from_refreshed_weights_has_the_same_distribution():
     """A bandwidth so large that nearly every uniform proposal is rejected."""
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(6, 2))
-    setting = (X, 3, 6, welsch, 30.0)
-    draws = fast_draws(*setting, rng, RUNS)
-    assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
+    setting = SETTING | {"X": POINTS[:4], "m": 4, "bandwidth": 30.0}
+    draws = fast_draws(**setting, rng=np.random.default_rng(2), runs=RUNS)
+    assert fit_to(exact_probabilities(**setting), draws) > SIGNIFICANCE
 
 
 @pytest.mark.slow
 def test_literal_loop_has_the_distribution_of_the_definition():
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(7, 2))
-    setting = (X, 3, 4, welsch, 0.8)
-    draws = [literal_draw(*setting, rng) for _ in range(RUNS)]
-    assert fit_to(exact_probabilities(*setting), draws) > SIGNIFICANCE
+    draws = [literal_draw(**SETTING, rng=rng) for _ in range(RUNS)]
+    assert fit_to(exact_probabilities(**SETTING), draws) > SIGNIFICANCE
 
 
 @pytest.mark.slow
@@ -111,19 +106,17 @@ def test_literal_loop_has_the_distribution_of_the_definition():
     ("wrong", "runs"),
     # The two repulsions are nearly the same.
     [
-        ({"m": 3}, RUNS),
-        ({"bandwidth": 1.0}, RUNS),
+        ({"m": 2}, RUNS),
+        ({"bandwidth": 1.25}, RUNS),
         ({"repulsion": "sin2"}, 4 * RUNS),
     ],
 )
 def test_the_same_test_rejects_a_wrong_sampler(wrong, runs):
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(7, 2))
-    setting = {"X": X, "k": 3, "m": 4, "repulsion": "welsch", "bandwidth": 0.8}
-    draws = fast_draws(**(setting | wrong), rng=rng, runs=runs)
-    setting["repulsion"] = welsch
+    # Compiled, because that is faster.
+    setting = SETTING | {"repulsion": "welsch"} | wrong
+    draws = fast_draws(**setting, rng=np.random.default_rng(4), runs=runs)
     counts_possible = {
-        outcome: max(p, 1e-12) for outcome, p in exact_probabilities(**setting).items()
+        outcome: max(p, 1e-12) for outcome, p in exact_probabilities(**SETTING).items()
     }
     total = sum(counts_possible.values())
     expected = {outcome: p / total for outcome, p in counts_possible.items()}
@@ -280,11 +273,10 @@ def test_bad_parameters_are_named(parameters, error, message, rng):
 @pytest.mark.parametrize("name", REPULSIONS)
 def test_compiled_draw_has_the_distribution_of_the_definition(name):
     """The one loop of small data, as the loop over a store above."""
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(7, 2))
-    assert MemoryStore(TreeIndex(X)).racer(Repulsion(name, 0.8)) is not None
-    draws = fast_draws(X, 3, 4, name, 0.8, rng, RUNS)
-    assert fit_to(exact_probabilities(X, 3, 4, REPULSIONS[name], 0.8), draws) > SIGNIFICANCE
+    assert MemoryStore(TreeIndex(POINTS)).racer(Repulsion(name, 0.8)) is not None
+    draws = fast_draws(**(SETTING | {"repulsion": name}), rng=np.random.default_rng(5), runs=RUNS)
+    expected = exact_probabilities(**(SETTING | {"repulsion": REPULSIONS[name]}))
+    assert fit_to(expected, draws) > SIGNIFICANCE
 
 
 @pytest.mark.parametrize("name", REPULSIONS)
