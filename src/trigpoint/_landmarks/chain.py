@@ -214,7 +214,10 @@ def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
     Some that left may have returned in the place of others: only the set matters.
     """
     b = len(chosen)
-    return np.column_stack([np.setdiff1d(np.arange(b), chosen), chosen[chosen >= b] - b])
+    is_new = chosen >= b
+    has_left = np.ones(b, dtype=bool)
+    has_left[chosen[~is_new]] = False
+    return np.column_stack([np.flatnonzero(has_left), chosen[is_new] - b])
 
 
 def singular_kernel_error(k: int) -> ParameterValueError:
