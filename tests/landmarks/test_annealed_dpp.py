@@ -243,7 +243,7 @@ def test_larger_exponents_give_larger_volumes():
     matrix = gaussian_kernel(X, 1.0)
     volumes = []
     for exponent in (0, 0.3, 1, 3, 10):
-        sampler = AnnealedDPP(8, exponent=exponent, bandwidth=1.0)
+        sampler = AnnealedDPP(8, exponent=exponent, bandwidth=1.0, n_sweeps=25)
         draws = [sampler.set_params(random_state=seed).fit(X).indices_ for seed in range(10)]
         volumes.append(np.mean([log_determinant(matrix, draw) for draw in draws]))
     assert volumes == sorted(volumes)
