@@ -75,7 +75,7 @@ def assert_same_bits(results):
 def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, covariance, submitted):
     X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
     results = []
-    for n_jobs in (1, 2, 4, 16):
+    for n_jobs in (1, 2, 16):
         sampler = tp.EfficientDPP(
             k, n_neighbors=m, bandwidth=0.5, covariance=covariance, random_state=5, n_jobs=n_jobs
         )
@@ -90,16 +90,16 @@ def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, cova
 
 
 @pytest.mark.parametrize("extension", ["graph", "all", 3])
-@pytest.mark.parametrize("d", [3, 20])
-def test_coordinates_are_the_same_bits_with_any_number_of_threads(d, extension, submitted):
-    X = np.random.default_rng(0).normal(size=(40_000, d)).astype(np.float32)
+@pytest.mark.parametrize(("n", "d"), [(40_000, 3), (20_000, 20)])
+def test_coordinates_are_the_same_bits_with_any_number_of_threads(n, d, extension, submitted):
+    X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
     results = []
-    for n_jobs in (1, 2, 4, 16):
+    for n_jobs in (1, 2, 16):
         embedding = tp.LaplacianEigenmaps(
             landmarks=100, extension=extension, random_state=0, n_jobs=n_jobs
         )
         with threadpool_limits(min(n_jobs, 4)):
-            embedding.fit(X[:2000])
+            embedding.fit(X[:1000])
             submitted.clear()
             coordinates = embedding.transform(X)
         assert len(submitted) >= 2 if n_jobs > 1 else not submitted
