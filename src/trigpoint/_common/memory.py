@@ -1,7 +1,8 @@
 """Reject work that cannot fit in memory before it starts."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from trigpoint._common.errors import ParameterValueError
@@ -67,17 +68,16 @@ def available_memory() -> float:
     """Bytes of memory available now; all of it if the system does not say."""
     found = (line.split()[1] for line in _lines(_MACHINE) if line.startswith("MemAvailable:"))
     free = next((1024.0 * int(kilobytes) for kilobytes in found), physical_memory())
-    return max(0.0, min(free, *(limit - used for limit, used in _limits())))
+    return max(0.0, min(free, *(limit - used() for limit, used in _limits())))
 
 
-def _limits() -> Iterator[tuple[float, float]]:
-    """Limits of this process and of the groups it belongs to, in bytes, and what is in use."""
-    yield float("inf"), 0.0
+def _limits() -> Iterator[tuple[float, Callable[[], float]]]:
+    """Limits of this process and of the groups it belongs to, in bytes, and what tells the use."""
+    yield float("inf"), float
     if resource is not None:
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         if soft != resource.RLIM_INFINITY:
-            pages = "".join(_lines(_PROCESS / "statm")).split() or ["0"]
-            yield float(soft), float(int(pages[0]) * resource.getpagesize())
+            yield float(soft), _addressed
     for line in _lines(_PROCESS / "cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -87,23 +87,34 @@ def _limits() -> Iterator[tuple[float, float]]:
             yield from _group_limits(_GROUPS / "memory", path, *names)
 
 
-def _group_limits(root: Path, path: str, limit: str, usage: str) -> Iterator[tuple[float, float]]:
+def _addressed() -> float:
+    """Bytes of addresses that this process uses."""
+    pages = "".join(_lines(_PROCESS / "statm")).split() or ["0"]
+    return float(int(pages[0]) * resource.getpagesize())
+
+
+def _group_limits(
+    root: Path, path: str, limit: str, usage: str
+) -> Iterator[tuple[float, Callable[[], float]]]:
     """Limits of a control group and those around it; inside a container, its own is the root."""
     group = root / path.lstrip("/")
     while True:
-        most, used = ("".join(_lines(group / name)) for name in (limit, usage))
+        most = "".join(_lines(group / limit))
         # Without a limit, the newer version says "max", and the older a number without meaning.
         if most.isdecimal():
-            # Copies of files on disk count as used, but give way.
-            stored = (line.split() for line in _lines(group / "memory.stat"))
-            cached = {name: int(value) for name, value in stored}
-            in_use = int(used or 0) - cached.get(
-                "total_inactive_file", cached.get("inactive_file", 0)
-            )
-            yield float(most), float(max(0, in_use))
+            yield float(most), partial(_used_in_group, group, usage)
         if group == root or root not in group.parents:
             return
         group = group.parent
+
+
+def _used_in_group(group: Path, usage: str) -> float:
+    """Bytes used in a control group; copies of files on disk count there, but give way."""
+    used = "".join(_lines(group / usage))
+    stored = (line.split() for line in _lines(group / "memory.stat"))
+    cached = {name: int(value) for name, value in stored}
+    in_use = int(used or 0) - cached.get("total_inactive_file", cached.get("inactive_file", 0))
+    return float(max(0, in_use))
 
 
 def _lines(path: Path) -> list[str]:
