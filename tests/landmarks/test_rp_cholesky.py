@@ -270,7 +270,7 @@ def test_float32_points_are_worked_on_in_float64():
 def test_same_landmarks_with_any_number_of_threads(columns):
     X = np.random.default_rng(10).normal(size=(3000, columns))
     found = []
-    for n_jobs, blas_threads in ((1, 1), (2, 1), (1, 2), (3, 2)):
+    for n_jobs, blas_threads in ((1, 1), (1, 2), (3, 2)):
         with threadpool_limits(blas_threads):
             sampler = RPCholesky(700, bandwidth=0.4 * columns**0.5, n_jobs=n_jobs, random_state=0)
             found.append(sampler.fit(X))
