@@ -37,7 +37,7 @@ REFUSE_SPARSE = {
     "EfficientDPP(refine=True)": tp.EfficientDPP(5, refine=True),
     "EfficientDPP('auto')": tp.EfficientDPP("auto"),
 }
-# Of sparse points no other graphs are tried; with a graph that is named, neither of dense ones.
+# Graphs are named where their choice is not the point.
 ESTIMATORS = {
     "LaplacianEigenmaps": tp.LaplacianEigenmaps(
         3, landmarks=50, graph="bhattacharyya", random_state=0
@@ -332,10 +332,11 @@ def test_digits_as_a_sparse_array(data_dir):
     X = tp.datasets.load_mnist(data_dir / "mnist", split="test")[0][:2000]
     S = csr_array(X)
     for metric in ("euclidean", "cosine"):
-        # Of sparse points no other graphs are tried, so the number of neighbors is given.
-        emb = tp.LaplacianEigenmaps(landmarks=100, n_neighbors=10, metric=metric, random_state=0)
+        emb = tp.LaplacianEigenmaps(landmarks=100, metric=metric, random_state=0)
         here, there = clone(emb).fit(X), clone(emb).fit(S)
         np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+        assert len(there.tried_) == 7
+        assert there.tried_ == pytest.approx(here.tried_, abs=2e-3)
         Y = here.transform(X)
         np.testing.assert_allclose(there.transform(S), Y, atol=2e-3 * np.abs(Y).max())
 
