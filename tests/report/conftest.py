@@ -9,6 +9,8 @@ from browsing import settle
 
 import trigpoint as tp
 
+WIDE = {"width": 1200, "height": 900}
+
 
 @pytest.fixture(scope="session")
 def hostile() -> str:
@@ -48,28 +50,58 @@ def browser():
         started.close()
 
 
+@pytest.fixture(scope="session")
+def free_windows(browser) -> dict[tuple, list]:
+    """Windows that tests may take, by what is decided when a window is made."""
+    return {}
+
+
 @pytest.fixture
-def open_page(browser, written):
-    """Open the page in a window of its own; nothing may be asked of a network, nothing may fail."""
-    contexts, problems = [], []
+def window(browser, free_windows):
+    """Take a window for the test: a new process for each would cost more than its page."""
+    taken = []
+
+    def opened(*, viewport=WIDE, color_scheme="light", **options):
+        kind = tuple(sorted(options.items()))
+        free = free_windows.setdefault(kind, [])
+        page = free.pop() if free else browser.new_page(**options)
+        taken.append((free, page))
+        page.set_default_timeout(10_000)
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme)
+        return page
+
+    yield opened
+    for free, page in taken:
+        # The next page is another document; the pointer alone would stay where it was.
+        page.mouse.move(0, 0)
+        free.append(page)
+
+
+@pytest.fixture
+def open_page(window, written):
+    """Open the page in a window; nothing may be asked of a network, nothing may fail."""
+    heard, problems = [], []
 
     def opened(path=written, **options):
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: asked(request.url))
+        page = window(**options)
+        for event, told in listeners.items():
+            page.on(event, told)
+            heard.append((page, event, told))
         page.goto(path.as_uri())
         settle(page)
         return page
 
-    def asked(url):
-        if not url.startswith("file:"):
-            problems.append(f"request: {url}")
+    def asked(request):
+        if not request.url.startswith("file:"):
+            problems.append(f"request: {request.url}")
 
+    listeners = {
+        "console": lambda message: problems.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: problems.append(str(error)),
+        "request": asked,
+    }
     yield opened
-    for context in contexts:
-        context.close()
+    for page, event, told in heard:
+        page.remove_listener(event, told)
     assert problems == []
