@@ -243,23 +243,23 @@ def test_images_are_seen_together_instead_of_pixel_against_pixel(open_page, pict
     assert state(page)["selected"] == 1
 
 
-def test_images_elsewhere_are_loaded_only_when_asked(browser, groups, tmp_path):
+def test_images_elsewhere_are_loaded_only_when_asked(window, groups, tmp_path):
     X, _, emb = groups
     images = [f"https://example.invalid/{j}.png" for j in range(400)]
     path = emb.report(tmp_path / "a.html", X, images=images, curve=False)
-    page = browser.new_page()
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    page, asked = window(), []
+    page.on("request", asked.append)
     page.route("https://**", lambda route: route.abort())
     page.goto(path.as_uri())
     settle(page)
     page.mouse.move(*point_at(page, 5))
     settle(page)
-    assert [url for url in asked if not url.startswith("file:")] == []
+    assert [request.url for request in asked if not request.url.startswith("file:")] == []
     page.get_by_role("button", name="Load images").click()
     page.wait_for_timeout(200)
-    assert "https://example.invalid/0.png" in asked
-    page.close()
+    assert "https://example.invalid/0.png" in [request.url for request in asked]
+    page.remove_listener("request", asked.append)
+    page.unroute_all()
 
 
 def test_outliers_do_not_set_the_axes(open_page, tmp_path):
