@@ -8,14 +8,14 @@ import pytest
 from matplotlib.figure import Figure
 
 import trigpoint as tp
-from trigpoint._points.inputs import points_to_transform
+from trigpoint._points import inputs
 from trigpoint._report.charts import spectrum_chart
 from trigpoint._report.content import gather
 from trigpoint._report.streaming import stream
 
 
 def gathered(estimator, X, **options):
-    source = None if X is None else points_to_transform(estimator, X)
+    source = None if X is None else inputs.points_to_transform(estimator, X)
     return gather(estimator._subject(), source, **options)
 
 
@@ -73,9 +73,10 @@ def test_a_file_gives_the_same_as_its_array(fitted, roll, tmp_path):
     assert [column.name for column in content.columns] == ["x", "y", "z"]
 
 
-def test_memory_does_not_grow_with_the_points(tmp_path, rng):
+def test_memory_does_not_grow_with_the_points(tmp_path, rng, monkeypatch):
     """Twice the points, from a file in several blocks, take no more at the peak."""
-    X = rng.normal(size=(300_000, 16)).astype(np.float32)
+    monkeypatch.setattr(inputs, "block_rows", lambda bytes_per_row: 20_000)
+    X = rng.normal(size=(30_000, 16)).astype(np.float32)
     # One thread, since what several hold at once is up to chance.
     emb = tp.LaplacianEigenmaps(landmarks=50, graph="euclidean", random_state=0, n_jobs=1)
     emb.fit(X[:5000])
