@@ -24,10 +24,16 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
-def pytest_collection_finish():
+def pytest_collection():
     """Modules and tests stay: they are not looked through for garbage again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """What collecting them left is taken away once."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
