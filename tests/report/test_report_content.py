@@ -76,7 +76,7 @@ def test_a_file_gives_the_same_as_its_array(fitted, roll, tmp_path):
 def test_memory_does_not_grow_with_the_points(tmp_path, rng, monkeypatch):
     """Twice the points, from a file in several blocks, take no more at the peak."""
     monkeypatch.setattr(inputs, "block_rows", lambda bytes_per_row: 20_000)
-    X = rng.normal(size=(30_000, 16)).astype(np.float32)
+    X = rng.normal(size=(100_000, 16)).astype(np.float32)
     # One thread, since what several hold at once is up to chance.
     emb = tp.LaplacianEigenmaps(landmarks=50, graph="euclidean", random_state=0, n_jobs=1)
     emb.fit(X[:5000])

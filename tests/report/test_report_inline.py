@@ -10,7 +10,10 @@ def test_a_notebook_shows_the_page_in_a_frame(fitted, roll, window, tmp_path):
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<h1>Notebook</h1>{page._repr_html_()}", encoding="utf-8")
     shown, problems = window(), []
-    failed = problems.append
+
+    def failed(error):
+        problems.append(str(error))
+
     shown.on("pageerror", failed)
     shown.goto(notebook.as_uri())
     frame = shown.frame_locator("iframe")
