@@ -1,6 +1,7 @@
 """The smooth extension: planes by definition, no texture, no folds, no shortcuts, bounded."""
 
 import tracemalloc
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -36,31 +37,30 @@ class Roll:
         t = np.interp(places[:, 0], *self.angles)
         return np.stack([t * np.cos(t), places[:, 1], t * np.sin(t)], axis=-1)
 
-    def areas(self, map_, hair=1e-3):
-        """Areas of a map from the flat roll over a grid, its places (g, 2), and the spacing."""
+    @cached_property
+    def grid(self):
+        """Places (g, 2) on the flat roll, and their weights (g, g) in means over two spacings."""
         spacing = np.sqrt(self.length * self.height / self.k)
         s, h = np.meshgrid(
             np.arange(spacing, self.length - spacing, spacing / 5),
             np.arange(spacing, self.height - spacing, spacing / 5),
         )
-        s, h = s.ravel(), h.ravel()
-        places = np.stack([s, h], axis=-1)
+        places = np.stack([s.ravel(), h.ravel()], axis=-1)
+        return places, np.exp(-cdist(places, places, "sqeuclidean") / (8 * spacing**2))
+
+    def unevenness(self, map_, hair=1e-3):
+        """Of areas of a map: deviation from the mean over two spacings, and the share folded."""
+        places, weights = self.grid
         at, along, up = (map_(places + np.array(step)) for step in ((0, 0), (hair, 0), (0, hair)))
-        sides = np.stack([along - at, up - at], axis=-1) / hair
-        return np.linalg.det(sides), places, spacing
+        areas = np.linalg.det(np.stack([along - at, up - at], axis=-1) / hair)
+        mean = weights @ np.abs(areas) / weights.sum(axis=1)
+        folded = areas * np.sign(weights @ areas) < 0
+        return np.std(np.abs(areas) / mean), folded.mean()
 
 
 @pytest.fixture(scope="module")
 def uniform_roll():
     return Roll()
-
-
-def unevenness(areas, places, spacing):
-    """Deviation from the mean over two spacings, and the share that is folded."""
-    weights = np.exp(-cdist(places, places, "sqeuclidean") / (8 * spacing**2))
-    mean = weights @ np.abs(areas) / weights.sum(axis=1)
-    folded = areas * np.sign(weights @ areas) < 0
-    return np.std(np.abs(areas) / mean), folded.mean()
 
 
 def options(estimator):
@@ -73,13 +73,13 @@ def test_the_map_of_a_roll_has_no_texture_and_no_folds(estimator, uniform_roll):
     sides = uniform_roll.length, uniform_roll.height
     exact = 0.0
     if estimator is not tp.Isomap:
-        exact, _ = unevenness(*uniform_roll.areas(lambda places: np.cos(np.pi * places / sides)))
+        exact, _ = uniform_roll.unevenness(lambda places: np.cos(np.pi * places / sides))
     found = {}
     for extension in ("auto", "graph"):
         emb = estimator(landmarks=300, extension=extension, random_state=0, **options(estimator))
         emb.fit(uniform_roll.X)
-        found[extension] = unevenness(
-            *uniform_roll.areas(lambda places, emb=emb: emb.transform(uniform_roll.rolled(places)))
+        found[extension] = uniform_roll.unevenness(
+            lambda places, emb=emb: emb.transform(uniform_roll.rolled(places))
         )
     assert found["auto"][1] == 0
     texture = {name: np.sqrt(max(uneven**2 - exact**2, 0)) for name, (uneven, _) in found.items()}
