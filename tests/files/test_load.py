@@ -18,17 +18,17 @@ from trigpoint._files import PointSource, load, read_points
 EVERYTHING = {**PATHS, **TEXTS}
 
 
-@pytest.mark.parametrize("limit", [0, None, float("inf")])
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_same_for_every_limit(tmp_path, points, name, limit):
+def test_same_for_every_limit(tmp_path, points, name):
     EVERYTHING[name](tmp_path / name, points)
-    X = load(read_points(tmp_path / name), memory_limit=limit)
-    np.testing.assert_array_equal(X, points)
-    assert X.flags.c_contiguous
-    assert X.dtype == points.dtype
-    on_disk = limit == 0 or name == "points.npy"
-    assert isinstance(X, np.memmap) == on_disk
-    assert X.flags.writeable != on_disk
+    for limit in (0, None, float("inf")):
+        X = load(read_points(tmp_path / name), memory_limit=limit)
+        np.testing.assert_array_equal(X, points)
+        assert X.flags.c_contiguous
+        assert X.dtype == points.dtype
+        on_disk = limit == 0 or name == "points.npy"
+        assert isinstance(X, np.memmap) == on_disk, limit
+        assert X.flags.writeable != on_disk, limit
 
 
 def test_array_is_not_copied(points):
