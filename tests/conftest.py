@@ -15,8 +15,12 @@ from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 # They hold no doctests, and as modules of one name could not be looked through in any order.
 collect_ignore_glob = ["*conftest.py"]
 
-# Dask would look at what its workers do every hundredth of a second.
+# Dask would look at what its workers do every hundredth of a second, and at their memory and loops
+# every few.
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL", "10s")
+os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL", "10s")
+os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL", "10s")
 
 
 def pytest_collection_modifyitems(items):
