@@ -38,7 +38,7 @@ def client():
             n_workers=2,
             threads_per_worker=2,
             processes=False,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit=0,
         ) as cluster,
         distributed.Client(cluster) as client,
