@@ -18,6 +18,9 @@ SCAN_BYTES = 8 * 2**20
 # Rows of a product are padded to a multiple of this.
 _PADDING = 32
 
+# Numbers of one query's neighbors that take longer to compare than to hand over to a thread.
+_WORTH_A_THREAD = 2**13
+
 # Fetching one point costs as much as multiplying this many; queries multiplied at once.
 _FETCHING = 32
 _MARKED_TOGETHER = 512
@@ -104,7 +107,7 @@ class ProductIndex(NeighborIndex):
             cuts[waiting] = self._quantile(padded, norms, share)[waiting]
             candidates = self._candidates(padded, norms, cuts)
             settle = partial(self._settle, queries, norms, cuts, candidates, m)
-            reached = list(thread_map(settle, waiting.tolist(), self._n_threads))
+            reached = list(thread_map(settle, waiting.tolist(), self._threads_for(m)))
             squared_radii[waiting], last_rows[waiting] = zip(*reached, strict=True)
             for q in waiting[last_rows[waiting] >= 0]:
                 squares, rows = (values[:m] for values in candidates[q])
@@ -113,6 +116,10 @@ class ProductIndex(NeighborIndex):
             waiting = waiting[last_rows[waiting] < 0]
             share *= 2
         return Neighborhoods(queries, m, squared_radii, last_rows, members, bounds)
+
+    def _threads_for(self, m: int) -> int:
+        """Threads that share queries with `m` neighbors each."""
+        return self._n_threads if m * self.points.shape[1] >= _WORTH_A_THREAD else 1
 
     def _settle(
         self,
@@ -152,7 +159,8 @@ class ProductIndex(NeighborIndex):
                 yield from self._within(found.take(range(part.start, part.stop)))
             return
         pairs = zip(found.members, found.points, strict=True)
-        yield from thread_map(lambda pair: self._measured(*pair), pairs, self._n_threads)
+        n_threads = self._threads_for(found.size)
+        yield from thread_map(lambda pair: self._measured(*pair), pairs, n_threads)
 
     def _measured(self, rows: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows, and their exact squared distances to a query."""
