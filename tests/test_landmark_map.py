@@ -57,7 +57,7 @@ def test_a_point_next_to_a_landmark_is_next_to_it_in_the_map(fitted):
 def test_same_bits_with_any_number_of_threads(groups):
     X = groups[0]
     results = [
-        tp.LandmarkMap(landmarks=600, n_iter=40, random_state=3, n_jobs=jobs).fit_transform(X)
+        tp.LandmarkMap(landmarks=600, n_iter=10, random_state=3, n_jobs=jobs).fit_transform(X)
         for jobs in (1, 2, 4)
     ]
     np.testing.assert_array_equal(results[1], results[0])
@@ -510,8 +510,8 @@ def test_a_sparse_file_is_refused_too(tmp_path, rng):
 
 
 def test_quality_and_report_of_a_map(tmp_path):
-    X = load_digits().data
-    emb = tp.LandmarkMap(landmarks=600, random_state=0).fit(X)
+    X = load_digits().data[::2]
+    emb = tp.LandmarkMap(landmarks=300, random_state=0).fit(X)
     found = emb.quality(X)
     assert found.neighbors_kept > 2 * found.pca_kept
     assert found.pieces is None
@@ -525,10 +525,10 @@ def test_quality_and_report_of_a_map(tmp_path):
 
 def test_the_remedy_for_a_map_is_one_that_it_takes():
     """Digits have seven local dimensions, and a map at most three coordinates."""
-    X = load_digits().data
-    coarse = tp.LandmarkMap(landmarks=60, random_state=0).fit(X).quality(X)
+    X = load_digits().data[::2]
+    coarse = tp.LandmarkMap(landmarks=30, random_state=0).fit(X).quality(X)
     assert coarse.remedy == "refine=200"
-    better = tp.LandmarkMap(landmarks=60, refine=200, random_state=0).fit(X).quality(X)
+    better = tp.LandmarkMap(landmarks=30, refine=200, random_state=0).fit(X).quality(X)
     assert better.neighbors_kept > 1.5 * coarse.neighbors_kept
 
 

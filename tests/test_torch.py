@@ -348,6 +348,9 @@ MAPS = {
 def test_maps_are_those_of_the_host(options, d, gpu):
     """The layout is the host's to the bit, and so are places but for the last bit of a root."""
     points = cloud(500, d, np.float32) + np.float32(6)
+    if isinstance(options.get("landmarks"), str):
+        # Many draws are compared.
+        points = points[::2]
     here = tp.LandmarkMap(**options, n_iter=20, random_state=0)
     expected = here.fit_transform(points)
     there = clone(here).set_params(device="cuda")
