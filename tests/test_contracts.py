@@ -58,6 +58,7 @@ check({estimators!r})
 OFF_THE_POINTS = {"KMeansLandmarks(snap=False)": tp.KMeansLandmarks(3, snap=False)}
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks_pass_and_none_is_skipped():
     samplers = SAMPLERS | OFF_THE_POINTS
     script = CHECK.format(samplers=samplers, estimators=ESTIMATORS)

@@ -139,6 +139,7 @@ def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
     apart = ordinary_edges(built)
     assert connected_components(apart.weights)[0] == 2
     assert connected_components(apart.lengths)[0] == 2
+    assert len(apart.bridges) == 0
 
 
 def test_bhattacharyya_graph_avoids_shortcuts_where_the_euclidean_one_takes_them():
@@ -282,6 +283,16 @@ def test_anchor_graph_sums_products_of_shares(rng):
     np.testing.assert_allclose(graph.weights.toarray(), Z.T @ Z, atol=1e-12)
     # Shares of a point sum to 1, so degrees are the shares that landmarks have in all points.
     np.testing.assert_allclose(graph.weights.sum(axis=1), Z.sum(axis=0), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::trigpoint._numerics.connectivity.DisconnectedGraphWarning")
+def test_a_landmark_that_no_point_shares_has_a_loop_like_others(rng):
+    """Its loop weighs as much as those of the others on average."""
+    nearest = np.array([rng.choice(5, 2, replace=False) for _ in range(100)])
+    blocks = [(nearest, np.full((100, 2), 0.5))]
+    graph = tp.AnchorGraph(2).build(Landmarks(rng.normal(size=(6, 2))), lambda first: blocks)
+    loops = graph.weights.diagonal()
+    assert loops[5] == pytest.approx(loops[:5].mean())
 
 
 def test_one_anchor_links_nothing(rng):

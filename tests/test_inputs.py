@@ -237,10 +237,10 @@ def test_progress_on_the_terminal_goes_to_standard_error(points, capsys):
     assert out == ""
     assert [line.partition(",")[0] for line in err.splitlines()] == [
         "landmarks: 100 of 100 (100%)",
-        *(line for line in err.splitlines() if line.startswith(("graph: 0.", "spectrum: 0."))),
+        *(line for line in err.splitlines() if line.startswith(("graph: ", "spectrum: "))),
         "points: 3",
     ]
-    assert err.count("graph: 0.") == err.count("spectrum: 0.") == 1
+    assert err.count("graph: ") == err.count("spectrum: ") == 1
 
 
 def test_bars_and_a_callback_go_together(points, capsys):

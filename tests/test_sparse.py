@@ -210,6 +210,8 @@ def test_others_are_refused_by_name_with_the_remedy(name):
         clone(REFUSE_SPARSE[name]).fit(X)
     assert str(caught.value).startswith(name)
     assert "X.toarray(), which takes 384 kB" in str(caught.value)
+    with pytest.raises(tp.ParameterError, match=r"X\.toarray\(\), which takes 192 kB"):
+        clone(REFUSE_SPARSE[name]).fit(X.astype(np.float32))
     with pytest.raises(TypeError, match=message):
         tp.LaplacianEigenmaps(landmarks=REFUSE_SPARSE[name]).fit(X)
 

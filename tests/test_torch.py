@@ -679,6 +679,15 @@ def test_what_runs_on_the_host_alone(gpu):
         tp.LaplacianEigenmaps(landmarks=40, graph="anchors", device="cuda").fit(POINTS)
 
 
+@pytest.mark.parametrize(("k", "n_components"), [(40, 2), (2, 1)])
+def test_shares_in_landmarks_of_the_host_place_points_on_a_device(k, n_components, gpu):
+    """Of two landmarks, both take part."""
+    emb = tp.LaplacianEigenmaps(n_components, landmarks=k, graph="anchors", random_state=0)
+    expected = emb.fit_transform(POINTS)
+    found = emb.set_params(device="cuda").transform(torch.tensor(POINTS))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+
+
 def test_auto_takes_what_a_gpu_cannot(monkeypatch):
     from scipy.sparse import csr_array
 

@@ -63,7 +63,7 @@ class OnDevice:
             self._map = MapOnDevice(extension, device)
             return
         if isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
-            # Every support has a search, except shares in anchors, which are refused earlier.
+            # Every support has a search.
             search = extension.support.search  # type: ignore[attr-defined]
         elif isinstance(extension, SmoothExtension):
             search = extension.support
