@@ -213,6 +213,29 @@ def test_chain_of_many_patches_has_the_same_distribution(small_patches):
     assert p_value(states, determinant_weights(SEVEN, 4, 0.5)) < SIGNIFICANCE
 
 
+@pytest.mark.parametrize("exponent", [None, 1.0])
+def test_a_patch_sees_the_exchanges_of_those_before_it(exponent, X, small_patches, monkeypatch):
+    """As if the inverse were computed anew for each."""
+
+    def refined(search):
+        for _ in range(3):
+            search.sweep()
+        return search.rows.tolist()
+
+    def refine_anew(search, patch, inverse, slots, *, keep):
+        refine(search, patch, search._inverse(search._points, search._landmarks), slots, keep=keep)
+
+    def made():
+        search = ExchangeSearch(X, np.arange(12), 1.0, exponent, np.random.default_rng(3), 1)
+        search._points = X if exponent is None else search._points
+        return search
+
+    found, refine = refined(made()), ExchangeSearch._refine
+    monkeypatch.setattr(ExchangeSearch, "_refine", refine_anew)
+    assert found == refined(made())
+    assert found != list(range(12))
+
+
 def test_the_test_rejects_a_chain_that_cannot_go_back(monkeypatch):
     """As if a landmark that has left a table could not be proposed again."""
 
