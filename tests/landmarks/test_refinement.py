@@ -216,6 +216,7 @@ def test_chain_of_many_patches_has_the_same_distribution(small_patches):
 @pytest.mark.parametrize("exponent", [None, 1.0])
 def test_a_patch_sees_the_exchanges_of_those_before_it(exponent, X, small_patches, monkeypatch):
     """As if the inverse were computed anew for each."""
+    monkeypatch.setattr(search, "_LOCAL_FROM", 10**9)
 
     def refined(search):
         for _ in range(3):
@@ -226,14 +227,12 @@ def test_a_patch_sees_the_exchanges_of_those_before_it(exponent, X, small_patche
         refine(search, patch, search._inverse(search._points, search._landmarks), slots, keep=keep)
 
     def made():
-        search = ExchangeSearch(X, np.arange(12), 1.0, exponent, np.random.default_rng(3), 1)
-        search._points = X if exponent is None else search._points
-        return search
+        return ExchangeSearch(X, np.arange(30), 2.0, exponent, np.random.default_rng(3), 1)
 
     found, refine = refined(made()), ExchangeSearch._refine
     monkeypatch.setattr(ExchangeSearch, "_refine", refine_anew)
     assert found == refined(made())
-    assert found != list(range(12))
+    assert found != list(range(30))
 
 
 def test_the_test_rejects_a_chain_that_cannot_go_back(monkeypatch):
