@@ -1,5 +1,6 @@
 """The landmark graph: neighbors, weights, connectedness, shortcuts."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -343,3 +344,16 @@ def test_a_graph_by_mass_needs_masses(landmarks):
 def test_by_mass_is_true_or_false(landmarks):
     with pytest.raises(tp.ParameterError, match="by_mass"):
         KNNGraph(5, by_mass="yes").build(landmarks)
+
+
+@pytest.mark.parametrize("n_neighbors", [10, 20])
+def test_tight_groups_of_few_landmarks_stay_in_one_piece(n_neighbors, rng):
+    """Edges inside of groups are nothing beside those between them, and still no bandwidth is."""
+    groups = np.repeat(np.arange(50)[:, None] * [[10.0, 0, 0]], 10, axis=0)
+    points = groups + 1e-3 * rng.normal(size=(500, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DisconnectedGraphWarning)
+        built = KNNGraph(n_neighbors, metric="euclidean").build(Landmarks(points))
+    assert built.bandwidths.min() > 1e-4
+    bridged = np.abs(np.diff(points[built.bridges], axis=1)).max(axis=(1, 2))
+    assert (bridged > 5).all()

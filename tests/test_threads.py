@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import trigpoint as tp
@@ -172,3 +173,16 @@ def test_a_forked_process_maps_with_threads_of_its_own():
             os.kill(child, 9)
         time.sleep(0.01)
     assert ended == (child, 0)
+
+
+@pytest.mark.parametrize("embedding", [tp.KernelPCA(3), tp.LaplacianEigenmaps(3, graph="complete")])
+@pytest.mark.parametrize("k", [150, 300])
+def test_kernels_of_all_landmarks_are_the_same_bits_with_any_number_of_blas_threads(embedding, k):
+    """In the main thread, where products take as many threads as there are cores."""
+    X = np.random.default_rng(0).normal(size=(600, 40))
+    results = []
+    for n_threads in (1, 2, 4):
+        emb = clone(embedding).set_params(landmarks=k, random_state=0)
+        with threadpool_limits(n_threads):
+            results.append({"coordinates": emb.fit_transform(X)})
+    assert_same_bits(results)

@@ -54,3 +54,10 @@ def test_a_full_standard_output(folder, copies):
     done = copies.run(COMMAND, "info", "roll.npy", stdout="/dev/full")
     assert done.returncode == FAILED
     assert done.stderr == "trigpoint: standard output: No space left on device\n"
+
+
+def test_no_standard_output(folder, copies):
+    """As after ``>&-`` in a shell."""
+    done = copies.run("import sys; sys.stdout = None; " + COMMAND, "info", "roll.npy", "--json")
+    assert done.returncode == FAILED
+    assert done.stderr == "trigpoint: standard output: Bad file descriptor\n"

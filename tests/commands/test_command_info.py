@@ -112,7 +112,7 @@ def test_info_lists_arrays_and_says_which_to_take(folder, capsys, rng):
         file["a/few"], file["a/many"] = rng.random((60, 2)), rng.random((60, 9))
     root = zarr.open_group("several.zarr", mode="w")
     for key, columns in (("few", 2), ("many", 9)):
-        root.create_array(key, data=rng.random((60, columns)))
+        root.create_array(key, shape=(60, columns), dtype=float)[:] = rng.random((60, columns))
     for name, key in (("npz", "X"), ("h5", "a/many"), ("zarr", "many")):
         assert main(["info", f"several.{name}"]) == 0
         out = capsys.readouterr().out

@@ -1,6 +1,7 @@
 """The command ``trigpoint``: reads its arguments, calls the library, prints the result."""
 
 import argparse
+import errno
 import logging
 import os
 import sys
@@ -83,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show(result: Result, options: argparse.Namespace) -> None:
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
     try:
         result.show(as_json=options.json)
         sys.stdout.flush()

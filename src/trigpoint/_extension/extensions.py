@@ -370,7 +370,8 @@ def warn_of_far(n_far: int, n_points: int) -> None:
             FarPointsWarning(
                 "{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
                 "landmark, so their coordinates mean little",
-                "check the units and the order of the columns, or fit to points like these",
+                "check the units and the order of the columns, or take more landmarks, of points "
+                "like these",
                 n_far=n_far,
                 n_points=n_points,
             )

@@ -18,6 +18,11 @@ from trigpoint._numerics.kernels import gaussian
 # Mean weight of an edge to a neighbor with automatic bandwidths.
 _MEAN_WEIGHT = 0.2
 
+# Bandwidth of a landmark, at least, in units of the median length of its edges. It is a third or a
+# half where points are spread in any usual way. Among many tight groups, of as few landmarks as an
+# edge has neighbors, so many edges are short that no bandwidth makes them weigh so little.
+_LEAST_BANDWIDTH = 0.25
+
 # Edges lighter than this are ignored.
 NEGLIGIBLE = 1e-12
 
@@ -199,7 +204,7 @@ def local_bandwidths(
     """
     reach = _median_length(k, left, right, lengths)
     relative = lengths / np.maximum(reach[left], reach[right])
-    return reach * _common_factor(relative, _MEAN_WEIGHT)
+    return reach * max(_common_factor(relative, _MEAN_WEIGHT), _LEAST_BANDWIDTH)
 
 
 def wide_bandwidths(lengths: np.ndarray, mean_weight: float) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist, pdist
 from trigpoint._common.checks import check_choice, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.threads import one_blas_thread
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
@@ -62,7 +63,9 @@ def distances_between(points: np.ndarray) -> np.ndarray:
     points = np.asarray(points, dtype=np.float64)
     if points.shape[1] <= FEW_COLUMNS:
         return cdist(points, points)
-    squares = squared_distances(points, points)
+    # With more threads, products would be rounded otherwise.
+    with one_blas_thread():
+        squares = squared_distances(points, points)
     distances = np.sqrt((squares + squares.T) / 2)
     np.fill_diagonal(distances, 0.0)
     return distances
@@ -98,7 +101,8 @@ def _within(distance: float, A: np.ndarray, B: np.ndarray) -> bool:
 
 def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
     """Dense Gaussian kernel matrix of the rows of `X`, symmetric with a unit diagonal."""
-    K = gaussian(squared_distances(X, X), bandwidth)
+    with one_blas_thread():
+        K = gaussian(squared_distances(X, X), bandwidth)
     K = (K + K.T) / 2
     np.fill_diagonal(K, 1.0)
     return K
