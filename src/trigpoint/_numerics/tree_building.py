@@ -24,13 +24,14 @@ def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
     n, d = points.shape
     tree_points = np.array(points, order="C")
     rows = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
-    if n < _SPLIT_BY_ONE:
-        n_threads = 1
-    top = _empty_nodes(1 if n < _SPLIT_BY_ONE else _TOP_ROOM, d)
-    top.starts[0], top.stops[0] = 0, n
+    is_small = n < _SPLIT_BY_ONE
+    top = _empty_nodes(1 if is_small else _TOP_ROOM, d)
+    top.stops[0] = n
+    if is_small:
+        top.lower[0], top.upper[0] = box(tree_points)
+        return Tree(tree_points, rows, *_split_part(tree_points, rows, bucket, top, 0))
     _bound(tree_points, top, n_threads)
-    part = n if n < _SPLIT_BY_ONE else max(bucket, n // _PARTS)
-    used = _split_top(tree_points, rows, part, top, n_threads)
+    used = _split_top(tree_points, rows, max(bucket, n // _PARTS), top, n_threads)
     leaves = [node for node in range(used) if not top.children[node]]
 
     def split_leaf(leaf: int) -> Nodes:
@@ -85,8 +86,6 @@ def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, top: Nodes, l
 
 def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nodes:
     """The nodes of the top, and after them those of each part but its first, which is a leaf."""
-    if used == 1:
-        return parts[0]
     first = used
     for leaf, part in zip(leaves, parts, strict=True):
         shift = first - 1
