@@ -20,6 +20,8 @@ collect_ignore_glob = ["*conftest.py"]
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL", "10s")
 os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL", "10s")
+# A loop that ticks so seldom would be called unresponsive.
+os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__LIMIT", "60s")
 os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL", "10s")
 
 
