@@ -348,7 +348,7 @@ def test_by_mass_is_true_or_false(landmarks):
 
 @pytest.mark.parametrize("n_neighbors", [10, 20])
 def test_tight_groups_of_few_landmarks_stay_in_one_piece(n_neighbors, rng):
-    """Edges inside of groups are nothing beside those between them, and still no bandwidth is."""
+    """Bandwidths are of the size of the groups, and bridges lead from one group to another."""
     groups = np.repeat(np.arange(50)[:, None] * [[10.0, 0, 0]], 10, axis=0)
     points = groups + 1e-3 * rng.normal(size=(500, 3))
     with warnings.catch_warnings():

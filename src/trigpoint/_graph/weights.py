@@ -19,8 +19,9 @@ from trigpoint._numerics.kernels import gaussian
 _MEAN_WEIGHT = 0.2
 
 # Bandwidth of a landmark, at least, in units of the median length of its edges. It is a third or a
-# half where points are spread in any usual way. Among many tight groups, of as few landmarks as an
-# edge has neighbors, so many edges are short that no bandwidth makes them weigh so little.
+# half where points are spread in any usual way. Among many tight groups, each of about as many
+# landmarks as one has neighbors, so many edges are short beside their landmark's median that no
+# bandwidth gives them the mean weight; the smallest would cut the groups themselves to pieces.
 _LEAST_BANDWIDTH = 0.25
 
 # Edges lighter than this are ignored.
