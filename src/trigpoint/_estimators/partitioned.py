@@ -15,7 +15,7 @@ from trigpoint._common.records import Extension
 from trigpoint._common.warn import warn_user
 from trigpoint._estimators.on_device import block_by_device
 from trigpoint._estimators.output import wanted_container
-from trigpoint._extension.extensions import FarPointsWarning, extend_alike
+from trigpoint._extension.extensions import extend_alike, far_points
 from trigpoint._files import open_writer
 from trigpoint._files.sinks import ZarrSink
 from trigpoint._files.writers import PointWriter
@@ -140,15 +140,7 @@ def _extended_block(
 
 def _warn_of_far(n_far: int, n_points: int, partition: int) -> None:
     """Warn where the user is, not only in the log of a worker."""
-    warning = FarPointsWarning(
-        "{n_far:,} of {n_points:,} points of partition {partition} are more than ten bandwidths "
-        "away from every landmark, so their coordinates mean little",
-        "check the units and the order of the columns, or take more landmarks, of points "
-        "like these",
-        n_far=n_far,
-        n_points=n_points,
-        partition=partition,
-    )
+    warning = far_points(n_far, n_points, f" of partition {partition}")
     try:
         from distributed.worker import warn
     except ImportError:

@@ -366,13 +366,17 @@ def _refuse_impossible(coordinates: np.ndarray, first_row: int) -> None:
 def warn_of_far(n_far: int, n_points: int) -> None:
     """Warn about points that are far from all landmarks, if there are any."""
     if n_far:
-        warn_user(
-            FarPointsWarning(
-                "{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
-                "landmark, so their coordinates mean little",
-                "check the units and the order of the columns, or take more landmarks, of points "
-                "like these",
-                n_far=n_far,
-                n_points=n_points,
-            )
-        )
+        warn_user(far_points(n_far, n_points))
+
+
+def far_points(n_far: int, n_points: int, where: str = "") -> FarPointsWarning:
+    """The warning about points that are far from all landmarks."""
+    return FarPointsWarning(
+        "{n_far:,} of {n_points:,} points{where} are more than ten bandwidths away from every "
+        "landmark, so their coordinates mean little",
+        "check the units and the order of the columns, or take more landmarks, of points like "
+        "these",
+        n_far=n_far,
+        n_points=n_points,
+        where=where,
+    )
