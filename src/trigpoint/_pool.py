@@ -1,0 +1,163 @@
+"""The pool: a uniform random sample of rows, in memory, that everything is fitted on."""
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+
+from trigpoint._common.errors import ParameterValueError, ParameterWarning
+from trigpoint._common.warn import warn_user
+from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
+from trigpoint._numerics.sparse import Points
+from trigpoint._spaces import Euclidean, Space
+
+# Rows of a pool: at least, and per landmark. With 64 rows for each landmark, nothing measurable is
+# lost compared with all rows; with 16, hardly anything. `make bench ONLY=pool` measures this.
+LEAST_ROWS = 2**17
+ROWS_PER_LANDMARK = 64
+_FEW_PER_LANDMARK, _FEWEST_PER_LANDMARK = 16, 4
+
+# Memory for the rows as they were read and the Euclidean rows together.
+_MOST_BYTES = 2 * 2**30
+
+# Landmarks drawn if the user leaves their number open, and at most with "auto".
+DEFAULT_LANDMARKS = 1000
+MOST_AUTO_LANDMARKS = 4000
+
+
+class Pool:
+    """Rows drawn uniformly from a source, and their Euclidean coordinates.
+
+    Attributes
+    ----------
+    points : ndarray or csr_array of shape (size, d)
+        Euclidean rows.
+    n : int
+        Number of rows of the source.
+    rows : int64 ndarray of shape (size,) or None
+        Their row numbers, ascending; ``None`` if the pool holds all rows.
+    space : Space
+        The fitted map from rows as they were read to `points`.
+    """
+
+    def __init__(
+        self, points: Points, n: int, rows: np.ndarray | None = None, space: Space | None = None
+    ) -> None:
+        self.points, self.n, self.rows = points, n, rows
+        self.space = Euclidean() if space is None else space
+        self._index: NeighborIndex | None = None
+
+    @classmethod
+    def of(cls, points: Points) -> Self:
+        """Pool of all rows of an array that is Euclidean already."""
+        return cls(points, points.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows in the pool, and of Euclidean columns."""
+        return self.points.shape[0], self.points.shape[1]
+
+    def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
+        """Return the neighbor index of the pool, which is built for its first user.
+
+        `m` and `n_queries` say about how many neighbors will be asked for, and how often. They
+        affect the speed of the index and not its answers.
+        """
+        if self._index is None:
+            self._index = neighbor_index(self.points, m, n_queries, n_threads)
+        return self._index
+
+    def numbers(self, places: np.ndarray) -> np.ndarray:
+        """Return the row numbers in the source of some places in the pool."""
+        return places if self.rows is None else self.rows[places]
+
+
+def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
+    """Return how many landmarks the parameter `landmarks` will give, before anything is read."""
+    if landmarks is None:
+        return default
+    if isinstance(landmarks, Integral):
+        return int(landmarks)
+    if isinstance(landmarks, str):
+        return MOST_AUTO_LANDMARKS
+    for name in ("n_landmarks", "n_clusters"):
+        if hasattr(landmarks, name):
+            return planned_landmarks(getattr(landmarks, name))
+    return len(landmarks) if hasattr(landmarks, "__len__") else DEFAULT_LANDMARKS
+
+
+def pool_size(n: int, k: int, row_bytes: int, per_landmark: int = ROWS_PER_LANDMARK) -> int:
+    """Return the number of rows to draw from `n` for `k` landmarks.
+
+    It depends on the number of rows, landmarks and columns alone, so that every kind of storage
+    leads to the same rows.
+    """
+    wanted = min(n, max(LEAST_ROWS, per_landmark * k))
+    affordable = max(_MOST_BYTES // row_bytes, 1)
+    if wanted <= affordable:
+        return wanted
+    if affordable < _FEWEST_PER_LANDMARK * k:
+        raise ParameterValueError(
+            "landmarks",
+            k,
+            f"landmarks={k:,} is too large: {affordable:,} rows of this many columns fit into the "
+            f"2 GiB that landmarks are drawn from: choose landmarks <= "
+            f"{affordable // _FEWEST_PER_LANDMARK:,}, or fewer columns",
+        )
+    if affordable < _FEW_PER_LANDMARK * k:
+        warn_user(
+            ParameterWarning(
+                f"{k:,} landmarks are drawn from {affordable:,} rows, which is as many as fit into "
+                f"2 GiB: with fewer than {affordable // _FEW_PER_LANDMARK:,} landmarks, or fewer "
+                "columns, landmarks would be more diverse"
+            )
+        )
+    return affordable
+
+
+def draw_pool(
+    source: Any,
+    space: Space,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    per_landmark: int = ROWS_PER_LANDMARK,
+    include: np.ndarray | None = None,
+) -> Pool:
+    """Read a pool for `k` landmarks from a source, in one pass, and fit the space on it.
+
+    Parameters
+    ----------
+    source : Source
+    space : Space
+        Fitted here.
+    k : int
+    rng : Generator
+        Draws the rows; it is left alone if the pool holds all of them.
+    per_landmark : int
+    include : int ndarray or None, default=None
+        Rows that the pool has to hold, such as landmarks given by number.
+    """
+    n, columns = source.n, source.columns
+    if columns.sparse and not space.takes_sparse:
+        raise ParameterValueError(
+            "metric",
+            space.name,
+            f"metric={space.name!r} does not take sparse rows: choose 'euclidean' or 'cosine', or "
+            "make X dense",
+        )
+    copies = 1 if isinstance(space, Euclidean) else 2
+    size = pool_size(n, k, copies * columns.count * columns.dtype.itemsize, per_landmark)
+    rows = None if size == n else np.sort(rng.choice(n, size, replace=False))
+    if rows is not None and include is not None:
+        rows = np.union1d(rows, include)
+    raw = source.take(rows)
+    points = space.fit(raw)(raw, 0 if rows is None else rows)
+    return Pool(points, n, rows, space)
+
+
+def whole_pool(source: Any, space: Space) -> Pool:
+    """Return a pool of all rows; those of an array or memory map are used in place."""
+    there = source.array()
+    raw = source.take(None) if there is None else there
+    return Pool(space.fit(raw)(raw), source.n, None, space)
