@@ -10,7 +10,6 @@ import numpy as np
 from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Covariances, LowRankCovariances
-from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import Neighborhoods
 from trigpoint._numerics.threads import one_blas_thread, thread_map
@@ -142,7 +141,9 @@ class SingularCovarianceWarning(ParameterWarning):
     """A landmark's neighbors coincide, so its covariance had to be borrowed."""
 
 
-def regularize(covariances: Covariances, ridge: float = RIDGE) -> Covariances:
+def regularize(
+    covariances: Covariances, ridge: float = RIDGE
+) -> tuple[Covariances, tuple[Warning, ...]]:
     """Make covariances invertible: add `ridge` times the mean variance to each variance.
 
     A noise-free manifold, or as few neighbors as dimensions, leaves directions without variance;
@@ -165,16 +166,14 @@ def regularize(covariances: Covariances, ridge: float = RIDGE) -> Covariances:
     mean_variance = _mean_variances(covariances)
     # Zero, or rounding error compared with the spread of the others.
     flat = mean_variance <= np.finfo(np.float64).eps ** 2 * mean_variance.max()
+    notes: tuple[Warning, ...] = ()
     if flat.any():
-        warn_user(
-            SingularCovarianceWarning(
-                "{n_flat} of {n} landmarks have only coinciding neighbors, so their covariance is "
-                "zero and the smallest other one is used, equal in all directions",
-                ("remove duplicated points", "raise {n_neighbors of the sampler}"),
-                n_flat=int(flat.sum()),
-                n=len(flat),
-            )
+        note = SingularCovarianceWarning(
+            f"{int(flat.sum())} of {len(flat)} landmarks have only coinciding neighbors, so their "
+            "covariance is zero and the smallest other one is used, equal in all directions: "
+            "remove duplicated points"
         )
+        notes = (note,)
         mean_variance[flat] = mean_variance[~flat].min() if not flat.all() else 1.0
     added = ridge * mean_variance
     borrowed = mean_variance[flat]
@@ -186,7 +185,7 @@ def regularize(covariances: Covariances, ridge: float = RIDGE) -> Covariances:
     variances = _variances(regular)
     variances[flat] = borrowed[:, None]
     variances += added[:, None]
-    return regular
+    return regular, notes
 
 
 def _variances(covariances: np.ndarray) -> np.ndarray:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
 from trigpoint._common.progress import Report
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.nearest import nearest
@@ -167,7 +166,6 @@ def layout(
     n_threads: int = 1,
     report: Report | None = None,
     stage: str = "layout",
-    kept: Checkpoints = NOTHING_KEPT,
 ) -> np.ndarray:
     """Lay out landmarks by their affinities.
 
@@ -189,8 +187,6 @@ def layout(
     report : callable or None
     stage : str, default="layout"
         What progress is reported as.
-    kept : Checkpoints
-        Where to go on from, and to keep some of the steps.
 
     Returns
     -------
@@ -202,10 +198,7 @@ def layout(
     points[:, :n_components] = start
     pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
     velocities = np.zeros_like(points)
-    begun, done = kept.read(stage), 0
-    if begun:
-        points, velocities, done = begun["points"], begun["velocities"], int(begun["done"][0])
-    for step in range(done, n_iter):
+    for step in range(n_iter):
         strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
         attraction, repulsion = _forces(points, joint, pulls, masses, n_threads)
         # The step of t-SNE for k points, over the exaggeration.
@@ -215,8 +208,6 @@ def layout(
         velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
         points += velocities
         points -= masses @ points
-        if kept.due:
-            kept.write(stage, points=points, velocities=velocities, done=np.array([step + 1]))
         if report is not None:
             report(stage, step + 1, n_iter)
     return points[:, :n_components].copy()

@@ -7,7 +7,9 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
+from trigpoint._common.records import Projection
 from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
+from trigpoint._numerics.reduction import all_projected
 from trigpoint._numerics.sparse import Points
 from trigpoint._spaces import Euclidean, Space
 
@@ -38,12 +40,18 @@ class Pool:
         Their row numbers, ascending; ``None`` if the pool holds all rows.
     space : Space
         The fitted map from rows as they were read to `points`.
+    projection : Projection or None
+        Principal components that `points` were projected on, if a map has done so.
+    full : ndarray or csr_array of shape (size, c)
+        Euclidean rows in all columns; the same as `points` unless these were projected.
     """
 
     def __init__(
         self, points: Points, n: int, rows: np.ndarray | None = None, space: Space | None = None
     ) -> None:
         self.points, self.n, self.rows = points, n, rows
+        self.projection: Projection | None = None
+        self.full = points
         self.space = Euclidean() if space is None else space
         self._index: NeighborIndex | None = None
 
@@ -56,6 +64,14 @@ class Pool:
     def shape(self) -> tuple[int, int]:
         """Number of rows in the pool, and of Euclidean columns."""
         return self.points.shape[0], self.points.shape[1]
+
+    def projected(self, projection: Projection, n_threads: int) -> "Pool":
+        """Return the pool in a few principal components."""
+        assert isinstance(self.points, np.ndarray)
+        points = all_projected(projection, self.points, n_threads)
+        pool = Pool(points, self.n, self.rows, self.space)
+        pool.projection, pool.full = projection, self.points
+        return pool
 
     def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
         """Return the neighbor index of the pool, which is built for its first user.

@@ -4,12 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, eye_array, get_index_dtype, issparse
+from scipy.sparse import csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
@@ -32,7 +31,11 @@ _PAIRS = 2**20
 
 
 def weighted_graph(
-    points: np.ndarray, left: np.ndarray, right: np.ndarray, bandwidth: float | None
+    points: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    bandwidth: float | None,
+    notes: tuple[Warning, ...] = (),
 ) -> LandmarkGraph:
     """Turn directed edges into the symmetric, connected, Gaussian-weighted graph."""
     k = len(points)
@@ -57,34 +60,18 @@ def weighted_graph(
             alone=counted(alone, "landmark"),
             typical=typical,
         )
-    matrix, bridges = joined(_symmetric(k, left[heavy], right[heavy], weights[heavy]), points)
+    edges = _symmetric(k, left[heavy], right[heavy], weights[heavy])
+    matrix, bridges, more_notes = _joined(edges, points)
     return LandmarkGraph(
-        csr_array(matrix + eye_array(k)), edge_lengths(matrix, points), bridges, bandwidths
+        csr_array(matrix + eye_array(k)),
+        edge_lengths(matrix, points),
+        bridges,
+        bandwidths,
+        (*notes, *more_notes),
     )
 
 
-def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:
-    """All pairs of landmarks, at these distances, weighted by the larger bandwidth of the two."""
-    weights = gaussian((lengths / np.maximum(bandwidths[:, None], bandwidths)) ** 2, 1.0)
-    # Landmarks are distinct, however close, and stay linked, however far.
-    weights = np.maximum(weights, np.finfo(np.float64).tiny)
-    lengths = np.maximum(lengths, np.finfo(np.float64).tiny)
-    np.fill_diagonal(weights, 1.0)
-    no_bridges = np.empty((0, 2), dtype=np.int64)
-    others = ~np.eye(len(lengths), dtype=bool)
-    stored = _stored(weights, np.ones_like(others)), _stored(lengths, others)
-    return LandmarkGraph(*stored, no_bridges, bandwidths)
-
-
-def _stored(matrix: np.ndarray, kept: np.ndarray) -> csr_array:
-    """The `kept` entries of a matrix; SciPy, which looks for zeros, takes 20 times as long."""
-    dtype = get_index_dtype(maxval=matrix.size)
-    columns = np.broadcast_to(np.arange(len(matrix), dtype=dtype), matrix.shape)
-    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(dtype)
-    return csr_array((matrix[kept], columns[kept], starts), shape=matrix.shape)
-
-
-def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) -> LandmarkGraph:
+def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
     """Use a symmetric (k, k) matrix of edge weights as the landmark graph.
 
     The largest weight becomes 1, as in other graphs; otherwise coordinates, and which points count
@@ -136,12 +123,9 @@ def precomputed_graph(matrix: Any, points: np.ndarray, bandwidth: float | None) 
             "{parameter} has no edges",
             "pass weights > 0 between neighboring landmarks",
         )
-    weights, bridges = joined(weights, points)
-    if bandwidth is None:
-        bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
-    else:
-        bandwidths = np.full(k, float(bandwidth))
-    return LandmarkGraph(weights, edge_lengths(weights, points), bridges, bandwidths)
+    weights, bridges, notes = _joined(weights, points)
+    bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
+    return LandmarkGraph(weights, edge_lengths(weights, points), bridges, bandwidths, notes)
 
 
 def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
@@ -162,25 +146,25 @@ def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
     return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)
 
 
-def joined(weights: csr_array, points: np.ndarray) -> tuple[csr_array, np.ndarray]:
-    """Join the components of a graph by their shortest bridges, with a warning if there are any.
+def _joined(
+    weights: csr_array, points: np.ndarray
+) -> tuple[csr_array, np.ndarray, tuple[Warning, ...]]:
+    """Join the components of a graph by their shortest bridges, and say so if there are any.
 
     A bridge weighs as much as the mean edge: its Gaussian would underflow and cut the graph again.
     """
     n_components, _ = connected_components(weights, directed=False)
     if n_components == 1:
-        return weights, np.empty((0, 2), dtype=np.int64)
-    warn_user(
-        DisconnectedGraphWarning(
-            "the landmark graph falls into {n_components} components, which were joined by the "
-            "shortest bridging edges: if the data is one piece, let the graph reach further",
-            ("choose a larger {n_neighbors}", "a larger {radius}", "take more landmarks"),
-            n_components=n_components,
-        )
+        return weights, np.empty((0, 2), dtype=np.int64), ()
+    note = DisconnectedGraphWarning(
+        f"the landmark graph has {n_components} connected components, which were joined by the "
+        "shortest edges between them: if the data is connected, choose a larger n_neighbors, a "
+        "larger radius or more landmarks"
     )
     bridges = bridge_components(weights, points)
     mean = np.full(len(bridges), weights.data.mean())
-    return (weights + _symmetric(len(points), bridges[:, 0], bridges[:, 1], mean)).tocsr(), bridges
+    joined = weights + _symmetric(len(points), bridges[:, 0], bridges[:, 1], mean)
+    return joined.tocsr(), bridges, (note,)
 
 
 def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> csr_array:
