@@ -8,7 +8,6 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "KDPP",
     "AnchorGraph",
     "AnnealedDPP",
     "ClusterError",
@@ -40,6 +39,7 @@ __all__ = [
     "RedundantEigenvectorsWarning",
     "Refinement",
     "RefinementResult",
+    "Selection",
     "SingularCovarianceWarning",
     "Uniform",
     "UnknownChunksWarning",
@@ -53,6 +53,7 @@ __all__ = [
     "metrics",
     "plot",
     "read_points",
+    "select",
 ]
 
 

@@ -24,7 +24,6 @@ from trigpoint._graph import AnchorGraph as AnchorGraph
 from trigpoint._graph import CompleteGraph as CompleteGraph
 from trigpoint._graph import KNNGraph as KNNGraph
 from trigpoint._graph import RadiusGraph as RadiusGraph
-from trigpoint._landmarks import KDPP as KDPP
 from trigpoint._landmarks import AnnealedDPP as AnnealedDPP
 from trigpoint._landmarks import CoincidingLandmarksWarning as CoincidingLandmarksWarning
 from trigpoint._landmarks import EfficientDPP as EfficientDPP
@@ -37,8 +36,10 @@ from trigpoint._landmarks import LandmarkCurve as LandmarkCurve
 from trigpoint._landmarks import Refinement as Refinement
 from trigpoint._landmarks import RefinementResult as RefinementResult
 from trigpoint._landmarks import RPCholesky as RPCholesky
+from trigpoint._landmarks import Selection as Selection
 from trigpoint._landmarks import Uniform as Uniform
 from trigpoint._landmarks import landmark_curve as landmark_curve
+from trigpoint._landmarks import select as select
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning as DisconnectedGraphWarning
 from trigpoint._points.dask.cluster import ClusterError as ClusterError
 from trigpoint._points.dask.collections import UnknownChunksWarning as UnknownChunksWarning

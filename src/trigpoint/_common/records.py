@@ -1,7 +1,7 @@
 """The small frozen records passed between the stages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -92,8 +92,6 @@ class LowRankCovariances:
         return np.asarray(matrices + self.rest[:, None, None] * np.eye(len(columns)))
 
 
-_LOW_RANK = [field.name for field in fields(LowRankCovariances)]
-
 # Of the landmarks: (k, d, d), their diagonals (k, d), or of low rank.
 Covariances = np.ndarray | LowRankCovariances
 
@@ -107,36 +105,36 @@ class Landmarks:
     points : ndarray of shape (k, d)
         The landmark coordinates.
     indices : int64 ndarray of shape (k,) or None
-        Their rows among the points; ``None`` when the landmarks are not rows of the data.
-    radii : ndarray of shape (k,) or None
-        Distance from each landmark to the farthest neighbor used for its covariance.
-    covariances : ndarray of shape (k, d, d) or (k, d), LowRankCovariances or None
-        Local covariances, full, diagonal or of low rank, before regularization.
+        Their row numbers in X (as a sampler selects them in a pool, their places in it); ``None``
+        if the landmarks are not rows of the data.
+    covariances : ndarray of shape (k, d, d) or (k, d), or None
+        Local covariances, full or diagonal, before regularization.
     masses : float64 ndarray of shape (k,) or None
         How many points each landmark stands for, where that was counted.
+    neighborhoods : Neighborhoods or None
+        The points around each landmark, where the draw has found them. They are not saved.
+    notes : tuple of Warning
+        What the user should be told. Not saved either.
     """
 
     points: np.ndarray
     indices: np.ndarray | None = None
-    radii: np.ndarray | None = None
+    _: KW_ONLY
     covariances: Covariances | None = None
     masses: np.ndarray | None = None
+    neighborhoods: Any = None
+    notes: tuple[Warning, ...] = ()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name; those of `LowRankCovariances` by theirs."""
-        found = {name: value for name, value in vars(self).items() if value is not None}
-        if isinstance(self.covariances, LowRankCovariances):
-            found |= vars(found.pop("covariances"))
-        return found
+        """Return the arrays that are saved, by name."""
+        names = ("points", "indices", "covariances", "masses")
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """The landmarks that have these `arrays`."""
-        low_rank = {name: arrays[name] for name in _LOW_RANK if name in arrays}
-        own: dict[str, Any] = {name: arrays[name] for name in arrays if name not in low_rank}
-        if low_rank:
-            own["covariances"] = LowRankCovariances(**low_rank)
-        return cls(**own)
+        """Return the landmarks that have these `arrays`."""
+        return cls(**arrays)
 
 
 @dataclass(frozen=True)

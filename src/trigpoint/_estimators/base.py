@@ -39,7 +39,7 @@ from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks
 from trigpoint._files.frames import labeled_as
 from trigpoint._files.optional import is_from
-from trigpoint._landmarks.base import too_much_of_sparse
+from trigpoint._landmarks.sampler import too_much_of_sparse
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count

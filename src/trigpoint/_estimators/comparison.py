@@ -15,11 +15,12 @@ from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._estimators.markov import LaplacianEigenmaps
 from trigpoint._files import PointSource, read_points
-from trigpoint._landmarks import choose_landmarks
+from trigpoint._landmarks import draw_landmarks
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.inputs import source_of, stays_sparse
 from trigpoint._points.scaling import METRICS, UnitRows, column_scales
+from trigpoint._pool import Pool
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
 from trigpoint.metrics._preserved import principal_components
@@ -110,11 +111,9 @@ def compare_methods(
     rows, points = _sample(source, metric, rng)
     report = reporter(verbose, callback)
     seed = int(rng.integers(2**31))
-    chosen = choose_landmarks(
+    chosen = draw_landmarks(
         None if landmarks is None else min(landmarks, len(points)),
-        points,
-        metric=metric,
-        covariance=None,
+        Pool.of(points),
         rng=rng,
         n_threads=thread_count(n_jobs),
     )

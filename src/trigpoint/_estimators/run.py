@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,16 @@ from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
 from trigpoint._common.checks import as_generator
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks, Projection
+from trigpoint._common.warn import warn_user
+from trigpoint._geometry import covariance_mode
 from trigpoint._graph import NeighborSearch
-from trigpoint._landmarks import choose_landmarks
+from trigpoint._landmarks import draw_landmarks, local_covariances
 from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.store import Store
+from trigpoint._pool import Pool
+from trigpoint._spaces import Cosine
 
 logger = logging.getLogger(__name__)
 
@@ -60,15 +65,16 @@ class Run:
         if arrays := self.kept.read("landmarks"):
             self.rng.bit_generator.state = json.loads(arrays.pop("rng").tobytes())
             return Landmarks.from_arrays(arrays)
-        chosen = choose_landmarks(
-            landmarks,
-            X,
-            metric=metric,
-            covariance=covariance,
-            rng=self.rng,
-            n_threads=self.n_threads,
-            report=self.report,
+        pool = Pool(X, X.shape[0], None, Cosine() if metric == "cosine" else None)
+        chosen = draw_landmarks(
+            landmarks, pool, rng=self.rng, n_threads=self.n_threads, report=self.report
         )
+        for note in chosen.notes:
+            warn_user(note)
+        if covariance is not None:
+            mode = covariance_mode(covariance, X.shape[1])
+            _, found = local_covariances(pool, chosen, mode, self.n_threads)
+            chosen = replace(chosen, covariances=found)
         if self.kept.is_on:
             state = json.dumps(self.rng.bit_generator.state).encode()
             self.kept.write("landmarks", rng=np.frombuffer(state, np.uint8), **chosen.arrays())

@@ -14,7 +14,7 @@ from trigpoint._geometry import (
     regularize,
 )
 from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._points.memory import MemoryStore
+from trigpoint._numerics.neighbors import neighbor_index
 
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
@@ -57,11 +57,11 @@ def with_covariances(
     if points is None or len(points) < 10:
         return landmarks, ""
     m = resolve_n_neighbors(None, len(points), len(landmarks.points))
-    store = MemoryStore.of(points, m, len(landmarks.points), n_threads)
+    index = neighbor_index(points, m, len(landmarks.points), n_threads)
     mode = covariance_mode("auto", points.shape[1])
     centers = landmarks.points.astype(points.dtype)
-    radii, covariances = neighborhood_covariances(store, centers, m, mode)
-    found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
+    _, covariances = neighborhood_covariances(index, centers, m, mode)
+    found = Landmarks(landmarks.points, landmarks.indices, covariances=covariances)
     return found, f"estimated from {len(points):,} points of the sample"
 
 

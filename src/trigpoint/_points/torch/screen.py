@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._numerics.neighbors import Neighborhoods
-from trigpoint._points.memory import SUM_ROUNDING
-from trigpoint._points.repulsion import Repulsion
+from trigpoint._landmarks.repelling import _SUM_ROUNDING as SUM_ROUNDING
+from trigpoint._landmarks.repelling import Repulsion
 
 
 class TorchScreen:
