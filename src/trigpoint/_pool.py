@@ -6,8 +6,10 @@ from typing import Any, Self
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
+from trigpoint._common.records import Projection
 from trigpoint._common.warn import warn_user
 from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
+from trigpoint._numerics.reduction import all_projected
 from trigpoint._numerics.sparse import Points
 from trigpoint._spaces import Euclidean, Space
 
@@ -40,6 +42,10 @@ class Pool:
         The fitted map from rows as they were read to `points`.
     n_columns : int
         Number of columns of the rows as they were read.
+    projection : Projection or None
+        Principal components that `points` were projected on, if a map has done so.
+    full : ndarray or csr_array of shape (size, c)
+        Euclidean rows in all columns; the same as `points` unless these were projected.
     """
 
     def __init__(
@@ -53,6 +59,8 @@ class Pool:
         self.points, self.n, self.rows = points, n, rows
         self.space = Euclidean() if space is None else space
         self.n_columns = points.shape[1] if n_columns is None else n_columns
+        self.projection: Projection | None = None
+        self.full = points
         self._index: NeighborIndex | None = None
 
     @classmethod
@@ -64,6 +72,19 @@ class Pool:
     def shape(self) -> tuple[int, int]:
         """Number of rows in the pool, and of Euclidean columns."""
         return self.points.shape[0], self.points.shape[1]
+
+    def projected(self, projection: Projection, n_threads: int) -> "Pool":
+        """Return the pool in a few principal components."""
+        points = all_projected(projection, self.dense, n_threads)
+        pool = Pool(points, self.n, self.rows, self.space, self.n_columns)
+        pool.projection, pool.full = projection, self.points
+        return pool
+
+    @property
+    def dense(self) -> np.ndarray:
+        """`points`, for those who take no sparse ones and have refused them."""
+        assert isinstance(self.points, np.ndarray)
+        return self.points
 
     @property
     def dtype(self) -> np.dtype:

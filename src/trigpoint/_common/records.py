@@ -1,7 +1,7 @@
 """The small frozen records passed between the stages."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -96,38 +96,39 @@ class LowRankCovariances:
 Covariances = np.ndarray | LowRankCovariances
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Landmarks:
     """Landmarks as returned by a sampler.
 
     Attributes
     ----------
     points : ndarray of shape (k, d)
-        The landmark coordinates.
+        Euclidean coordinates of the landmarks.
     indices : int64 ndarray of shape (k,) or None
-        Their row numbers in X (as a sampler selects them in a pool, their places in it); ``None``
-        if the landmarks are not rows of the data.
+        Their row numbers; ``None`` when the landmarks are not rows of the data.
+    radii : ndarray of shape (k,) or None
+        Distance from each landmark to the farthest neighbor used for its covariance.
     covariances : ndarray of shape (k, d, d) or (k, d), or None
         Local covariances, full or diagonal, before regularization.
     masses : float64 ndarray of shape (k,) or None
-        How many points each landmark stands for, where that was counted.
+        Number of points that each landmark represents, where that was counted.
     neighborhoods : Neighborhoods or None
-        The points around each landmark, where the draw has found them. They are not saved.
+        What the sampler found around each landmark; not saved.
     notes : tuple of Warning
-        What the user should be told. Not saved either.
+        Warnings for the user.
     """
 
     points: np.ndarray
     indices: np.ndarray | None = None
-    _: KW_ONLY
-    covariances: Covariances | None = None
+    radii: np.ndarray | None = None
+    covariances: np.ndarray | None = None
     masses: np.ndarray | None = None
     neighborhoods: Any = None
     notes: tuple[Warning, ...] = ()
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays that are saved, by name."""
-        names = ("points", "indices", "covariances", "masses")
+        names = ("points", "indices", "radii", "covariances", "masses")
         values = {name: getattr(self, name) for name in names}
         return {name: value for name, value in values.items() if value is not None}
 

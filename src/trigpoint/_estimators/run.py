@@ -73,8 +73,8 @@ class Run:
             warn_user(note)
         if covariance is not None:
             mode = covariance_mode(covariance, X.shape[1])
-            _, found = local_covariances(pool, chosen, mode, self.n_threads)
-            chosen = replace(chosen, covariances=found)
+            radii, found = local_covariances(pool, chosen, mode, self.n_threads)
+            chosen = replace(chosen, radii=radii, covariances=found)
         if self.kept.is_on:
             state = json.dumps(self.rng.bit_generator.state).encode()
             self.kept.write("landmarks", rng=np.frombuffer(state, np.uint8), **chosen.arrays())

@@ -117,7 +117,7 @@ class AnnealedDPP(Sampler):
         self.random_state = random_state
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
-        X = pool.points
+        X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
         exponent = check_positive("exponent", self.exponent, zero=True)
         check_choice("kernel", self.kernel, ("gaussian", "geodesic"))

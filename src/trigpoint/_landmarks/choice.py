@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils import check_array
 
@@ -133,7 +133,8 @@ def draw_landmarks(
         raise _too_few(landmarks, len(chosen.points), pool)
     if chosen.indices is None:
         return chosen
-    return replace(chosen, indices=pool.numbers(chosen.indices))
+    points = chosen.points if pool.projection is None else take_rows(pool.full, chosen.indices)
+    return replace(chosen, points=points, indices=pool.numbers(chosen.indices))
 
 
 def _is_count(landmarks: Any) -> bool:
@@ -183,6 +184,7 @@ def _distinct(chosen: Landmarks) -> Landmarks:
         chosen,
         points=chosen.points[first],
         indices=None if chosen.indices is None else chosen.indices[first],
+        radii=None if chosen.radii is None else chosen.radii[first],
         neighborhoods=None if found is None else found.take(first),
         notes=(*chosen.notes, note),
     )
@@ -251,6 +253,7 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
             )
         indices = indices.astype(np.int64)
     if points is None:
+        assert indices is not None
         return _rows(pool, indices)
     points = np.asarray(points)
     k = points.shape[0] if indices is None else len(indices)
@@ -270,7 +273,7 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
 def _as_given(landmarks: Any) -> np.ndarray:
     """Landmarks given as row numbers or as points, as an array of one or two dimensions."""
     refuse_masked(landmarks, "landmarks")
-    given = np.asarray(landmarks.toarray() if issparse(landmarks) else landmarks)
+    given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
     if given.ndim == 2:
         refuse_non_numbers(given, "landmarks")
     if given.ndim and given.size == 0:
@@ -345,4 +348,4 @@ def _given_points(landmarks: Any, given: np.ndarray, pool: Pool) -> Landmarks:
     refuse_non_finite(points, "landmarks")
     check_magnitude(points, "landmarks", may_be_tiny=True)
     points = pool.space(points)
-    return Landmarks(points.toarray() if issparse(points) else np.asarray(points))
+    return Landmarks(points.toarray() if isinstance(points, csr_array) else points)

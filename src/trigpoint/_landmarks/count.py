@@ -95,7 +95,7 @@ def count_landmarks(
     """
     tolerance = check_tolerance(tolerance)
     measure = ErrorEstimate(pool, sampler, bandwidth, rng, "kernel_bandwidth")
-    last = distinct_points(measure.pool.points, min(_LAST, measure.pool.n))
+    last = distinct_points(measure.pool.dense, min(_LAST, measure.pool.n))
     most = 1
     while (error := measure(most)[0]) > tolerance:
         if most == last:

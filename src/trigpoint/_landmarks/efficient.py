@@ -11,7 +11,7 @@ from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.records import Covariances, Landmarks
-from trigpoint._geometry import LocalCovariances, neighborhood_covariances
+from trigpoint._geometry import LocalCovariances, covariance_mode, neighborhood_covariances
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.drawn import NEIGHBORS_KEPT
@@ -185,18 +185,19 @@ class EfficientDPP(Sampler):
         repulsion = Repulsion(self.repulsion, self.bandwidth_)
         draw_rng = np.random.default_rng(draw_seed)
         draw = LandmarkDraw(index, k, m, repulsion, draw_rng, n_threads=n_threads)
-        drawn = []
+        parts = []
         for accepted in draw:
-            drawn.append(accepted)
+            parts.append(accepted)
             report("landmarks", draw.n_drawn, k)
-        rows: np.ndarray | None = np.concatenate(drawn)
+        drawn = np.concatenate(parts)
+        rows: np.ndarray | None = drawn
         found = draw.neighborhoods
         self.n_proposals_ = draw.n_proposals
         self.refinement_ = None
         if refinement is not None:
             refined = refinement.run(
-                pool.points,
-                rows,
+                pool.dense,
+                drawn,
                 kernel_bandwidth or self.kernel_bandwidth,
                 np.random.default_rng(refine_seed),
                 n_threads,
@@ -210,7 +211,7 @@ class EfficientDPP(Sampler):
         self.search_ = index.name
         self.n_distance_rows_ = index.n_searches - searched_before
         self.radii_ = found.radii
-        return Landmarks(found.points, rows, neighborhoods=found)
+        return Landmarks(found.points, rows, found.radii, neighborhoods=found)
 
     def _count(self, pool: Pool, rng: np.random.Generator) -> tuple[int, float | None]:
         """Return the number of landmarks, and the bandwidth of the kernel if that decided."""
@@ -348,10 +349,12 @@ def local_covariances(
     pool : Pool
         What the landmarks were drawn from.
     landmarks : Landmarks
-    mode : {"full", "diag"}
-        Whether to return matrices (k, d, d) or their diagonals (k, d).
+    mode : {"auto", "full", "diag"}
+        Whether to return matrices (k, d, d) or their diagonals (k, d); ``"auto"`` returns matrices
+        up to 32 columns.
     n_threads : int
     """
+    mode = covariance_mode(mode, pool.shape[1])
     found, k = landmarks.neighborhoods, len(landmarks.points)
     m = resolve_n_neighbors(None, pool.shape[0], k) if found is None else found.size
     index = pool.index(m, k, n_threads)

@@ -94,7 +94,7 @@ class ExactDPP(Sampler):
         self.random_state = random_state
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
-        X, k = pool.points, self.n_landmarks
+        X, k = pool.dense, self.n_landmarks
         if k is not None:
             k = check_n_landmarks(k, len(X))
         ensemble = make_ensemble(

@@ -141,7 +141,7 @@ class GreedyNystrom(Sampler):
         self.n_jobs = n_jobs
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
-        X = pool.points
+        X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
         check_choice("criterion", self.criterion, ("trace", "novelty"))
         size = _resolve_pool_size(self.pool_size, k, len(X))

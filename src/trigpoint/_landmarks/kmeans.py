@@ -147,7 +147,7 @@ class KMeansLandmarks(Sampler):
         self.n_jobs = n_jobs
 
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
-        X = pool.points
+        X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
         check_choice("init", self.init, ("random", "k-means++"))
         check_bool("snap", self.snap)

@@ -60,8 +60,8 @@ def with_covariances(
     index = neighbor_index(points, m, len(landmarks.points), n_threads)
     mode = covariance_mode("auto", points.shape[1])
     centers = landmarks.points.astype(points.dtype)
-    _, covariances = neighborhood_covariances(index, centers, m, mode)
-    found = Landmarks(landmarks.points, landmarks.indices, covariances=covariances)
+    radii, covariances = neighborhood_covariances(index, centers, m, mode)
+    found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
     return found, f"estimated from {len(points):,} points of the sample"
 
 
