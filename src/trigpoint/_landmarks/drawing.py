@@ -78,6 +78,8 @@ class LandmarkDraw:
         self._race = Race(index, repulsion) if Race.suits(index, repulsion) else None
         self._screen = Screen(index, repulsion) if Screen.suits(index, repulsion) else None
         self._weights: PointWeights | None = self._race
+        # Duplicates of landmarks that have more of them than neighbors, if there are any.
+        self._excluded: np.ndarray | None = None
         self._queries_at_once = queries_at_once or max(1, min(index.together, k // 8))
         # Proposals that are examined are compared in pairs: fewer if there are very many columns.
         self._affordable = block_rows(8 * n_features)
@@ -119,6 +121,7 @@ class LandmarkDraw:
                 )
                 if self._screen is not None:
                     self._screen.repel(found)
+                self._exclude_duplicates(found)
             self._drawn.add(found)
             if few:
                 size = max(size, min(4 * size, most))
@@ -136,13 +139,22 @@ class LandmarkDraw:
     def _window(self, rows: np.ndarray, thresholds: np.ndarray) -> Window:
         """Proposals to decide: all of them, or those that a screen does not reject."""
         passed = np.arange(len(rows))
+        if self._excluded is not None:
+            passed = np.flatnonzero(~self._excluded[rows])
         if self._screen is not None:
-            passed = np.flatnonzero(self._screen.passes(rows, thresholds))
+            passed = passed[self._screen.passes(rows[passed], thresholds[passed])]
             # As many as are examined at once; the numbers of the others serve the next window.
             most = self._most_foreseen
             rows = rows[: passed[most]] if len(passed) > most else rows
             passed = passed[:most]
         return Window(self._index, self._drawn, self._m, rows, thresholds, passed)
+
+    def _exclude_duplicates(self, found: Neighborhoods) -> None:
+        """Remember rows whose weight is zero, which may be most of all, to reject them at once."""
+        for place in np.flatnonzero(found.squared_radii == 0):
+            if self._excluded is None:
+                self._excluded = np.zeros(self._n, dtype=bool)
+            self._excluded[self._index.copies(found.points[place])] = True
 
     def _weighted_proposals(self) -> WeightedProposals:
         """Proposals in proportion to the current weights."""

@@ -121,7 +121,8 @@ class Standardized(Space):
     def fit(self, rows: Points) -> Self:
         assert isinstance(rows, np.ndarray)
         first = rows[0].astype(np.float64)
-        sums, squares = np.zeros((2, rows.shape[1]))
+        sums = np.zeros(rows.shape[1])
+        squares = np.zeros(rows.shape[1])
         for part in row_blocks(len(rows), _MEASURED_ROWS):
             # Measured from a row of the data: little is lost to rounding, and constant columns
             # have a variance of exactly zero.
