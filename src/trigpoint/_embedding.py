@@ -20,10 +20,10 @@ from trigpoint._common.records import Extension, Fit
 from trigpoint._common.run import Run
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
-from trigpoint._landmarks.choice import draw_landmarks
+from trigpoint._landmarks.choice import draw_landmarks, pool_for
 from trigpoint._model import Model
 from trigpoint._numerics.threads import thread_count
-from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks
+from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._sources import Source, open_source
 from trigpoint._sources.validation import validated
 from trigpoint._spaces import check_metric, space_for
@@ -164,13 +164,13 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"{type(self).__name__} does not take sparse rows: reduce the columns first, as "
                 "with scikit-learn's TruncatedSVD, or make X dense",
             )
-        pool = draw_pool(
+        pool = pool_for(
+            self.landmarks,
             source,
             space_for(self.metric),
-            planned_landmarks(self.landmarks, self._default_landmarks),
             run.rng,
+            default=self._default_landmarks,
             per_landmark=self._rows_per_landmark,
-            include=given_rows(self.landmarks),
         )
         run.done("reading")
         return self._reduced(pool, run)
@@ -349,12 +349,3 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
-
-def given_rows(landmarks: Any) -> np.ndarray | None:
-    """Return the rows that a user has passed as landmarks, if that is what was passed."""
-    if landmarks is None or isinstance(landmarks, (str, Integral)) or hasattr(landmarks, "fit"):
-        return None
-    given = np.asarray(landmarks)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or not given.size or given.min() < 0:
-        return None
-    return given.astype(np.int64)

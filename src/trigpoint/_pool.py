@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
-from trigpoint._common.warn import warn_user
 from trigpoint._common.records import Projection
+from trigpoint._common.warn import warn_user
 from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
 from trigpoint._numerics.reduction import all_projected
 from trigpoint._numerics.sparse import Points
@@ -40,6 +40,8 @@ class Pool:
         Their row numbers, ascending; ``None`` if the pool holds all rows.
     space : Space
         The fitted map from rows as they were read to `points`.
+    n_columns : int
+        Number of columns of the rows as they were read.
     projection : Projection or None
         Principal components that `points` were projected on, if a map has done so.
     full : ndarray or csr_array of shape (size, c)
@@ -47,12 +49,18 @@ class Pool:
     """
 
     def __init__(
-        self, points: Points, n: int, rows: np.ndarray | None = None, space: Space | None = None
+        self,
+        points: Points,
+        n: int,
+        rows: np.ndarray | None = None,
+        space: Space | None = None,
+        n_columns: int | None = None,
     ) -> None:
         self.points, self.n, self.rows = points, n, rows
+        self.space = Euclidean() if space is None else space
+        self.n_columns = points.shape[1] if n_columns is None else n_columns
         self.projection: Projection | None = None
         self.full = points
-        self.space = Euclidean() if space is None else space
         self._index: NeighborIndex | None = None
 
     @classmethod
@@ -67,11 +75,22 @@ class Pool:
 
     def projected(self, projection: Projection, n_threads: int) -> "Pool":
         """Return the pool in a few principal components."""
-        assert isinstance(self.points, np.ndarray)
-        points = all_projected(projection, self.points, n_threads)
-        pool = Pool(points, self.n, self.rows, self.space)
+        points = all_projected(projection, self.dense, n_threads)
+        pool = Pool(points, self.n, self.rows, self.space, self.n_columns)
         pool.projection, pool.full = projection, self.points
         return pool
+
+    @property
+    def dense(self) -> np.ndarray:
+        """`points`, for those who take no sparse ones and have refused them."""
+        assert isinstance(self.points, np.ndarray)
+        return self.points
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the coordinates, float32 or float64."""
+        dtype: np.dtype = self.points.dtype
+        return dtype
 
     def index(self, m: int, n_queries: int, n_threads: int) -> NeighborIndex:
         """Return the neighbor index of the pool, which is built for its first user.
@@ -87,6 +106,10 @@ class Pool:
         """Return the row numbers in the source of some places in the pool."""
         return places if self.rows is None else self.rows[places]
 
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the places in the pool of some row numbers, which have to be in it."""
+        return numbers if self.rows is None else np.searchsorted(self.rows, numbers)
+
 
 def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
     """Return how many landmarks the parameter `landmarks` will give, before anything is read."""
@@ -99,7 +122,7 @@ def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
     for name in ("n_landmarks", "n_clusters"):
         if hasattr(landmarks, name):
             return planned_landmarks(getattr(landmarks, name))
-    return len(landmarks) if hasattr(landmarks, "__len__") else DEFAULT_LANDMARKS
+    return len(landmarks) if np.ndim(landmarks) else default
 
 
 def pool_size(n: int, k: int, row_bytes: int, per_landmark: int = ROWS_PER_LANDMARK) -> int:
@@ -138,6 +161,7 @@ def draw_pool(
     rng: np.random.Generator,
     *,
     per_landmark: int = ROWS_PER_LANDMARK,
+    size: int | None = None,
     include: np.ndarray | None = None,
 ) -> Pool:
     """Read a pool for `k` landmarks from a source, in one pass, and fit the space on it.
@@ -151,6 +175,8 @@ def draw_pool(
     rng : Generator
         Draws the rows; it is left alone if the pool holds all of them.
     per_landmark : int
+    size : int or None, default=None
+        Number of rows, if it does not follow from `k`.
     include : int ndarray or None, default=None
         Rows that the pool has to hold, such as landmarks given by number.
     """
@@ -162,18 +188,27 @@ def draw_pool(
             f"metric={space.name!r} does not take sparse rows: choose 'euclidean' or 'cosine', or "
             "make X dense",
         )
-    copies = 1 if isinstance(space, Euclidean) else 2
-    size = pool_size(n, k, copies * columns.count * columns.dtype.itemsize, per_landmark)
+    if size is None:
+        copies = 1 if isinstance(space, Euclidean) else 2
+        size = pool_size(n, k, copies * columns.count * columns.dtype.itemsize, per_landmark)
+    size = min(n, size)
     rows = None if size == n else np.sort(rng.choice(n, size, replace=False))
     if rows is not None and include is not None:
         rows = np.union1d(rows, include)
     raw = source.take(rows)
     points = space.fit(raw)(raw, 0 if rows is None else rows)
-    return Pool(points, n, rows, space)
+    return Pool(points, n, rows, space, columns.count)
 
 
 def whole_pool(source: Any, space: Space) -> Pool:
     """Return a pool of all rows; those of an array or memory map are used in place."""
     there = source.array()
-    raw = source.take(None) if there is None else there
-    return Pool(space.fit(raw)(raw), source.n, None, space)
+    if there is None:
+        raw = source.take(None)
+    else:
+        raw = there
+        # Checks the rows, which nothing else reads as a whole.
+        for _ in source.blocks():
+            pass
+    points = space.fit(raw)(raw)
+    return Pool(points, source.n, None, space, source.columns.count)

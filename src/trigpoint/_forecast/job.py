@@ -10,9 +10,9 @@ from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._estimators.defaults import links_all_pairs, many_coordinates
 from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._landmarks.repelling import RACE_UP_TO
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.threads import thread_count
-from trigpoint._points.memory import RACE_UP_TO
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,11 @@ class Euclidean(Space):
         return block
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
-        return lambda block, rows=0: block
+        def unchanged(block: Any, rows: Any = 0) -> Any:
+            del rows
+            return block
+
+        return unchanged
 
 
 class Cosine(Space):
@@ -117,12 +121,14 @@ class Standardized(Space):
     def fit(self, rows: Points) -> Self:
         assert isinstance(rows, np.ndarray)
         first = rows[0].astype(np.float64)
-        sums = squares = np.zeros(rows.shape[1])
+        sums = np.zeros(rows.shape[1])
+        squares = np.zeros(rows.shape[1])
         for part in row_blocks(len(rows), _MEASURED_ROWS):
             # Measured from a row of the data: little is lost to rounding, and constant columns
             # have a variance of exactly zero.
             away = rows[part] - first
-            sums, squares = sums + away.sum(axis=0), squares + (away * away).sum(axis=0)
+            sums += away.sum(axis=0)
+            squares += (away * away).sum(axis=0)
         variances = squares / len(rows) - (sums / len(rows)) ** 2
         self.scales = np.sqrt(np.where(variances > 0, variances, 1.0))
         return self
@@ -143,7 +149,11 @@ class Standardized(Space):
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
         from trigpoint._spaces.torch import scaled
 
-        return lambda block, rows=0: scaled(block, self.scales)
+        def mapped(block: Any, rows: Any = 0) -> Any:
+            del rows
+            return scaled(block, self.scales)
+
+        return mapped
 
 
 class UserSpace(Space):
@@ -166,7 +176,7 @@ class UserSpace(Space):
     def __call__(self, block: Points, rows: Any = 0) -> Points:
         found = self.given(block)
         if issparse(found):
-            return csr_array(found).astype(block.dtype, copy=False)
+            return csr_array(found, dtype=block.dtype)  # type: ignore[call-overload]  # SciPy stubs
         found = np.asarray(found)
         if found.ndim != 2 or found.shape[0] != block.shape[0] or found.dtype.kind not in "biuf":
             raise ParameterValueError(
@@ -193,8 +203,13 @@ class UserSpace(Space):
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
         if not hasattr(self.given, "to"):
             return super().to(device)
-        on_device = self.given.to(device)
-        return lambda block, rows=0: on_device(block)
+        on_device: Callable[[Any], Any] = self.given.to(device)
+
+        def mapped(block: Any, rows: Any = 0) -> Any:
+            del rows
+            return on_device(block)
+
+        return mapped
 
 
 SPACES: dict[str, type[Space]] = {space.name: space for space in (Euclidean, Cosine, Standardized)}

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.records import Covariances, LowRankCovariances
+from trigpoint._landmarks.repelling import PointWeights as MemoryWeights
+from trigpoint._landmarks.repelling import Repulsion
+from trigpoint._landmarks.repelling import Repulsion as LogRepulsion
 from trigpoint._numerics.blocks import distinct_rows, row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
 from trigpoint._numerics.principal import of_matrices, principal_directions, sampled
-from trigpoint._points.memory import MemoryWeights
-from trigpoint._points.repulsion import Repulsion
-from trigpoint._points.store import LogRepulsion
 from trigpoint._points.torch.cells import FEWEST_POINTS, Cells
 from trigpoint._points.torch.device import blocks_ahead, fits, to_device, working_memory
 from trigpoint._points.torch.screen import TorchScreen
