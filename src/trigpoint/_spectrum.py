@@ -2,7 +2,6 @@
 
 import logging
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -17,7 +16,6 @@ from trigpoint._common.records import Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._numerics.threads import one_blas_thread
-from trigpoint._points.torch import eigen
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +49,7 @@ class RedundantEigenvectorsWarning(ParameterWarning):
 
 
 def laplacian_eigenmaps(
-    weights: csr_array, n_components: int, eigenvectors: str = "leading", *, device: Any = None
+    weights: csr_array, n_components: int, eigenvectors: str = "leading"
 ) -> Spectrum:
     """Laplacian eigenmaps: eigenvectors of ``(D - W) phi = lambda D phi``.
 
@@ -63,8 +61,6 @@ def laplacian_eigenmaps(
         How many eigenvectors to take, after the constant one.
     eigenvectors : {"leading", "independent"}, default="leading"
         Those of the smallest eigenvalues, or the first that are not functions of earlier ones.
-    device : torch.device or None, default=None
-        Where eigenvectors are computed; ``None`` is the host.
 
     Returns
     -------
@@ -76,7 +72,7 @@ def laplacian_eigenmaps(
     M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data
     representation", Neural Computation, 2003.
     """
-    values, vectors = _markov_eigenvectors(weights, n_components, eigenvectors, device)
+    values, vectors = _markov_eigenvectors(weights, n_components, eigenvectors)
     return Spectrum(vectors, 1 - values)
 
 
@@ -87,7 +83,6 @@ def diffusion_maps(
     *,
     alpha: float = 1.0,
     time: float = 1.0,
-    device: Any = None,
 ) -> Spectrum:
     """Diffusion maps: eigenvectors of the density-normalized Markov matrix, scaled by ``mu^time``.
 
@@ -100,7 +95,6 @@ def diffusion_maps(
         How much of the sampling density is divided out: 0 none, 1 all.
     time : float, default=1.0
         Diffusion time.
-    device : torch.device or None, default=None
 
     Returns
     -------
@@ -114,7 +108,7 @@ def diffusion_maps(
     """
     scale = density_scale(weights, alpha)
     normalized = (diags_array(scale) @ weights @ diags_array(scale)).tocsr()
-    values, vectors = _markov_eigenvectors(normalized, n_components, eigenvectors, device)
+    values, vectors = _markov_eigenvectors(normalized, n_components, eigenvectors)
     if time != int(time) and (values <= 0).any():
         raise ParameterValueError(
             "time",
@@ -170,7 +164,7 @@ def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
 
 
 def _markov_eigenvectors(
-    weights: csr_array, n_components: int, eigenvectors: str, device: Any
+    weights: csr_array, n_components: int, eigenvectors: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Largest eigenvalues mu and right eigenvectors of ``D^-1 W``, without the constant one."""
     degrees = np.asarray(weights.sum(axis=1)).ravel()
@@ -179,7 +173,7 @@ def _markov_eigenvectors(
     count = n_components
     if eigenvectors == "independent":
         count = min(_CANDIDATES_PER_COMPONENT * n_components, weights.shape[0] - 1)
-    values, vectors = _largest_eigenpairs(symmetric, count + 1, device)
+    values, vectors = _largest_eigenpairs(symmetric, count + 1)
     values, vectors = values[1:], _fix_signs(vectors[:, 1:] / root[:, None])
     if eigenvectors == "independent":
         chosen = independent_columns(vectors, n_components)
@@ -187,17 +181,14 @@ def _markov_eigenvectors(
     return values, vectors
 
 
-def _largest_eigenpairs(
-    matrix: csr_array, count: int, device: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest `count` eigenvalues of a symmetric matrix, descending, with their eigenvectors."""
     k = matrix.shape[0]
-    by_device = device is not None and k <= eigen.MOST_ROWS
-    if by_device or k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
+    if k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
         check_dense(
             "landmarks", k, f"landmarks with {count} eigenvectors", "fewer components or landmarks"
         )
-        return _dense_eigenpairs(matrix.toarray(), count, device)
+        return _dense_eigenpairs(matrix.toarray(), count)
     # The same start every time, and far from the first eigenvector, which is known.
     start = np.random.default_rng(0).uniform(-1, 1, k)
     if hop_dimension(matrix) < _LU_MAX_DIMENSION:
@@ -246,10 +237,8 @@ def hop_dimension(graph: csr_array) -> float:
     return np.inf if sizes[3] > k / 2 else float(np.log2(sizes[3] / sizes[1]))
 
 
-def _dense_eigenpairs(matrix: np.ndarray, count: int, device: Any) -> tuple[np.ndarray, np.ndarray]:
+def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     k = len(matrix)
-    if device is not None and k <= eigen.MOST_ROWS:
-        return eigen.largest_eigenpairs(matrix, count, device)
     # For matrices this small a second thread only gets in the way.
     with one_blas_thread() if k <= _DENSE_MAX else nullcontext():
         values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
@@ -362,7 +351,7 @@ def geodesics(lengths: csr_array) -> np.ndarray:
     return dijkstra(lengths, directed=False)
 
 
-def classical_scaling(distances: np.ndarray, n_components: int, *, device: Any = None) -> Spectrum:
+def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
     """Classical scaling of a matrix of distances; applied to geodesics, it is Isomap.
 
     Returns
@@ -375,10 +364,10 @@ def classical_scaling(distances: np.ndarray, n_components: int, *, device: Any =
     J. B. Tenenbaum, V. de Silva and J. C. Langford, "A global geometric framework for nonlinear
     dimensionality reduction", Science, 2000.
     """
-    return _principal_coordinates(-(distances**2) / 2, n_components, device)
+    return _principal_coordinates(-(distances**2) / 2, n_components)
 
 
-def kernel_pca(kernel: np.ndarray, n_components: int, *, device: Any = None) -> Spectrum:
+def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
     """Kernel principal components of a kernel matrix.
 
     Returns
@@ -391,13 +380,13 @@ def kernel_pca(kernel: np.ndarray, n_components: int, *, device: Any = None) -> 
     B. Schoelkopf, A. Smola and K.-R. Mueller, "Nonlinear component analysis as a kernel eigenvalue
     problem", Neural Computation, 1998.
     """
-    return _principal_coordinates(kernel, n_components, device)
+    return _principal_coordinates(kernel, n_components)
 
 
-def _principal_coordinates(similarity: np.ndarray, n_components: int, device: Any) -> Spectrum:
+def _principal_coordinates(similarity: np.ndarray, n_components: int) -> Spectrum:
     means = similarity.mean(axis=0)
     centered = similarity - means - means[:, None] + means.mean()
-    values, vectors = _dense_eigenpairs(centered, n_components, device)
+    values, vectors = _dense_eigenpairs(centered, n_components)
     rounding = len(similarity) * np.finfo(np.float64).eps * abs(values[0])
     if values[-1] <= rounding:
         usable = int((values > rounding).sum())

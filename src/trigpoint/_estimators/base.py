@@ -23,6 +23,7 @@ from trigpoint._common.checks import (
     check_path,
     refuse_non_finite,
 )
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._common.progress import ProgressMixin, reporter
@@ -46,15 +47,13 @@ from trigpoint._numerics.threads import thread_count
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.inputs import (
     blocks_as_stored,
-    device_for,
     points_to_fit,
     points_to_transform,
     remember_traffic,
 )
 from trigpoint._points.scaling import METRICS
 from trigpoint._points.store import Store
-from trigpoint._points.torch.device import device_memory, device_of, is_tensor
-from trigpoint._points.torch.dlpack import as_tensor, like
+from trigpoint._sources.torch import TorchSource, is_on_torch
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
@@ -147,15 +146,10 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         """Fit, or continue a fit that was interrupted from what it has kept."""
         self._check_parameters()
         self._check_storage(X)
-        with device_memory(device_for(self, X)):
-            return self._fit_stages(X, kept)
-
-    def _fit_stages(self, X: Any, kept: Checkpoints) -> Self:
         run = Run(self.random_state, self.n_jobs, reporter(self.verbose, self.callback), kept)
         points = points_to_fit(self, X, run.report)
         # How the points of a file are stored is known only now.
         self._check_storage(points)
-        run.device = device_of(points)
         run.done("reading")
         chosen = self._choose(points, run)
         k = len(chosen.points)
@@ -217,7 +211,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self.eigenvalues_ = fitted.spectrum.eigenvalues
         self.dimension_ = fitted.dimension
 
-    def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Any:
+    def transform(
+        self, X: Any, *, out: str | os.PathLike[str] | None = None, device: Any = None
+    ) -> Any:
         """Return the coordinates of the rows of `X`, which need not be the fitted points.
 
         Parameters
@@ -228,6 +224,9 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
             by block. It appears only when complete. With ten million points or more from a file, an
             interrupted call can be repeated, and resumes after the last block.
+        device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
+            Where coordinates are computed, with PyTorch. ``None`` follows the points: a tensor on a
+            GPU is used there, anything else on the host.
 
         Returns
         -------
@@ -243,17 +242,20 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             from trigpoint._estimators.output import Output, check_out, write_coordinates
 
             check_out(self, X, out)
-            return write_coordinates(self, X, Output(out))
+            return write_coordinates(self, X, Output(out), device)
         if is_dask(X):
             from trigpoint._estimators.partitioned import coordinates_of_partitions
 
             return coordinates_of_partitions(self, X)
-        device, tensor = device_for(self, X), as_tensor(X)
-        if is_tensor(tensor):
-            from trigpoint._estimators.on_device import coordinates_of_tensor
+        device = self.device if device is None else device
+        if is_on_torch(X):
+            from trigpoint._estimators.on_device import model_of
 
-            coordinates = coordinates_of_tensor(self, tensor, device)
-            return coordinates if tensor is X else like(X, coordinates)
+            model = model_of(self)
+            coordinates, n_far = TorchSource(X).matching(model.columns).map(model, device=device)
+            warn_of_far(n_far, len(coordinates))
+            return coordinates
+        device = resolve_device(device)
         source = points_to_transform(self, X)
         points = blocks_as_stored(source, reporter(self.verbose, self.callback))
         result = np.empty((source.shape[0], self._n_features_out), dtype=source.dtype)
@@ -270,7 +272,8 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             return extended_blocks(self.fitted_.extension, blocks, thread_count(self.n_jobs))
         from trigpoint._estimators.on_device import blocks_by_device
 
-        return blocks_by_device(self.fitted_.extension, blocks, device)
+        dtype = self.landmark_embedding_.dtype
+        return blocks_by_device(self.fitted_.extension, blocks, dtype, device)
 
     def fit_transform(
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None

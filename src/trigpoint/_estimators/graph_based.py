@@ -41,7 +41,6 @@ from trigpoint._graph import (
 )
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
-from trigpoint._points.inputs import device_for
 from trigpoint._points.store import Store
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ class GraphEmbedding(LandmarkEmbedding):
 
     @abstractmethod
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
     ) -> EmbeddedLandmarks:
         """Embed the landmarks from their graph."""
 
@@ -179,21 +178,13 @@ class GraphEmbedding(LandmarkEmbedding):
             graph = self._built(builder, X, chosen, run)
         run.done("graph")
         run.begin("spectrum")
-        return self._embed_graph(chosen, graph, n_components, run.device)
+        return self._embed_graph(chosen, graph, n_components)
 
     def _check_storage(self, X: Any) -> None:
         super()._check_storage(X)
         anchored = isinstance(self.graph, AnchorGraph) or (
             isinstance(self.graph, str) and self.graph == "anchors"
         )
-        if anchored and device_for(self, X) is not None:
-            raise ParameterValueError(
-                "graph",
-                self.graph,
-                "{parameter=} adds up shares of all points, which is done on the host alone",
-                ("choose graph='bhattacharyya'", "choose {device=}"),
-                device="cpu",
-            )
         if anchored and is_dask(X):
             raise ParameterValueError(
                 "graph",
@@ -211,10 +202,8 @@ class GraphEmbedding(LandmarkEmbedding):
             built = builder.build(chosen, partial(support.over, X, run.n_threads), run.kept)
         elif isinstance(builder, KNNGraph) and (builder is not self.graph or run.search):
             is_open = builder is not self.graph and self.n_neighbors is None
-            search = run.search or NeighborSearch(chosen, run.n_threads, run.device)
+            search = run.search or NeighborSearch(chosen, run.n_threads)
             built = graph_in_one_piece(builder, chosen, search, ROOMY_NEIGHBORS if is_open else 0)
-        elif getattr(builder, "takes_device", False):
-            built = builder.build(chosen, run.n_threads, device=run.device)
         else:
             built = builder.build(chosen, run.n_threads)
         return built

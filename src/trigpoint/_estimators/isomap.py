@@ -119,11 +119,11 @@ default="auto"
         return super()._embed(X, chosen, n_components, run)
 
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
     ) -> EmbeddedLandmarks:
         paths = geodesics(graph.lengths)
         try:
-            spectrum = classical_scaling(paths, n_components, device=device)
+            spectrum = classical_scaling(paths, n_components)
         except ParameterValueError:
             if (far := _far_landmark(chosen.points)) is None:
                 raise

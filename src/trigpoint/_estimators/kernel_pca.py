@@ -113,7 +113,7 @@ class KernelPCA(LandmarkEmbedding):
         run.done("kernel")
         run.begin("spectrum")
         means = kernel.mean(axis=0)
-        spectrum = kernel_pca(kernel, n_components, device=run.device)
+        spectrum = kernel_pca(kernel, n_components)
         return EmbeddedLandmarks(
             "KernelPCA", chosen, spectrum, bandwidth=bandwidth, kernel_means=means
         )

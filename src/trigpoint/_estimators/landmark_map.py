@@ -18,7 +18,6 @@ from trigpoint._estimators.base import LandmarkEmbedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._estimators.run import Run
 from trigpoint._extension.extensions import extend
-from trigpoint._extension.map_on_device import nearest_on_device
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
 from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
 from trigpoint._numerics.blocks import distinct_rows
@@ -218,12 +217,7 @@ class LandmarkMap(LandmarkEmbedding):
         drawn = (
             landmarks == "auto" if isinstance(landmarks, str) else isinstance(landmarks, Integral)
         )
-        pool, device = run.points, _device_of(X)
-        if drawn and device is not None and isinstance(pool, np.ndarray):
-            from trigpoint._points.torch.tensors import store_on
-
-            pool = store_on(device, pool)
-        pool = pool if drawn else X
+        pool = run.points if drawn else X
         chosen = run.choose(landmarks, pool, metric=self.metric, covariance=None)
         if drawn:
             assert chosen.indices is not None, "drawn from the rows"
@@ -244,7 +238,7 @@ class LandmarkMap(LandmarkEmbedding):
     ) -> EmbeddedLandmarks:
         run.begin("affinities")
         inside = all_projected(run.projection, chosen.points, run.n_threads)
-        masses, joint = self._affinities(inside, run, _device_of(X))
+        masses, joint = self._affinities(inside, run)
         run.done("affinities")
         is_surface = n_components - 0.5 < run.dimension <= _SURFACE_DIMENSION
         if is_surface and n_components < inside.shape[1] and len(inside) >= _FEWEST_OF_SURFACE:
@@ -294,9 +288,7 @@ class LandmarkMap(LandmarkEmbedding):
         size = np.sqrt(np.mean(np.sum(places**2, axis=1)))
         return np.asarray(places * (_GEODESIC_SIZE * np.sqrt(k) / size))
 
-    def _affinities(
-        self, inside: np.ndarray, run: Run, device: Any
-    ) -> tuple[np.ndarray, csr_array]:
+    def _affinities(self, inside: np.ndarray, run: Run) -> tuple[np.ndarray, csr_array]:
         """Masses (k,) of the landmarks, and their affinities (k, k)."""
         k = len(inside)
         if self.n_neighbors > _DEFAULT_NEIGHBORS:
@@ -307,9 +299,7 @@ class LandmarkMap(LandmarkEmbedding):
         masses = np.zeros(k)
 
         def nearest(points: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            if device is None:
-                return nearest_landmarks(points, inside, count + 1, run.n_threads)
-            return nearest_on_device(points, inside, count + 1, device)
+            return nearest_landmarks(points, inside, count + 1, run.n_threads)
 
         def counted_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
             for found, squares in nearest(sample):
@@ -379,9 +369,3 @@ class LandmarkMap(LandmarkEmbedding):
         del self.eigenvalues_, self.covariances_
         self.masses_ = embedded.landmarks.masses
         self.projection_ = embedded.projection
-
-
-def _device_of(X: Points | Store) -> Any:
-    """The device of PyTorch that points are stored on here, if any; other devices are names."""
-    device = getattr(X, "device", None)
-    return None if isinstance(device, str) else device

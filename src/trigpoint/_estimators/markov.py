@@ -100,7 +100,7 @@ class MarkovEmbedding(GraphEmbedding):
                 placed = replace(embedded, extended_by=extended_by)
                 yield placed, estimator._prepare(placed)
 
-        run.search = NeighborSearch(chosen, run.n_threads, run.device, at_least=MOST_NEIGHBORS)
+        run.search = NeighborSearch(chosen, run.n_threads, at_least=MOST_NEIGHBORS)
         by_rule = "all" if many else default_extension(n_components, run.dimension, d, n / k)
         attempts = [partial(attempt, self, [by_rule] if many else [by_rule, "graph"], run)]
         for graph, count, extensions, by_mass in graphs_to_try(many, by_rule):
@@ -133,7 +133,7 @@ class MarkovEmbedding(GraphEmbedding):
         embedded = super()._embed(X, chosen, n_components, run)
         builder = self._builder(chosen.points, run.dimension)
         if isinstance(builder, CompleteGraph) and builder is not self.graph:
-            embedded = self._narrowed(embedded, builder, n_components, run.device)
+            embedded = self._narrowed(embedded, builder, n_components)
         if self._which(n_components) == "leading" and 1 < n_components <= SHOWN:
             _warn_of_redundant(redundant_columns(embedded.spectrum.coordinates))
         if self._is_anchored():
@@ -145,7 +145,6 @@ class MarkovEmbedding(GraphEmbedding):
         embedded: EmbeddedLandmarks,
         builder: CompleteGraph,
         n_components: int,
-        device: Any,
     ) -> EmbeddedLandmarks:
         """Replace a kernel that is too wide to have so many eigenvalues of any size."""
         mean_weight = float(builder.mean_weight)
@@ -156,7 +155,7 @@ class MarkovEmbedding(GraphEmbedding):
         ):
             mean_weight /= 2
             graph = CompleteGraph(mean_weight=mean_weight).build(embedded.landmarks)
-            embedded = self._embed_graph(embedded.landmarks, graph, n_components, device)
+            embedded = self._embed_graph(embedded.landmarks, graph, n_components)
         return embedded
 
     def _is_anchored(self) -> bool:
@@ -377,10 +376,10 @@ default="auto"
         self.callback = callback
 
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
     ) -> EmbeddedLandmarks:
         which = self._which(n_components)
-        spectrum = laplacian_eigenmaps(graph.weights, n_components, which, device=device)
+        spectrum = laplacian_eigenmaps(graph.weights, n_components, which)
         return EmbeddedLandmarks("LaplacianEigenmaps", chosen, spectrum, graph)
 
     def _markov_values(self, embedded: EmbeddedLandmarks) -> np.ndarray:
@@ -465,7 +464,7 @@ class DiffusionMaps(MarkovEmbedding):
         check_positive("time", self.time, zero=True)
 
     def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
+        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int
     ) -> EmbeddedLandmarks:
         spectrum = diffusion_maps(
             graph.weights,
@@ -473,7 +472,6 @@ class DiffusionMaps(MarkovEmbedding):
             self._which(n_components),
             alpha=float(self.alpha),
             time=float(self.time),
-            device=device,
         )
         return EmbeddedLandmarks("DiffusionMaps", chosen, spectrum, graph)
 

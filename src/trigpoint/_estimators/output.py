@@ -14,6 +14,7 @@ import numpy as np
 from sklearn import get_config
 
 from trigpoint._common.checkpoints import NOTHING_KEPT
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import reporter
 from trigpoint._common.warn import warn_user
@@ -111,13 +112,15 @@ def fit_and_write(estimator: Any, X: Any, output: Output) -> Path:
         return _write(estimator, X, output, staging)
 
 
-def write_coordinates(estimator: Any, X: Any, output: Output) -> Path:
+def write_coordinates(estimator: Any, X: Any, output: Output, device: Any = None) -> Path:
     """Write the coordinates of points by a fitted estimator."""
     with _kept_work(estimator, X, output, fits=False) as staging:
-        return _write(estimator, X, output, staging)
+        return _write(estimator, X, output, staging, device)
 
 
-def _write(estimator: Any, X: Any, output: Output, staging: Staging | None) -> Path:
+def _write(
+    estimator: Any, X: Any, output: Output, staging: Staging | None, device: Any = None
+) -> Path:
     if is_dask(X):
         from trigpoint._estimators.partitioned import write_partitions
 
@@ -141,7 +144,8 @@ def _write(estimator: Any, X: Any, output: Output, staging: Staging | None) -> P
             )
         points = blocks_as_stored(source, reporter(estimator.verbose, estimator.callback))
         points = _rows_after(points, writer.rows_written)
-        for coordinates, n_far in estimator._extended(points, device_for(estimator, X)):
+        there = device_for(estimator, X) if device is None else resolve_device(device, X)
+        for coordinates, n_far in estimator._extended(points, there):
             writer.write(coordinates, n_far)
     warn_of_far(writer.tally, shape[0])
     return writer.path

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_magnitude
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Extension
@@ -27,7 +28,6 @@ from trigpoint._points.dask.collections import (
 )
 from trigpoint._points.dask.source import computed_blocks
 from trigpoint._points.inputs import device_of_workers, refuse_standardized_dask
-from trigpoint._points.torch.device import resolve_device
 
 # A model of more bytes goes to the workers directly, so that the graph stays small.
 _MODEL_IN_GRAPH = 4 * 2**20

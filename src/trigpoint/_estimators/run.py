@@ -39,8 +39,6 @@ class Run:
         # reduced points that landmarks are chosen from.
         self.projection: Projection | None = None
         self.points: Any = np.empty((0, 0))
-        # The PyTorch device that holds the points, or None for the host.
-        self.device: Any = None
         # Seconds spent compiling loops for the first time, which count for no stage.
         self.compiling = 0.0
         self._last = time.perf_counter()

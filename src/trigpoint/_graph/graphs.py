@@ -1,7 +1,6 @@
 """The kinds of graph: nearest neighbors, a radius, all pairs, shared points."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -52,17 +51,12 @@ class _Graph(BaseEstimator):
     bandwidth: float | None
     ridge: float
 
-    # Whether `build` takes a `device`; estimators pass none to graphs without this attribute.
-    takes_device = True
-
     @property
     def needs_covariances(self) -> bool:
         """Whether `build` compares local covariances."""
         return bool(check_choice("metric", self.metric, METRICS) == "bhattacharyya")
 
-    def build(
-        self, landmarks: Landmarks, n_threads: int = 1, *, device: Any = None
-    ) -> LandmarkGraph:
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
         """Build the symmetric, connected graph of `landmarks`.
 
         Parameters
@@ -70,8 +64,6 @@ class _Graph(BaseEstimator):
         landmarks : Landmarks
             They need covariances if the metric is ``"bhattacharyya"``.
         n_threads : int, default=1
-        device : torch.device or None, default=None
-            Where candidates for the nearest of many landmarks are found. It changes no edge.
 
         Returns
         -------
@@ -147,10 +139,8 @@ class KNNGraph(_Graph):
         """Whether `build` weighs landmarks by the points that they stand for."""
         return check_bool("by_mass", self.by_mass)
 
-    def build(
-        self, landmarks: Landmarks, n_threads: int = 1, *, device: Any = None
-    ) -> LandmarkGraph:
-        search = NeighborSearch(landmarks, n_threads, device)
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        search = NeighborSearch(landmarks, n_threads)
         return graph_in_one_piece(self, landmarks, search, most=0)
 
     def _edges(self, k: int, search: NeighborSearch) -> tuple[np.ndarray, np.ndarray]:
@@ -233,9 +223,7 @@ class RadiusGraph(_Graph):
         self.bandwidth = bandwidth
         self.ridge = ridge
 
-    def build(
-        self, landmarks: Landmarks, n_threads: int = 1, *, device: Any = None
-    ) -> LandmarkGraph:
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
         self._check()
         left, right = self._edges(landmarks, n_threads)
         return weighted_graph(landmarks.points, left, right, self.bandwidth)

@@ -18,7 +18,6 @@ from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.refinement import resolve_refinement
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import device_for
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import Store
@@ -186,7 +185,6 @@ class EfficientDPP(Sampler):
     takes_sparse = True
 
     def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
-        X = self._where_it_is_used(X)
         # Separate streams: whether one thing is given must not change the draw of another.
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
         refinement = resolve_refinement(self.refine)
@@ -239,16 +237,6 @@ class EfficientDPP(Sampler):
         self.radii_ = chosen.radii
         self.covariances_ = chosen.covariances
         return chosen
-
-    def _where_it_is_used(self, X: Points | Store) -> Points | Store:
-        """The points on the device, if this sampler has one and is used by an estimator without."""
-        if not isinstance(X, Points) or (device := device_for(self, X)) is None:
-            return X
-        if isinstance(X, csr_array):
-            raise too_much_of_sparse(f"EfficientDPP(device={self.device!r})", X, instead=())
-        from trigpoint._points.torch.tensors import store_on
-
-        return store_on(device, X)
 
     def _count(
         self, X: Points | Store, n: int, rng: np.random.Generator

@@ -9,8 +9,7 @@ from trigpoint._common.checks import as_array, check_magnitude
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._points.dask.recognition import is_dask
-from trigpoint._points.torch.device import is_tensor
-from trigpoint._points.torch.tensors import on_host
+from trigpoint._sources.torch import is_on_torch, on_host
 
 
 def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
@@ -29,7 +28,7 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
             "{parameter} is a Dask collection, and this metric needs it in one array",
             ("pass a sample of it", "the estimator's quality(X), which takes one itself"),
         )
-    array = as_array(values, name)
+    array = as_array(on_host(values) if is_on_torch(values) else values, name)
     if array.dtype.kind not in "biuf":
         raise ParameterTypeError(
             name,
@@ -74,7 +73,7 @@ def _bad_shape(name: str, values: np.ndarray, remedy: str) -> ParameterValueErro
 
 
 def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Landmark points, and their rows in `X`, an array or a tensor, if rows were given."""
+    """Landmark points, and their rows in `X`, if rows were given."""
     given = as_array(landmarks, "landmarks")
     if given.size == 0:
         raise _bad_shape("landmarks", given, "pass at least one")
@@ -111,7 +110,7 @@ def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]
             n_points=len(X),
         )
     rows = given.astype(np.int64)
-    return on_host(X[rows]) if is_tensor(X) else X[rows], rows
+    return X[rows], rows
 
 
 def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

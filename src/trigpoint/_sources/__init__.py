@@ -1,0 +1,1 @@
+"""Sources of rows: arrays, files, tables, Dask collections and tensors."""

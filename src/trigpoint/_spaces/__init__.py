@@ -1,0 +1,1 @@
+"""Distances as maps to Euclidean rows."""
