@@ -11,5 +11,4 @@ from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.kernels import gaussian_kernel, landmark_spacing
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.memory import MemoryStore
-from trigpoint._points.torch.store import TorchStore
 from trigpoint._spectrum import laplacian_eigenmaps

@@ -1,7 +1,6 @@
 """Fixtures for all tests."""
 
 import gc
-import importlib
 import os
 from multiprocessing import forkserver, get_context
 from pathlib import Path
@@ -100,27 +99,3 @@ def copies(tmp_path_factory):
     before = f"import trigpoint._public, trigpoint._command.cli; {COMPILER}"
     with Copies(before, tmp_path_factory.mktemp("copies")) as copies:
         yield copies
-
-
-@pytest.fixture
-def gpu(monkeypatch):
-    """PyTorch, whose "cpu" takes the place of a GPU: whatever asks for one computes there."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    from trigpoint._points.torch import device
-
-    real = device.resolve_device
-
-    def resolve(asked, X=None):
-        return torch.device("cpu") if asked == "cuda" else real(asked, X)
-
-    using = [
-        "_points.inputs",
-        "_points.torch.dlpack",
-        "_points.dask.shards",
-        "_estimators.partitioned",
-        "_forecast.forecast",
-        "_command.embed",
-    ]
-    for name in (f"trigpoint.{module}" for module in using):
-        monkeypatch.setattr(importlib.import_module(name), "resolve_device", resolve)
-    return torch

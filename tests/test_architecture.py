@@ -23,6 +23,8 @@ LAYERS = [
     {"_landmarks", "_graph", "_spectrum", "_layout", "_extension"},
     {"_geometry"},
     {"_points"},
+    {"_sources"},
+    {"_spaces"},
     {"_files"},
     {"_numerics"},
     {"_common"},

@@ -1,8 +1,6 @@
 """One contract for every place where points can live; a new store is one line in STORES."""
 
 import pickle
-from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -149,15 +147,6 @@ def dask_store(points, forgetful=False):
     return DaskStore(shards, layout, *box, points.dtype)
 
 
-def torch_store(points, stays=False):
-    import torch
-
-    from trigpoint._points.torch.store import TorchStore
-
-    here = torch.device("cpu")
-    return TorchStore(points if stays else torch.tensor(points), here)
-
-
 STORES = {
     "tree": lambda points: MemoryStore(TreeIndex(points, 2)),
     "products": lambda points: MemoryStore(ProductIndex(points, 2, together=8)),
@@ -165,9 +154,6 @@ STORES = {
     "parts": PartedStore,
     "dask": dask_store,
 }
-if find_spec("torch"):
-    # Without it, the others are tested.
-    STORES |= {"torch": torch_store, "torch, from the host": partial(torch_store, stays=True)}
 
 
 def clouds():

@@ -18,6 +18,7 @@ from trigpoint._command.expectation import expect
 from trigpoint._command.inspection import DOMINANT_SHARE, ROWS, dominant_columns
 from trigpoint._command.methods import METHODS, choose_method, failures, reason, scores
 from trigpoint._command.picture import draw_picture, open_page, picture_color
+from trigpoint._common.device import resolve_device
 from trigpoint._common.memory import available_memory
 from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
@@ -33,7 +34,6 @@ from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._points.inputs import stays_sparse
-from trigpoint._points.torch.device import resolve_device
 from trigpoint.metrics._comparison import Comparison
 
 # Options that do not apply to a method.
@@ -415,7 +415,6 @@ def check_memory(points: PointSource, options: argparse.Namespace) -> None:
         dtype=points.dtype,
         keep=False,
         n_jobs=options.jobs,
-        searched_here=resolve_device(options.device) is None,
     )
     available = available_memory()
     if needed > available:

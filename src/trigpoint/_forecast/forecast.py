@@ -1,21 +1,15 @@
 """Forecast of the time and memory that a run will take."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._common.words import duration, html_table, size
-from trigpoint._forecast.device import device_bytes
 from trigpoint._forecast.job import Job
 from trigpoint._forecast.memory import COMPILER_BYTES, job_bytes
 from trigpoint._forecast.speed import Speed, compilation
 from trigpoint._forecast.work import map_work, stage_work
-from trigpoint._points.torch.device import resolve_device
-
-# What a GPU does, and loops that are compiled for it on the host alone.
-_ON_DEVICE = ("landmarks", "points", "compilation")
 
 
 @dataclass(frozen=True)
@@ -31,31 +25,19 @@ class Forecast:
     stages : dict of str to float
         Seconds of each stage: landmarks, graph, spectrum and the coordinates of all points; if
         asked for, the comparison of methods and the report; and compilation, where loops have to be
-        compiled first. Of a run on a GPU, the host's: graph and spectrum. How long a GPU takes is
-        not forecast.
-    device_bytes : float
-        Most memory of a GPU, its points included; 0 on the host. Temporaries take a share of what
-        is free at the moment.
+        compiled first.
     """
 
     seconds: float
     bytes: float
     stages: dict[str, float]
-    device_bytes: float = 0.0
 
     def __str__(self) -> str:
         stages = ", ".join(f"{name} {seconds:,.1f} s" for name, seconds in self.stages.items())
-        how = "at least" if self.device_bytes else "about"
-        text = f"{how} {self.seconds:,.1f} s ({stages}) and {self.bytes / 1e9:,.2f} GB"
-        if self.device_bytes:
-            text += f", and at most {self.device_bytes / 1e9:,.2f} GB of the GPU's memory"
-        return text
+        return f"about {self.seconds:,.1f} s ({stages}) and {self.bytes / 1e9:,.2f} GB"
 
     def _repr_html_(self) -> str:
-        how = "at least" if self.device_bytes else "about"
-        heading = f"{how} {duration(self.seconds)}, and {size(self.bytes)} of memory"
-        if self.device_bytes:
-            heading += f", and at most {size(self.device_bytes)} of the GPU's"
+        heading = f"about {duration(self.seconds)}, and {size(self.bytes)} of memory"
         return html_table(heading, {name: duration(spent) for name, spent in self.stages.items()})
 
 
@@ -71,7 +53,6 @@ def forecast(
     compare: bool = False,
     report: bool = False,
     n_jobs: int | None = None,
-    device: Any = None,
 ) -> Forecast:
     """Forecast the time and memory that `LaplacianEigenmaps` takes on this machine.
 
@@ -99,9 +80,6 @@ def forecast(
         Whether a report of the points is written as well.
     n_jobs : int or None, default=None
         Number of threads; -1 for all cores.
-    device : None, "cuda", "cuda:1", ..., "cpu" or "auto", default=None
-        Where the points are searched and extended, as for the estimators; ``None`` is the host. The
-        memory is beyond what PyTorch and the driver take.
 
     Returns
     -------
@@ -115,14 +93,10 @@ def forecast(
     True
     """
     job = Job.checked(n, d, k, n_components, n_neighbors, dtype, n_jobs)
-    there = resolve_device(device)
     stages = stage_seconds(job, compare, report)
-    needed = job_bytes(job, keep, searched_here=there is None)
+    needed = job_bytes(job, keep)
     needed += ("compilation" in stages) * COMPILER_BYTES
-    if there is not None:
-        stages = {stage: spent for stage, spent in stages.items() if stage not in _ON_DEVICE}
-    on_device = 0.0 if there is None else device_bytes(job, there)
-    return Forecast(sum(stages.values()), needed, stages, on_device)
+    return Forecast(sum(stages.values()), needed, stages)
 
 
 def stage_seconds(

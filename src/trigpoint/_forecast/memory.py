@@ -35,22 +35,16 @@ def forecast_bytes(
     dtype: DTypeLike = np.float32,
     keep: bool = True,
     n_jobs: int | None = None,
-    searched_here: bool = True,
 ) -> float:
     """Peak memory beyond the points; parameters as in `forecast` and `job_bytes`."""
     job = Job.checked(n, d, k, n_components, None, dtype, n_jobs)
-    return job_bytes(job, keep, searched_here=searched_here)
+    return job_bytes(job, keep)
 
 
-def job_bytes(job: Job, keep: bool, *, searched_here: bool = True) -> float:
-    """Peak memory of a job beyond the points; `keep` counts its coordinates.
-
-    If neighborhoods are not searched on the host, it still keeps weights of all points.
-    """
+def job_bytes(job: Job, keep: bool) -> float:
+    """Peak memory of a job beyond the points; `keep` counts its coordinates."""
     n, d, k, m, itemsize = job.n, job.d, job.k, job.m, job.dtype.itemsize
-    if not searched_here:
-        selection = 8 * n
-    elif job.by_tree:
+    if job.by_tree:
         # A tree with its copy of the points and their rows, and candidates for each thread.
         selection = (d * itemsize + 4) * n + 3 * n // bucket_size(m) * (24 + 16 * d)
         selection += job.n_threads * 64 * m
@@ -60,7 +54,7 @@ def job_bytes(job: Job, keep: bool, *, searched_here: bool = True) -> float:
         selection = 16 * n + job.n_threads * SCAN_BYTES
         selection += 2 * 16 * min(max(m, NEIGHBORS_HELD), MEASURED_TOGETHER * m)
         selection += 8 * min(NEIGHBORS_KEPT, k * m)
-    if job.races and searched_here:
+    if job.races:
         selection += 8 * n
     if job.is_complete:
         graph = _COMPLETE_MATRICES * 8 * k**2

@@ -19,7 +19,8 @@ from trigpoint._common.checks import (
     refuse_non_finite,
     refuse_non_numbers,
 )
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.device import resolve_device
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.words import counted
 from trigpoint._files import PointSource, load, read_points
@@ -30,8 +31,7 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._points.dask.recognition import is_dask
 from trigpoint._points.scaling import METRICS, ScaledColumns, UnitRows, column_scales
 from trigpoint._points.store import Store
-from trigpoint._points.torch.device import is_tensor, resolve_device
-from trigpoint._points.torch.dlpack import as_tensor
+from trigpoint._sources.torch import TorchSource, is_on_torch
 
 _FILE_LIBRARIES = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray")
 
@@ -54,64 +54,26 @@ def points_to_fit(estimator: Any, X: Any, report: Report) -> Points | Store:
     """Validate points for `fit`: an array in memory, or mapped to it from a file.
 
     Sparse points stay sparse, and Dask partitions stay on the workers, in a store. If the metric of
-    `estimator` is not Euclidean, scaled points are returned in a new array. The points are stored
-    on a GPU if the estimator's `device` or a tensor says so.
+    `estimator` is not Euclidean, scaled points are returned in a new array.
     """
     scaled = check_choice("metric", estimator.metric, METRICS) != "euclidean"
     if hasattr(estimator, "column_scales_"):
         del estimator.column_scales_
-    X = as_tensor(X)
     if is_dask(X):
         refuse_standardized_dask(estimator.metric)
         return _dask_points(estimator, X, scaled, report)
-    device = device_for(estimator, X)
-    if device is None:
-        return _points_here(estimator, X, scaled, report)
-    from trigpoint._points.torch.tensors import store_on, tensor_to_fit
-
-    # Rows are scaled on the host, where every run rounds their lengths alike.
-    if is_tensor(X) and not scaled:
-        return tensor_to_fit(estimator, X, device)
-    points = _points_here(estimator, X, scaled, report)
-    if issparse(points):
-        raise _not_on_a_device(device, "sparse points", "pass {X}.toarray()")
-    return store_on(device, points)
+    return _points_here(estimator, X, scaled, report)
 
 
 def device_for(estimator: Any, X: Any) -> Any:
     """The local GPU that an estimator uses for some points, or None for the host or workers."""
-    if is_dask(X):
-        return None
-    asked, X = getattr(estimator, "device", None), as_tensor(X)
-    device = resolve_device(asked, X)
-    # "auto" leaves to the host what a GPU cannot take.
-    if device is None or (asked == "auto" and issparse(X)):
-        return None
-    if not hasattr(estimator, "device"):
-        raise ParameterTypeError(
-            "X",
-            str(device),
-            "{estimator} does not compute on a GPU, and {parameter} is a tensor there",
-            "pass X.cpu()",
-            estimator=type(estimator).__name__,
-        )
-    return device
+    return None if is_dask(X) else resolve_device(estimator.device, X)
 
 
 def device_of_workers(estimator: Any) -> str | None:
     """The GPU that each worker of a Dask cluster is to use; there need not be one here."""
     asked = getattr(estimator, "device", None)
     return None if asked in (None, "cpu", "auto") else str(asked)
-
-
-def _not_on_a_device(device: Any, what: str, remedy: str) -> ParameterValueError:
-    return ParameterValueError(
-        "device",
-        str(device),
-        "{what} cannot be used with {parameter=}",
-        (remedy, "choose 'cpu'"),
-        what=what,
-    )
 
 
 def _points_here(estimator: Any, X: Any, scaled: bool, report: Report) -> Points:
@@ -164,12 +126,7 @@ def _validated(estimator: Any, X: Any, **options: Any) -> Any:
 
 def _in_memory(X: Any) -> Any:
     """Tensors, and arrays on a GPU, as arrays of NumPy; anything else as it is."""
-    X = as_tensor(X)
-    if not is_tensor(X):
-        return X
-    from trigpoint._points.torch.tensors import on_host
-
-    return on_host(X)
+    return TorchSource(X).take(None) if is_on_torch(X) else X
 
 
 def _dask_points(estimator: Any, X: Any, scaled: bool, report: Report) -> Store:

@@ -25,8 +25,6 @@ from trigpoint._numerics.shells import (
 )
 from trigpoint._points.memory import whole_weights
 from trigpoint._points.store import LogRepulsion
-from trigpoint._points.torch.device import resolve_device
-from trigpoint._points.torch.index import DeviceIndex
 
 
 class Shard:
@@ -41,8 +39,6 @@ class Shard:
     """
 
     def __init__(self, parts: Sequence[np.ndarray], device: str | None = None) -> None:
-        # Refused at once if the worker has no such device.
-        resolve_device(device)
         self.device = device
         self.sizes = np.array([len(part) for part in parts], dtype=np.int64)
         self.points = np.concatenate(parts)
@@ -73,11 +69,7 @@ class Shard:
     def prepare(self, m: int, n_queries: int) -> str:
         """Build the index for searches of about `m` neighbors; return its name."""
         if self._index is None:
-            there = resolve_device(self.device)
-            if there is None:
-                self._index = neighbor_index(self.points, m, n_queries, worker_threads())
-            else:
-                self._index = DeviceIndex(self.points, there)
+            self._index = neighbor_index(self.points, m, n_queries, worker_threads())
         return self._index.name
 
     def _searched(self, m: int, n_queries: int) -> NeighborIndex | Lister:

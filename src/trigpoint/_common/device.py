@@ -1,81 +1,78 @@
-"""Which PyTorch device computes, and how much memory it has.
+"""The PyTorch device that coordinates are computed on, and its memory.
 
-PyTorch is imported only if a device is asked for.
+PyTorch is imported only when a device is asked for.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import size
-from trigpoint._files.optional import is_from
 
 logger = logging.getLogger(__name__)
 
-# Bytes of temporaries: at most these, and on a GPU no more than a share of what is free.
+# Temporaries may take a quarter of the free memory, within these bounds. PyTorch keeps what it has
+# allocated, so without an upper bound a process would hold most of a GPU that others share.
 _MOST_WORKING = 16 * 2**30
-_WORKING_HERE = 2**28
-_WORKING_SHARE = 4
 _LEAST_WORKING = 2**27
+_WORKING_SHARE = 4
+# On the processor, where tests run, small blocks are as fast as large ones.
+_FREE_ON_HOST = 2**30
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether `X` is a tensor of PyTorch, without importing it."""
-    return is_from(X, "torch", "Tensor")
+    """Whether `X` is a PyTorch tensor, without importing PyTorch."""
+    return _is_from_torch(X, "Tensor")
 
 
-def is_elsewhere(X: Any) -> bool:
-    """Whether `X` is a tensor outside the memory of the host."""
-    return is_tensor(X) and X.device.type != "cpu"
-
-
-def device_of(points: Any) -> Any:
-    """The PyTorch device on which this process holds the points, or None."""
-    device = getattr(points, "device", None)
-    return device if is_from(device, "torch", "device") else None
+def _is_from_torch(thing: Any, name: str) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(thing, getattr(torch, name))
 
 
 def resolve_device(device: Any, X: Any = None) -> Any:
-    """The PyTorch device to compute on, or None for loops on the host.
+    """Return the PyTorch device to compute on, or None to compute with NumPy on the host.
 
     Parameters
     ----------
     device : None, str or torch.device
-        ``None`` follows the points: a tensor on a GPU is used there. ``"auto"`` is a GPU if there
+        ``None`` follows the data: the device of a tensor on a GPU, the host for everything else.
+        ``"cpu"`` is NumPy on the host; ``torch.device("cpu")``, an object, is PyTorch on the host,
+        which is slower and exists to test device code without a GPU. ``"auto"`` is a GPU if there
         is one.
     X : object
-        The points.
+        The data.
     """
-    if device is None:
-        return _checked(X.device) if is_elsewhere(X) else None
-    name = str(device) if is_from(device, "torch", "device") else device
-    if not isinstance(name, str):
+    elsewhere = is_tensor(X) and X.device.type != "cpu"
+    if device is None or (device == "auto" and elsewhere):
+        return _checked(X.device) if elsewhere else None
+    if _is_from_torch(device, "device"):
+        return device if device.type == "cpu" else _checked(device)
+    if not isinstance(device, str):
         raise _not_understood(device, ParameterTypeError)
-    if name == "cpu":
+    if device == "cpu":
         return None
-    kind, _, number = name.partition(":")
-    if name != "auto" and (kind != "cuda" or (number and not number.isdigit())):
+    kind, _, number = device.partition(":")
+    if device != "auto" and (kind != "cuda" or (number and not number.isdigit())):
         raise _not_understood(device, ParameterValueError)
     torch = _torch_or_none()
-    if name == "auto":
-        if is_elsewhere(X):
-            return _checked(X.device)
+    if device == "auto":
         found = torch is not None and torch.cuda.is_available()
         logger.info("device='auto' computes on %s", "cuda" if found else "cpu")
         return torch.device("cuda") if found else None
     if torch is None:
         raise ParameterValueError(
             "device",
-            name,
+            device,
             "{parameter=} needs PyTorch, which is not installed",
             ("pip install torch", "choose 'cpu'"),
         )
-    return _checked(torch.device(name))
+    return _checked(torch.device(device))
 
 
 def _torch_or_none() -> Any:
@@ -87,14 +84,14 @@ def _torch_or_none() -> Any:
 
 
 def _checked(device: Any) -> Any:
-    """A device that can be used, or an error."""
+    """Return a device that can be used, or raise an error."""
     import torch
 
     if device.type != "cuda":
         raise ParameterValueError(
             "device",
             str(device),
-            "{parameter=} is not supported: distances that decide need float64 and CUDA",
+            "{parameter=} is not supported: the search for landmarks needs float64 and CUDA",
             "choose 'cuda' or 'cpu'",
         )
     if not torch.cuda.is_available():
@@ -132,7 +129,7 @@ def _not_understood(device: Any, kind: type) -> Exception:
 
 
 def to_device(array: np.ndarray, device: Any) -> Any:
-    """A copy of an array on a device."""
+    """Return a copy of an array on a device."""
     import torch
 
     if not array.flags.writeable or not array.flags.c_contiguous or device.type == "cpu":
@@ -140,52 +137,16 @@ def to_device(array: np.ndarray, device: Any) -> Any:
     return torch.from_numpy(array).to(device)
 
 
-def staged(array: np.ndarray, device: Any) -> Any:
-    """A copy of an array on the host, in memory that a GPU can read while it computes."""
-    import torch
-
-    dtype = getattr(torch, array.dtype.name)
-    copy = torch.empty(array.shape, dtype=dtype, pin_memory=device.type == "cuda")
-    copy.numpy()[...] = array
-    return copy
-
-
-def blocks_ahead(X: np.ndarray, parts: Iterable[slice], device: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield parts of an array on a device; the next is copied there while one is used."""
-    import torch
-
-    copying = torch.cuda.Stream(device) if device.type == "cuda" else None
-
-    def copied(part: slice) -> tuple[slice, Any, Any]:
-        block = staged(X[part], device)
-        # Without a stream, this does nothing.
-        with torch.cuda.stream(copying):
-            there = block.to(device, non_blocking=True)
-            return part, there, copying and copying.record_event()
-
-    end = slice(0), None, None
-    for (part, block, arrived), _ in pairwise(chain(map(copied, parts), [end])):
-        if arrived is not None:
-            computing = torch.cuda.current_stream(device)
-            computing.wait_event(arrived)
-            block.record_stream(computing)
-        yield part, block
-
-
 def free_memory(device: Any) -> int:
     """Bytes that can be allocated on a device."""
     import torch
 
     if device.type == "cpu":
-        return 4 * _WORKING_HERE
+        return _FREE_ON_HOST
     free, _ = torch.cuda.mem_get_info(device)
+    # Memory that PyTorch holds but does not use counts as taken for the driver.
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int(free + unused)
-
-
-def fits(n_bytes: int, device: Any) -> bool:
-    """Whether a device has room for `n_bytes` and for temporaries."""
-    return device.type == "cpu" or 2 * n_bytes <= free_memory(device)
 
 
 def working_memory(device: Any) -> int:
@@ -212,10 +173,10 @@ def _too_little(device: Any, free: int) -> ParameterValueError:
 
 @contextmanager
 def device_memory(device: Any) -> Iterator[None]:
-    """Turn PyTorch's out-of-memory errors into one with a remedy."""
-    if device is None:
-        yield
-        return
+    """Turn PyTorch's out-of-memory error into one that names the parameter and a remedy.
+
+    Blocks are sized to the free memory, but other processes may take it at any time.
+    """
     import torch
 
     try:
