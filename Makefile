@@ -134,7 +134,7 @@ release: $(READY)
 
 # The versions of all dependencies that the library was released with, with their digests.
 lock: $(READY)
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --extra plot --extra ct --extra files --extra dask pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --extra plot --extra files --extra dask pyproject.toml -o requirements.lock
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import euclidean_distances
 
+from experiments.data.mnist import load_mnist
 from experiments.framework.chosen import Chosen
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
@@ -37,7 +38,6 @@ from experiments.paper.graphs import (
 )
 from experiments.paper.on_device import device_name, on_device
 from trigpoint import KNNGraph, LaplacianEigenmaps
-from trigpoint.datasets import load_mnist
 
 RUNS, N_COMPONENTS, N_LANDMARKS = 5, 100, 1000
 QUICK_COMPONENTS, QUICK_LANDMARKS = 30, 150

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.data.mnist import load_mnist
 from experiments.framework.chosen import Chosen
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
@@ -37,7 +38,6 @@ from experiments.paper.classification import (
 )
 from experiments.paper.headneck import patch_task
 from trigpoint import KNNGraph, LaplacianEigenmaps
-from trigpoint.datasets import load_mnist
 
 RUNS = 3
 DATA = {"mnist": "MNIST", "ct": "CT patches"}

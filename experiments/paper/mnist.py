@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from experiments.data.mnist import load_mnist
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.paper import classification
 from experiments.paper.classification import REFERENCE, Reading, Task
-from trigpoint.datasets import load_mnist
 
 RUNS, COUNTS, N_COMPONENTS = 20, (250, 500, 1000, 2000), 100
 QUICK_COUNTS, QUICK_COMPONENTS = (150, 300), 30

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
+from experiments.data.mnist import load_mnist
 from experiments.paper.on_device import landmarks_of, lloyd, nearest_labels, seed_rows
 from trigpoint import KMeansLandmarks, KMeansPlusPlus
-from trigpoint.datasets import load_mnist, make_swiss_roll
+from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import knn_labels
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
