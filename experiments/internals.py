@@ -9,6 +9,7 @@ from trigpoint._landmarks.efficient import neighborhood_radius
 from trigpoint._landmarks.kmeans import _distinct_rows as distinct_rows
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.kernels import gaussian_kernel, landmark_spacing
+from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.torch.store import TorchStore

@@ -9,6 +9,7 @@ NAMES = {
     "headline": "ten million points against SciPy's bare minimum",
     "selection": "landmarks: seconds, memory and coverage beside peers",
     "quality": "trace errors of every sampler on made and on real data",
+    "pool": "landmarks and embeddings from a sample of the rows",
     "rule": "the rule for m and sigma beside other choices",
     "defaults": "the default settings beside a grid of others, on many data sets",
     "methods": "which method draws a picture best",
