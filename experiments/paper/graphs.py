@@ -53,10 +53,9 @@ RIDGES = (0.001, 0.01, 0.1, 1.0)
 NEIGHBORHOODS = (200, 1000, 5000)
 QUICK_NEIGHBORHOODS = (50, 250)
 EUCLIDEAN, BHATTACHARYYA = "euclidean", "bhattacharyya"
-# The same distance, of covariances that have a few directions each; the paper has diagonals.
-LOW_RANK = "bhattacharyya, low rank"
-METRICS = {EUCLIDEAN: None, BHATTACHARYYA: "diag", LOW_RANK: "low-rank"}
-STYLES = {EUCLIDEAN: ("#0072b2", "o"), BHATTACHARYYA: ("#d55e00", "s"), LOW_RANK: ("#009e73", "^")}
+# With covariances as in the paper.
+METRICS = {EUCLIDEAN: None, BHATTACHARYYA: "diag"}
+STYLES = {EUCLIDEAN: ("#0072b2", "o"), BHATTACHARYYA: ("#d55e00", "s")}
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -88,8 +87,7 @@ def _grid(quick: bool) -> list[Row]:
         for ridge in ridges
         if (ridge, m) != (RIDGE, largest)
     ]
-    smaller = neighborhoods[:-1]
-    return every + varied + [_setting(LOW_RANK, neighbors[1], "all", RIDGE, m) for m in smaller]
+    return every + varied
 
 
 def _setting(metric: str, neighbors: int, extension: str | int, ridge: float, m: int) -> Row:
@@ -118,7 +116,7 @@ def run(case: Row, settings: Settings) -> Row:
         graph=graph,
         extension=case["extension"],
     )
-    measured = classify(task, estimator, device=settings.device)
+    measured = classify(task, estimator)
     # The landmarks have been drawn, once for all settings.
     del measured["selection_seconds"]
     return measured
@@ -188,11 +186,6 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             {PAIRED_TEST}, at .05, .01 and .001, one by one: with this many of them and this few
             draws, only what all settings agree on should be trusted."""
         )
-        if any(row["metric"] == LOW_RANK for row in rows):
-            page.text(
-                """The paper's diagonals are compared with covariances of low rank: up to seven
-                directions of each neighborhood, and one variance for the rest."""
-            )
     for data, title in DATA.items():
         mine = [row for row in rows if row["data"] == data]
         if mine:
@@ -204,11 +197,6 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 def _metric_table(rows: Sequence[Row], page: Page) -> None:
     cells = grouped(rows, "metric", "neighbors", "extension", "ridge", "m")
     largest = max((row["m"] for row in rows if row["m"] is not None), default=None)
-    compared = [
-        metric
-        for metric in (BHATTACHARYYA, LOW_RANK)
-        if any(row["metric"] == metric for row in rows)
-    ]
     lines = []
     for count, extension in dict.fromkeys((row["neighbors"], row["extension"]) for row in rows):
         euclidean = cells.get((EUCLIDEAN, count, extension, None, None), [])
@@ -216,14 +204,11 @@ def _metric_table(rows: Sequence[Row], page: Page) -> None:
             continue
         line = [f"{count}", "all" if extension == "all" else f"nearest {extension}"]
         line.append(with_error(column(euclidean, "accuracy"), 100))
-        for metric in compared:
-            other = cells.get((metric, count, extension, RIDGE, largest), [])
-            line.append(with_error(column(other, "accuracy"), 100) if other else "-")
-            line.append(compare(other, euclidean, "accuracy").points)
+        other = cells.get((BHATTACHARYYA, count, extension, RIDGE, largest), [])
+        line.append(with_error(column(other, "accuracy"), 100) if other else "-")
+        line.append(compare(other, euclidean, "accuracy").points)
         lines.append(line)
-    headings = {BHATTACHARYYA: "Bhattacharyya", LOW_RANK: "low rank"}
-    columns = [name for metric in compared for name in (headings[metric], "difference")]
-    page.table(["neighbors", "extension", "Euclidean", *columns], lines)
+    page.table(["neighbors", "extension", "Euclidean", "Bhattacharyya", "difference"], lines)
 
 
 def _geometry_table(rows: Sequence[Row], page: Page) -> None:
@@ -245,10 +230,6 @@ def _geometry_table(rows: Sequence[Row], page: Page) -> None:
             )
             line.append(found.points)
         lines.append(line)
-    low_rank = [cells.get((LOW_RANK, count, extension, RIDGE, m), []) for m in sizes]
-    differences = [compare(runs, euclidean, "accuracy").points for runs in low_rank]
-    if any(low_rank):
-        lines.append([f"{RIDGE:g}, low rank", *differences])
     with page.details("By ridge and neighborhood"):
         page.text(
             f"""Difference to the Euclidean graph, in percentage points, by the ridge (share of the
