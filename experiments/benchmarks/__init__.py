@@ -11,11 +11,9 @@ NAMES = {
     "quality": "trace errors of every sampler on made and on real data",
     "pool": "landmarks and embeddings from a sample of the rows",
     "defaults": "the default settings beside a grid of others, on many data sets",
-    "methods": "which method draws a picture best",
     "embedding": "embeddings into the plane beside peers",
     "maps": "maps beside UMAP, t-SNE and PaCMAP",
     "map_speed": "maps of up to ten million points",
     "memory_map": "a hundred million points from file to file",
     "gpu": "transform on one GPU",
-    "import_time": "what `import trigpoint` costs",
 }

@@ -44,7 +44,7 @@ def test_pixels_and_labels(folder, digits, split, prefix):
 
 def test_missing_file_is_named_with_its_folder(folder):
     (folder / "t10k-labels-idx1-ubyte").unlink()
-    with pytest.raises(FileNotFoundError, match=r"t10k-labels-idx1-ubyte .* not found in") as caught:
+    with pytest.raises(FileNotFoundError, match="t10k-labels-idx1-ubyte") as caught:
         load_mnist(folder, split="test")
     assert str(folder) in str(caught.value)
 
