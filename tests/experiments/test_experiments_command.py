@@ -102,15 +102,6 @@ def test_wrong_arguments(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_help_lists_every_name(kind, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--help"])
-    assert stop.value.code == 0
-    text = capsys.readouterr().out
-    for name, about in KINDS[kind][1].items():
-        assert f"  {name:<12} {about}\n" in text
-
-
 def test_data_may_come_from_the_environment(calls, tmp_path, monkeypatch):
     monkeypatch.setenv("TRIGPOINT_DATA", str(tmp_path))
     assert main(["paper", "mnist"]) == 0
@@ -155,21 +146,9 @@ def test_one_failure_does_not_stop_the_others(kind, calls, monkeypatch, capsys):
     assert len(out.splitlines()) == len(KINDS[kind][1]) - 1
 
 
-def test_a_file_in_place_of_the_folder_is_refused(tmp_path, capsys):
-    (tmp_path / "out").write_text("a file")
-    assert main(["paper", "table1", "--out", str(tmp_path / "out")]) == FAILED
-    assert capsys.readouterr().err == f"table1: {tmp_path / 'out'} is a file: name a folder\n"
-
-
 def test_an_interrupt_says_how_to_go_on_and_stops_all(kind, calls, monkeypatch, tmp_path, capsys):
     failing(monkeypatch, KeyboardInterrupt())
     assert main([kind, "--out", str(tmp_path)]) == INTERRUPTED == 130
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("interrupted; the same command goes on from here") == 1
-
-
-def test_mistakes_in_the_code_are_not_hidden(calls, monkeypatch):
-    failing(monkeypatch, AssertionError("a mistake"))
-    with pytest.raises(AssertionError, match="a mistake"):
-        main(["paper", "table1"])
