@@ -46,7 +46,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_the_disk():
-    """Power is lost in tests of `tools.torture` only, whose processes do wait."""
+    """No test loses power, so none has to wait for the disk."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda descriptor: None)
         yield
