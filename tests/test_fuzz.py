@@ -16,7 +16,7 @@ from tools.fuzz.worker import content_of
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._files import hdf5
-from trigpoint._files.tensors import read_tensors
+from trigpoint._sources.tensors import read_tensors
 
 EXECUTIONS = 100
 

@@ -12,9 +12,9 @@ import numpy as np
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError, ParameterError
 from trigpoint._files import read_points
-from trigpoint._files.column_types import is_table, table_columns
-from trigpoint._files.tensors import _DIGEST, _LENGTH_BYTES, _METADATA, _digest, _parts
-from trigpoint._files.values import read_values
+from trigpoint._sources.tables import is_table, table_columns
+from trigpoint._sources.tensors import _DIGEST, _LENGTH_BYTES, _METADATA, _digest, _parts
+from trigpoint._sources.tables import read_values
 
 # Formats such as HDF5 and Zarr may declare more rows than they store; these are not read.
 _MOST_BYTES = 2**24

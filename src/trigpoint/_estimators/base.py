@@ -37,8 +37,8 @@ from trigpoint._estimators.run import Run
 from trigpoint._extension.extensions import extend, extended_blocks, warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, NearestLandmarks
-from trigpoint._files.frames import labeled_as
-from trigpoint._files.optional import is_from
+from trigpoint._sources.frames import labeled_as
+from trigpoint._sources.problems import is_from
 from trigpoint._landmarks.base import too_much_of_sparse
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.sparse import Points

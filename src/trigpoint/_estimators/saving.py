@@ -24,7 +24,7 @@ from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
 from trigpoint._estimators.graph_based import ANCHORS, GraphEmbedding
 from trigpoint._estimators.model_arrays import as_arrays, as_csr, from_arrays, require
 from trigpoint._files.naming import naming_file
-from trigpoint._files.tensors import read_tensors, write_tensors
+from trigpoint._sources.tensors import read_tensors, write_tensors
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 FORMAT, FORMAT_VERSION = "trigpoint", 1

@@ -2,10 +2,9 @@
 
 import math
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import load_npz
@@ -23,8 +22,6 @@ from trigpoint._sources.choosing import (
     refuse_key,
 )
 from trigpoint._sources.problems import is_from, naming_errors
-
-_SUFFIX = ".npy"
 
 # Those of every format in which SciPy saves sparse arrays.
 _SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy"}
@@ -92,8 +89,9 @@ class ArraySource(Source):
 
     def _refuse_cut(self) -> None:
         """Refuse a map of a file that has become shorter: reading what is gone ends the process."""
-        mapped = getattr(self._X, "_mmap", None)
-        if mapped is not None and mapped.size() < self._X.offset + self._X.nbytes:
+        X: Any = self._X
+        mapped = getattr(X, "_mmap", None)
+        if mapped is not None and mapped.size() < X.offset + X.nbytes:
             raise DamagedFileError(
                 f"{self.name} has become shorter since it was opened: do not change it while it is "
                 "being read"
@@ -101,10 +99,11 @@ class ArraySource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Points in an array of any kind, a list, or an open ``np.load(...)``, which stays open."""
+    """Points in an array of any kind, a list, or an open ``np.load(...)``."""
     if is_from(X, "numpy", "NpzFile"):
         name = str(X.zip.filename or "X")
-        return NpzSource(lambda: nullcontext(X.zip), name, key, columns)
+        member = choose_member(key, _members(X.zip), name)
+        return ArraySource(X[member], f"{name}::{member}", columns)
     refuse_key(key, "X")
     refuse_masked(X)
     refuse_non_numbers(X)
@@ -121,129 +120,48 @@ def from_path(path: Path, key: str | None, columns: Any) -> Source:
     if path.name.lower().endswith(".npz"):
         return _from_npz(path, name, key, columns)
     refuse_key(key, name)
-    with path.open("rb") as file:
-        shape, dtype, fortran = _read_header(file, name)
-        start = file.tell()
-    # Before mapping, which NumPy rejects for empty arrays and objects with its own messages.
-    check_shape(shape, name)
-    point_dtype(dtype, name)
-    _check_length(path.stat().st_size - start, shape, dtype, name)
-    order: Literal["C", "F"] = "F" if fortran else "C"
-    mapped = np.memmap(path, dtype=dtype, mode="r", offset=start, shape=shape, order=order)
+    with naming_errors(name, "an array of numbers"):
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(mapped, np.memmap):
+            raise ValueError("it is not a .npy file")
     return ArraySource(mapped, name, columns)
 
 
 def _from_npz(path: Path, name: str, key: str | None, columns: Any) -> Source:
-    with _opened(path, name) as archive:
-        if set(archive.namelist()) >= _SPARSE_MEMBERS:
-            from trigpoint._sources.sparse_array import check_inside, from_sparse
+    with naming_errors(name, "arrays of numbers"):
+        with zipfile.ZipFile(path) as archive:
+            if set(archive.namelist()) >= _SPARSE_MEMBERS:
+                from trigpoint._sources.sparse_array import check_inside, from_sparse
 
-            refuse_key(key, name)
-            stored = load_npz(path)
-            if hasattr(stored, "check_format"):
-                check_inside(stored)
-            return from_sparse(stored, name, columns)
-    return NpzSource(lambda: _opened(path, name), name, key, columns)
-
-
-@contextmanager
-def _opened(path: Path, name: str) -> Iterator[zipfile.ZipFile]:
-    with naming_errors(name, "a .npz file"), zipfile.ZipFile(path) as archive:
-        yield archive
+                refuse_key(key, name)
+                stored = load_npz(path)
+                if hasattr(stored, "check_format"):
+                    check_inside(stored)
+                return from_sparse(stored, name, columns)
+            member = choose_member(key, _members(archive), name)
+        with np.load(path, allow_pickle=False) as npz:
+            return ArraySource(npz[member], f"{name}::{member}", columns)
 
 
 def npz_members(path: Path) -> Members:
     """The arrays of an archive."""
-    with _opened(path, str(path)) as archive:
-        headers = _read_headers(archive, str(path))
-    return {member: header[:2] for member, header in headers.items()}
+    with naming_errors(str(path), "arrays of numbers"), zipfile.ZipFile(path) as archive:
+        return _members(archive)
 
 
-class NpzSource(Source):
-    """Points in one array of an archive, read front to back.
-
-    An array in Fortran order is stored column by column, so every pass holds the whole array.
-
-    Parameters
-    ----------
-    open_archive : callable
-        Returns a context manager around the archive.
-    name : str
-        What messages call the file.
-    key : str or None
-        The array.
-    columns : int, sequence of int, or None
-        Columns to read.
-    """
-
-    def __init__(
-        self,
-        open_archive: Callable[[], AbstractContextManager[zipfile.ZipFile]],
-        name: str,
-        key: str | None,
-        columns: Any,
-    ) -> None:
-        self._open_archive = open_archive
-        with open_archive() as archive:
-            headers = _read_headers(archive, name)
-        self._member = choose_member(key, {m: header[:2] for m, header in headers.items()}, name)
-        shape, self._stored, self._fortran, length = headers[self._member]
-        name = f"{name}::{self._member}"
-        n, self._width = check_shape(shape, name)
-        dtype = point_dtype(self._stored, name)
-        _check_length(length, shape, self._stored, name)
-        self._chosen = choose_columns(columns, self._width, None, name)
-        super().__init__(name, chosen_columns(self._chosen, None, self._width, dtype), n)
-
-    def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, np.ndarray]]:
-        row_bytes = self._width * self._stored.itemsize
-        at_once = self.n if self._fortran else block_rows(row_bytes)
-        with self._open_archive() as archive, archive.open(self._member + _SUFFIX) as file:
-            _read_header(file, self.name)
-            for part in row_blocks(self.n, at_once):
-                raw = file.read((part.stop - part.start) * row_bytes)
-                if len(raw) % row_bytes:
-                    raise EOFError("the array is truncated")
-                values = np.frombuffer(raw, dtype=self._stored)
-                shape = (-1, self._width) if not self._fortran else (self._width, -1)
-                piece = values.reshape(shape).T if self._fortran else values.reshape(shape)
-                yield part.start, piece if self._chosen is None else piece[:, self._chosen]
-
-
-_Header = tuple[tuple[int, ...], np.dtype, bool, int]
-
-
-def _read_headers(archive: zipfile.ZipFile, name: str) -> dict[str, _Header]:
-    """Read the header of every array, and how many bytes follow it."""
-    headers = {}
-    for member in archive.namelist():
-        if member.endswith(_SUFFIX):
-            key = member.removesuffix(_SUFFIX)
-            with archive.open(member) as file:
-                header = _read_header(file, f"{name}::{key}")
-                headers[key] = (*header, archive.getinfo(member).file_size - file.tell())
-    return headers
-
-
-def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype, bool]:
-    """Read shape, dtype and whether the order is Fortran's; stop where the values begin."""
-    with naming_errors(name, "a .npy file"):
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-        elif version == (2, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
-        else:
-            # Later versions are for records with names outside Latin-1.
-            raise ValueError(f"version {version} of the format is for records, not numbers")
-    return tuple(map(int, shape)), dtype, fortran
-
-
-def _check_length(length: int, shape: tuple[int, ...], dtype: np.dtype, name: str) -> None:
-    """Reject a header that claims more values than follow it."""
-    needed = math.prod(shape) * dtype.itemsize
-    if length < needed:
-        raise DamagedFileError(
-            f"{name} is truncated: its header announces {needed:,} bytes of values, but {length:,} "
-            "follow"
-        )
+def _members(archive: zipfile.ZipFile) -> Members:
+    """Shapes and types of the arrays of an archive, without reading them."""
+    members = {}
+    for name in archive.namelist():
+        if name.endswith(".npy"):
+            with archive.open(name) as file:
+                version = np.lib.format.read_magic(file)
+                old = version == (1, 0)
+                header = np.lib.format
+                read = header.read_array_header_1_0 if old else header.read_array_header_2_0
+                shape, _, dtype = read(file)
+                # A forged header could ask for any memory.
+                if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:
+                    raise DamagedFileError(f"{archive.filename}::{name} is truncated")
+                members[name.removesuffix(".npy")] = (shape, dtype)
+    return members

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, vstack
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.errors import DamagedFileError
@@ -99,7 +99,7 @@ class Source(ABC):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """All points in memory, for ``np.asarray``."""
         points = self.take(None)
-        dense = points.toarray() if issparse(points) else points
+        dense = points.toarray() if isinstance(points, csr_array) else points
         return np.array(dense, dtype=dtype, copy=copy)
 
     @property
@@ -178,8 +178,8 @@ class Source(ABC):
         ----------
         model : callable
             Takes a block and the number of its first row, returns coordinates (b, l) and a mask of
-            points far from all landmarks. Has ``columns``, ``n_components`` and ``step``, the number
-            of rows to pass at once.
+            points far from all landmarks. Has ``columns``, ``n_components`` and ``step``, the
+            number of rows to pass at once.
         out : None, path or Output
             Where to write the coordinates.
         n_threads : int, default=1
@@ -276,7 +276,7 @@ class Source(ABC):
                 found.append(csr_array(values))
             else:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    dense = values.toarray() if issparse(values) else values
+                    dense = as_dense(values)
                     result[done : done + len(dense)] = dense
             done += values.shape[0]
         if done != n:
@@ -305,26 +305,30 @@ class Source(ABC):
         return block_rows(self.columns.count * self.dtype.itemsize)
 
 
+def as_dense(values: Any) -> Any:
+    """Rows as an array, if they are sparse."""
+    return values.toarray() if hasattr(values, "toarray") else values
+
+
 def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) -> Points:
     """Return points in the form that `columns` describe, all finite and of usable magnitude.
 
     `rows` is the number of the first row, or the numbers of all rows.
     """
     # A float64 may overflow where the fitted points were float32.
+    block: Any
     with np.errstate(over="ignore", invalid="ignore"):
         if columns.sparse:
             block = _canonical(values, columns.dtype)
             finite = np.isfinite(block.data.sum())
         else:
-            dense = values.toarray() if issparse(values) else values
-            block = np.ascontiguousarray(dense, dtype=columns.dtype)
+            block = np.ascontiguousarray(as_dense(values), dtype=columns.dtype)
             # The sum of finite values is nearly always finite, and needs no memory.
             finite = np.isfinite(block.sum())
     if not finite:
         for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
-            some = block[part].toarray() if columns.sparse else block[part]
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
-            refuse_non_finite(some, name, columns.names, numbers)
+            refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
     if block.shape[0]:
         # A few points may be near the origin; the scale of all is judged where they are fitted.
         check_magnitude(block, name, may_be_tiny=True)
@@ -347,8 +351,8 @@ def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
     coordinates = np.asarray(coordinates, dtype=model.columns.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(coordinates.sum())
-    bad = [] if finite else np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
-    if len(bad):
+    if not (finite or np.isfinite(coordinates).all()):
+        bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
         raise refusal(
             f"the coordinates of row {first + int(bad[0])} would not be finite: the numbers of "
             "this model do not belong together, so fit it again"

@@ -8,7 +8,6 @@ import pickle
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,16 @@ from trigpoint._sources.choosing import (
     check_shape,
     choose_columns,
     point_dtype,
-    refuse_columns,
     refuse_key,
 )
+from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from, refusal, wrong_type
 from trigpoint._sources.writers import Output, open_output
 
 # A model of more bytes goes to distributed workers directly, so that the graph stays small.
 _MODEL_IN_GRAPH = 4 * 2**20
+
+_TO_ARRAYS = "convert it, as with X.map_blocks(lambda block: block.toarray())"
 
 # Partitions computed together where their results are used one after the other: rows, at most.
 _ROWS_TOGETHER = 2**22
@@ -74,10 +75,7 @@ class _Partition:
                 "partitions have the sizes that they declare, or use X.compute_chunk_sizes()"
             )
         if issparse(block) or not hasattr(block, "__array__"):
-            raise wrong_type(
-                f"{name} is a {type(block).__name__}: convert partitions to NumPy arrays, as with "
-                "X.map_blocks(lambda block: block.toarray())"
-            )
+            raise wrong_type(f"{name} is a {type(block).__name__}: {_TO_ARRAYS}")
         refuse_masked(block, name)
         values = np.asarray(block)
         point_dtype(values.dtype, name)
@@ -102,14 +100,18 @@ class DaskSource(Source):
         sizes = array.chunks[0]
         known = not np.isnan(sizes).any()
         super().__init__("X", columns, int(sum(sizes)) if known else None)
-        self._array = array
+        self._array, self._known = array, list(map(int, sizes)) if known else None
         if known:
-            self._sizes = [int(size) for size in sizes]
             check_shape((self.n, columns.count), "X")
 
-    @cached_property
+    @property
     def _sizes(self) -> list[int]:
-        """Rows of each partition, counted."""
+        """Rows of each partition, counted if they are not known."""
+        if self._known is None:
+            self._known = self._counted_sizes()
+        return self._known
+
+    def _counted_sizes(self) -> list[int]:
         import dask
 
         warn_user(
@@ -181,8 +183,7 @@ class DaskSource(Source):
 
         lazy = self._array.map_blocks(
             _coordinates,
-            model=_shared(model),
-            partitions=self._partitions,
+            job=_shared((model, self._partitions)),
             dtype=model.columns.dtype,
             chunks=(tuple(self._sizes), (model.n_components,)),
             meta=np.empty((0, model.n_components), dtype=model.columns.dtype),
@@ -219,10 +220,10 @@ def _together(tasks: list[Any], most: int) -> Iterator[list[Any]]:
 
 
 def _coordinates(
-    block: Any, *, model: Any, partitions: list[_Partition], block_id: tuple[int, int]
+    block: Any, *, job: tuple[Any, list[_Partition]], block_id: tuple[int, int]
 ) -> np.ndarray:
     """Coordinates of one partition; Dask runs as many at once as it has threads."""
-    part = partitions[block_id[0]]
+    model, part = job[0], job[1][block_id[0]]
     points = part.checked(block)
     found = np.empty((part.n, model.n_components), dtype=model.columns.dtype)
     with one_blas_thread():
@@ -231,11 +232,11 @@ def _coordinates(
     return found
 
 
-def _shared(model: Any) -> Any:
-    """One key of the graph for all blocks, whose value is the model, or is on the workers."""
+def _shared(job: Any) -> Any:
+    """One key of the graph for all blocks, whose value is a model, or is on the workers."""
     import dask
 
-    if len(pickle.dumps(model, protocol=5)) > _MODEL_IN_GRAPH:
+    if len(pickle.dumps(job, protocol=5)) > _MODEL_IN_GRAPH:
         try:
             from distributed import get_client
 
@@ -244,60 +245,34 @@ def _shared(model: Any) -> Any:
             pass
         else:
             # On every worker, so that it outlives any of them.
-            return dask.delayed(client.scatter(model, broadcast=True, hash=False))
-    return dask.delayed(model, name=f"trigpoint-model-{uuid.uuid4().hex}", traverse=False)
+            return dask.delayed(client.scatter(job, broadcast=True, hash=False))
+    return dask.delayed(job, name=f"trigpoint-model-{uuid.uuid4().hex}", traverse=False)
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
     """Points in a Dask array or DataFrame; only its metadata is looked at."""
     refuse_key(key, "X")
-    names = None
     if is_from(X, "dask", "DataFrame"):
-        labels = list(X.columns)
-        names = labels if all(isinstance(label, str) for label in labels) else None
-        types = [
-            np.dtype(getattr(dtype, "numpy_dtype", "O"))
-            if not isinstance(dtype, np.dtype)
-            else dtype
-            for dtype in X.dtypes
-        ]
-        chosen = choose_columns(columns, len(labels), list(map(str, labels)), "X")
-        picked = range(len(labels)) if chosen is None else chosen.tolist()
-        refuse_columns(
-            "X",
-            [
-                f"column {str(labels[j])!r} of type {X.dtypes.iloc[j]}"
-                for j in picked
-                if types[j].kind not in "biuf"
-            ],
-            list(map(str, labels)),
-            [
-                str(label)
-                for label, dtype in zip(labels, types, strict=True)
-                if dtype.kind in "biuf"
-            ],
-        )
-        dtype = np.result_type(*(point_dtype(types[j], "X") for j in picked))
-        X = X[[labels[j] for j in picked]]
-        names = None if names is None else [names[j] for j in picked]
-        array = X.map_partitions(_numbers, dtype, meta=X._meta.astype(dtype)).to_dask_array(
-            meta=np.empty((0, len(picked)), dtype=dtype)
-        )
-        return DaskSource(array, Columns(names and tuple(names), len(picked), dtype))
+        # What pandas makes of a partition tells names, types and columns without numbers.
+        described = from_pandas(X._meta_nonempty, columns, "X").columns
+        labels = list(map(str, X.columns))
+        chosen = choose_columns(columns, len(labels), labels, "X")
+        X = X if chosen is None else X[[X.columns[number] for number in chosen]]
+        meta = np.empty((0, described.count), dtype=described.dtype)
+        array = X.map_partitions(
+            _numbers, described.dtype, meta=X._meta.astype(described.dtype)
+        ).to_dask_array(meta=meta)
+        return DaskSource(array, described)
     if not is_from(X, "dask", "Array"):
-        raise wrong_type(
-            f"X is a Dask {type(X).__name__}: pass a Dask array of shape (n, d), or a DataFrame"
+        kind = type(X).__name__
+        raise wrong_type(f"X is a Dask {kind}: pass a Dask array of shape (n, d), or a DataFrame")
+    if X.ndim != 2 or np.isnan(X.shape[1]):
+        raise refusal(
+            f"X has shape {X.shape}. Expected 2D array: pass a Dask array of shape (n, d)"
         )
-    if X.ndim != 2:
-        check_shape(X.shape, "X")
     if not isinstance(X._meta, np.ndarray):
-        raise wrong_type(
-            f"X has chunks of type {type(X._meta).__name__}: convert them to NumPy arrays, as with "
-            "X.map_blocks(lambda block: block.toarray())"
-        )
+        raise wrong_type(f"X has chunks of type {type(X._meta).__name__}: {_TO_ARRAYS}")
     dtype = point_dtype(X.dtype, "X")
-    if np.isnan(X.shape[1]):
-        raise refusal("X has an unknown number of columns: use X.compute_chunk_sizes()")
     chosen = choose_columns(columns, X.shape[1], None, "X")
     described = chosen_columns(chosen, None, int(X.shape[1]), dtype)
     X = X if chosen is None else X[:, chosen]

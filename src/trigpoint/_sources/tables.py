@@ -4,7 +4,6 @@ import csv
 import gzip
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-from trigpoint._common.errors import DamagedFileError
 from trigpoint._sources.anndata import h5ad_members, read_obs
 from trigpoint._sources.array import npz_members
 from trigpoint._sources.arrow import (

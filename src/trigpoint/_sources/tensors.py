@@ -15,8 +15,8 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._files.atomic import atomic_write
-from trigpoint._files.damage import check_is_file
+from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.problems import check_is_file
 
 # A file begins with the length of its header, which is JSON that describes the arrays after it.
 _LENGTH_BYTES = 8

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow
@@ -254,9 +254,8 @@ def _first_lines(path: Path) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def _opened(path: Path) -> IO[bytes]:
-    is_compressed = path.name.lower().endswith(".gz")
-    return gzip.open(path) if is_compressed else path.open("rb")
+def _opened(path: Path) -> Any:
+    return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
 def _bytes_of(layout: Layout) -> Any:
@@ -270,7 +269,7 @@ def _bytes_of(layout: Layout) -> Any:
 class _SingleBlanks(io.RawIOBase):
     """Text in which each run of blanks is one, and none is at the beginning or end of a line."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: Any) -> None:
         self._file, self._ready = file, b""
 
     def readable(self) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 
 CLASS_NAMES = ("surroundings", "brainstem", "left parotid", "right parotid")
 NO_CLASS = 255

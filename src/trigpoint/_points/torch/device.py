@@ -13,7 +13,7 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import size
-from trigpoint._files.optional import is_from
+from trigpoint._sources.problems import is_from
 
 logger = logging.getLogger(__name__)
 
