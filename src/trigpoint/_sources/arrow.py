@@ -125,9 +125,9 @@ def from_path(path: Path, key: str | None, columns: Any) -> ArrowSource:
     return ArrowSource(name, names, types, columns, labels, n, batches)
 
 
-def from_object(X: Any, key: str | None, columns: Any) -> ArrowSource:
+def from_object(X: Any, key: str | None, columns: Any, name: str = "") -> ArrowSource:
     """Points in the columns of a pyarrow Table or Dataset."""
-    name = type(X).__name__
+    name = name or type(X).__name__
     refuse_key(key, name)
     is_table = hasattr(X, "num_rows")
     names, types = _merged([(name, X.schema)])

@@ -20,9 +20,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
         return from_pandas(X, columns)
     if is_from(X, "polars", "DataFrame", "LazyFrame"):
         frame = X.collect() if hasattr(X, "collect") else X
-        source = arrow.from_object(frame.to_arrow(), None, columns)
-        source.name = name
-        return source
+        return arrow.from_object(frame.to_arrow(), None, columns, name)
     check_shape(X.shape, name)
     labels = X.coords.get(X.dims[1])
     has_names = labels is not None and labels.dtype.kind in "UO"

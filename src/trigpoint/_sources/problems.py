@@ -62,6 +62,8 @@ def naming_errors(name: str, kind: str) -> Iterator[None]:
         raise DamagedFileError(f"{name} cannot be read as {kind}: {error}") from error
     except Exception as error:
         reason = str(error) or type(error).__name__
+        # NumPy advises allowing pickles, which can run code.
+        reason = "it holds objects" if "pickle" in reason else reason
         raise DamagedFileError(f"{name} cannot be read as {kind}: {reason}") from error
 
 

@@ -145,7 +145,6 @@ def read_values(place: str) -> np.ndarray:
 
 
 def _numpy_values(path: Path, key: str) -> np.ndarray:
-    # NumPy would advise allowing pickles, which can run code.
     with naming_errors(str(path), "an array of numbers, text or dates, as np.save writes it"):
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):

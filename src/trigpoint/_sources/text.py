@@ -182,7 +182,7 @@ def _read_as(column: Any) -> Any:
     if types.is_string(kind):
         # A few values of text among numbers are mistakes, which are reported with their rows.
         some = [value for value in column[:_ROWS_SEEN].to_pylist() if value is not None]
-        if sum(map(is_number, some)) > len(some) / 2:
+        if some and sum(map(is_number, some)) >= len(some) / 2:
             return pyarrow.float64()
     return kind
 
@@ -226,7 +226,8 @@ def read_layout(path: Path) -> Layout:
     else:
         raise DamagedFileError(f"{name} has no lines of numbers: there are no rows to read")
     separator = _separator(path, top)
-    # A blank stands for many.
+    # The limit of fields belongs to the whole process, so it is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * _HEAD_BYTES))
     fields = csv.reader(chain([top], lines), delimiter=separator, skipinitialspace=separator == " ")
     with naming_errors(name, "text"):
         records = [[field.strip() for field in row] for row in islice(fields, _ROWS_SEEN) if row]

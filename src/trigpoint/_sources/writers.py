@@ -57,8 +57,9 @@ class Output:
                 ".parquet file",
                 "out",
             )
-        name, target = os.fspath(path), Path(os.path.realpath(path))
+        name = os.fspath(path)
         refuse_nul("out", name, "write to another name")
+        target = Path(os.path.realpath(path))
         fitting = [kind for ends, kind in WRITERS.items() if target.name.lower().endswith(ends)]
         if not fitting:
             known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
