@@ -23,7 +23,7 @@ LAYERS = [
     {"_landmarks", "_graph", "_spectrum", "_layout", "_extension"},
     {"_geometry"},
     {"_points"},
-    {"_files"},
+    {"_sources"},
     {"_numerics"},
     {"_common"},
 ]

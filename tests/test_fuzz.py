@@ -1,11 +1,7 @@
 """Damaged files of every format are read or refused by name; ``make fuzz`` is the long form."""
 
-import json
-import subprocess
-import sys
 import warnings
 from itertools import islice
-from types import SimpleNamespace
 
 import pytest
 from tools.fuzz.damage import cuts, damaged, flips
@@ -15,65 +11,13 @@ from tools.fuzz.worker import content_of
 
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._files import hdf5
 from trigpoint._sources.tensors import read_tensors
 
 EXECUTIONS = 100
 
-# Runs code with arguments, each time in a copy of a process that has imported h5py.
-COPIES = """
-import h5py, json, os, sys
-for line in sys.stdin:
-    code, *sys.argv[1:] = json.loads(line)
-    child = os.fork()
-    if not child:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        status = 1
-        try:
-            exec(code, {})
-            status = 0
-        except SystemExit as stop:
-            status = stop.code or 0
-        finally:
-            os._exit(status)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def copied_readers():
-    """Processes that read HDF5 files first, without the time that each of them takes to start."""
-    command = [sys.executable, "-c", COPIES]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as server:
-
-        class Copy:
-            def __init__(self, command, **options):
-                server.stdin.write(json.dumps(command[2:]) + "\n")
-                server.stdin.flush()
-                self.stdout = SimpleNamespace(readline=lambda: "ready")
-
-            def __enter__(self):
-                return self
-
-            def __exit__(self, *error):
-                pass
-
-            def wait(self, seconds):
-                # One that takes too long ends itself.
-                return int(server.stdout.readline())
-
-            def kill(self):
-                pass
-
-        yield SimpleNamespace(**vars(subprocess) | {"Popen": Copy})
-        server.stdin.close()
-
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_damaged_files_are_read_or_refused_by_name(target, tmp_path, copied_readers, monkeypatch):
-    monkeypatch.setattr(hdf5, "subprocess", copied_readers)
+def test_damaged_files_are_read_or_refused_by_name(target, tmp_path):
     files = seeds(target)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -103,7 +47,7 @@ def test_errors_of_other_kinds_are_noticed(tmp_path, monkeypatch):
         def read(path, **choice):
             raise error
 
-        monkeypatch.setattr("tools.fuzz.targets.read_points", read)
+        monkeypatch.setattr("tools.fuzz.targets.open_source", read)
         with pytest.raises(WrongError):
             check("npy", b"", tmp_path)
 

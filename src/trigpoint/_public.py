@@ -14,9 +14,6 @@ from trigpoint._estimators import compare_methods as compare_methods
 from trigpoint._estimators import fit_anndata as fit_anndata
 from trigpoint._estimators import load as load
 from trigpoint._extension.extensions import FarPointsWarning as FarPointsWarning
-from trigpoint._files import DamagedFileError as DamagedFileError
-from trigpoint._files import PointSource as PointSource
-from trigpoint._files import read_points as read_points
 from trigpoint._forecast import Forecast as Forecast
 from trigpoint._forecast import forecast as forecast
 from trigpoint._geometry import SingularCovarianceWarning as SingularCovarianceWarning
@@ -40,7 +37,10 @@ from trigpoint._landmarks import RPCholesky as RPCholesky
 from trigpoint._landmarks import Uniform as Uniform
 from trigpoint._landmarks import landmark_curve as landmark_curve
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning as DisconnectedGraphWarning
-from trigpoint._points.dask.cluster import ClusterError as ClusterError
-from trigpoint._points.dask.collections import UnknownChunksWarning as UnknownChunksWarning
+from trigpoint._sources import DamagedFileError as DamagedFileError
+from trigpoint._sources import Output as Output
+from trigpoint._sources import Source as Source
+from trigpoint._sources import open_source as open_source
+from trigpoint._sources.dask import UnknownChunksWarning as UnknownChunksWarning
 from trigpoint._spectrum import RedundantEigenvectorsWarning as RedundantEigenvectorsWarning
 from trigpoint.metrics._comparison import Comparison as Comparison

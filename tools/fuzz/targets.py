@@ -11,7 +11,7 @@ import numpy as np
 
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError, ParameterError
-from trigpoint._files import read_points
+from trigpoint._sources import open_source
 from trigpoint._sources.tables import is_table, table_columns
 from trigpoint._sources.tensors import _DIGEST, _LENGTH_BYTES, _METADATA, _digest, _parts
 from trigpoint._sources.tables import read_values
@@ -62,14 +62,14 @@ def check(target: str, content: bytes, folder: Path) -> str:
 def _read(path: Path) -> None:
     if is_table(path):
         table_columns(path)
-    source = read_points(path)
+    source = open_source(path)
     if math.prod(source.shape) * source.dtype.itemsize > _MOST_BYTES:
         return
     rows = 0
-    for block in source.blocks(7):
-        assert np.isfinite(block).all()
-        rows += len(block)
-    assert rows == source.shape[0]
+    for first, block in source.blocks():
+        assert first == rows
+        rows += block.shape[0]
+    assert rows == source.n
 
 
 def _read_values(path: Path) -> None:

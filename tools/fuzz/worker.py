@@ -16,7 +16,6 @@ import numpy as np
 from tools.fuzz.damage import cuts, damaged, flips
 from tools.fuzz.seeds import TARGETS, seeds
 from tools.fuzz.targets import WrongError, check
-from trigpoint._files import hdf5
 
 _SECONDS_BETWEEN_SIGNS = 1.0
 
@@ -31,8 +30,6 @@ def main(target: str, seed: int, first: int, last: int, folder: Path, seconds: f
     """Tell on standard output how far it got, what was wrong, and the counts of outcomes."""
     warnings.simplefilter("ignore")
     logging.disable()
-    # It would start a process for every execution. What is found is tried again with it.
-    hdf5._can_be_read = lambda *_: True
     files, counts = seeds(target), Counter[str]()
     for content in files:
         # Memory for libraries, compiled loops and threads is not that of a damaged file.

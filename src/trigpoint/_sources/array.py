@@ -76,16 +76,18 @@ class ArraySource(Source):
         as_needed = X.dtype == self.dtype and flags.c_contiguous and flags.aligned
         return X if as_needed and self._chosen is None and not self.columns.sparse else None
 
-    def _taken(self, rows: np.ndarray | None) -> np.ndarray:
+    def _taken(self, rows: np.ndarray | slice | None) -> np.ndarray:
         self._refuse_cut()
         some = self._X if rows is None else self._X[rows]
         return some if self._chosen is None else some[:, self._chosen]
 
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, np.ndarray]]:
-        for part in row_blocks(len(self._X), block_rows(self._row_bytes)):
-            self._refuse_cut()
-            piece = self._X[part]
-            yield part.start, piece if self._chosen is None else piece[:, self._chosen]
+        return self._parts(block_rows(self._row_bytes))
+
+    def _parts(self, step: int) -> Iterator[tuple[int, np.ndarray]]:
+        # Nothing is read, so there are no larger pieces to cut.
+        for part in row_blocks(len(self._X), step):
+            yield part.start, self._taken(part)
 
     def _refuse_cut(self) -> None:
         """Refuse a map of a file that has become shorter: reading what is gone ends the process."""

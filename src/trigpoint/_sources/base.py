@@ -3,7 +3,8 @@
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing, nullcontext
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,39 +201,33 @@ class Source(ABC):
 
             return map_on_device(self, model, out=out, report=report, device=device)
         shape, dtype = (self.n, model.n_components), np.dtype(model.columns.dtype)
-        if out is None:
-            result = np.empty(shape, dtype=dtype)
-            return result, self._apply(model, _filling(result), n_threads, report)
+        result: Any = np.empty(shape, dtype=dtype) if out is None else None
         output = out if isinstance(out, Output) else Output(out)
-        with open_output(output, shape, dtype, self.path) as writer:
-            n_far = self._apply(model, writer.write, n_threads, report)
-        return writer.path, n_far
-
-    def _apply(
-        self,
-        model: Any,
-        keep: Callable[[np.ndarray], Any],
-        n_threads: int,
-        report: Report | None,
-    ) -> int:
-        """Hand on the coordinates of all rows in order; return how many points are far."""
-
-        def coordinates_of(part: tuple[int, Any]) -> tuple[np.ndarray, int]:
-            first, piece = part
-            values = self._values(piece, first)
-            return applied(model, checked(values, self.columns, self.name, first), first)
-
-        n_far = done = 0
-        # Parts run in parallel, so matrix products within them use one thread.
-        with one_blas_thread():
-            for coordinates, count in thread_map(
-                coordinates_of, self._parts(model.step), n_threads
-            ):
-                keep(coordinates)
-                n_far, done = n_far + count, done + len(coordinates)
+        opened = open_output(output, shape, dtype, self.path) if result is None else nullcontext()
+        n_far = 0
+        with opened as writer, closing(self._mapped(model, n_threads)) as parts:
+            for first, coordinates, count in parts:
+                done = first + len(coordinates)
+                if writer is None:
+                    result[first:done] = coordinates
+                else:
+                    writer.write(coordinates)
+                n_far += count
                 if report is not None:
                     report("points", done, self.n)
-        return n_far
+        return result if writer is None else writer.path, n_far
+
+    def _mapped(self, model: Any, n_threads: int) -> Iterator[tuple[int, np.ndarray, int]]:
+        """Yield (first row, coordinates, number of far points) in order."""
+
+        def apply(part: tuple[int, Any]) -> tuple[int, np.ndarray, int]:
+            first, piece = part
+            block = checked(self._values(piece, first), self.columns, self.name, first)
+            return first, *applied(model, block, first)
+
+        # Parts run in parallel, so matrix products within them use one thread.
+        with one_blas_thread():
+            yield from thread_map(apply, self._parts(model.step), n_threads)
 
     def _parts(self, step: int) -> Iterator[tuple[int, Any]]:
         """Pieces of at most `step` rows."""
@@ -322,7 +317,8 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             block = _canonical(values, columns.dtype)
             finite = np.isfinite(block.data.sum())
         else:
-            block = np.ascontiguousarray(as_dense(values), dtype=columns.dtype)
+            dense = values if isinstance(values, np.ndarray) else as_dense(values)
+            block = np.ascontiguousarray(dense, dtype=columns.dtype)
             # The sum of finite values is nearly always finite, and needs no memory.
             finite = np.isfinite(block.sum())
     if not finite:
@@ -368,18 +364,6 @@ def stays_sparse(n_stored: int, shape: tuple[int, int], dtype: np.dtype) -> bool
     if shape[1] <= TREE_MAX_DIMENSION:
         return False
     return n_stored * (dtype.itemsize + _INDEX_BYTES) < shape[0] * shape[1] * dtype.itemsize
-
-
-def _filling(result: np.ndarray) -> Callable[[np.ndarray], None]:
-    """A function that fills an array with consecutive rows."""
-    done = 0
-
-    def keep(rows: np.ndarray) -> None:
-        nonlocal done
-        result[done : done + len(rows)] = rows
-        done += len(rows)
-
-    return keep
 
 
 def _length(piece: Any) -> int:

@@ -68,7 +68,7 @@ class _Partition:
     def rows(self, block: Any, places: np.ndarray | None = None) -> Any:
         """Rows of a partition, all or some; whether their values can be used is still to check."""
         name = f"partition {self.number} of X, which begins at row {self.first},"
-        shape = getattr(block, "shape", (len(block),))
+        shape = np.shape(block) if not hasattr(block, "shape") else block.shape
         if shape != (self.n, self.columns.count):
             raise refusal(
                 f"{name} has shape {shape}, but {(self.n, self.columns.count)} was announced: let "

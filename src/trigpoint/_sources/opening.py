@@ -10,7 +10,7 @@ import numpy as np
 
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import refuse_key, split_place
+from trigpoint._sources.choosing import split_place
 from trigpoint._sources.problems import check_is_file, is_from, refusal, wrong_type
 
 
@@ -100,8 +100,7 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     """
     if key is not None and not isinstance(key, str):
         raise wrong_type(f"key must be a name, got {key!r}", "key", key)
-    if type(X) is np.ndarray:
-        refuse_key(key, "X")
+    if type(X) is np.ndarray and key is None:
         return ArraySource(X, columns=columns)
     if isinstance(X, (str, os.PathLike)):
         return _open_path(os.fspath(X), key, columns)
