@@ -9,7 +9,7 @@ from terminal import embed, run, said
 
 from trigpoint._command.cli import main
 from trigpoint._command.common import FAILED, USAGE
-from trigpoint._files.values import read_values
+from trigpoint._sources.tables import read_values
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):

@@ -14,7 +14,7 @@ from trigpoint._common.words import counted
 from trigpoint._files import PointSource, read_points
 from trigpoint._files.arrays import SlicedSource
 from trigpoint._files.arrow import ArrowSource, parquet_row_groups, read_row_group
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 from trigpoint._numerics.blocks import row_blocks
 
 # Bytes of a partition, and partitions for each thread so that all have work to the end.

@@ -7,9 +7,9 @@ import numpy as np
 
 from trigpoint._command.common import CommandError
 from trigpoint._files import PointSource
-from trigpoint._files.column_types import is_table, table_columns
-from trigpoint._files.selection import split_place
-from trigpoint._files.values import FORMATS, read_values
+from trigpoint._sources.tables import is_table, table_columns
+from trigpoint._sources.choosing import split_place
+from trigpoint._sources.tables import FORMATS, read_values
 from trigpoint._report.given import named_colors
 from trigpoint._report.things import read_things
 

@@ -17,10 +17,10 @@ from trigpoint._common.progress import Report, progress_display, reporter
 from trigpoint._common.words import printable
 from trigpoint._estimators.output import LONG, Output
 from trigpoint._files import PointSource, read_points, refuse_same_file
-from trigpoint._files.atomic import check_place
-from trigpoint._files.column_types import is_table, table_columns
+from trigpoint._sources.atomic import check_place
+from trigpoint._sources.tables import is_table, table_columns
 from trigpoint._files.contents import likely_points, stored_arrays
-from trigpoint._files.selection import listed, listed_names
+from trigpoint._sources.choosing import listed, listed_names
 
 # Exit codes other than 0 and argparse's 2; the last is the shell's code for Ctrl-C.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130

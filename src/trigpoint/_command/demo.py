@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trigpoint._command import common, demonstration
 from trigpoint._command.common import Commands, UsageError
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 
 # The warm-up run before the timed one uses this many landmarks.
 _FEWEST = 20

@@ -7,7 +7,7 @@ import numpy as np
 
 from trigpoint import plot
 from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._files.atomic import atomic_write
+from trigpoint._sources.atomic import atomic_write
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
 

@@ -26,9 +26,9 @@ from trigpoint._estimators.output import fit_and_write
 from trigpoint._estimators.saving import save_model
 from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._files import PointSource, open_writer
-from trigpoint._files.optional import require
-from trigpoint._files.selection import listed_names, split_place
-from trigpoint._files.values import FORMATS
+from trigpoint._sources.problems import require
+from trigpoint._sources.choosing import listed_names, split_place
+from trigpoint._sources.tables import FORMATS
 from trigpoint._forecast import forecast_bytes
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._landmarks.choice import default_n_landmarks

@@ -13,7 +13,7 @@ from trigpoint._common.labels import is_missing
 from trigpoint._estimators import load
 from trigpoint._files import PointSource, read_points
 from trigpoint._files.source import picked_rows
-from trigpoint._files.values import FORMATS, read_values
+from trigpoint._sources.tables import FORMATS, read_values
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._numerics.kernels import landmark_spacing
 from trigpoint._numerics.threads import thread_count

@@ -15,15 +15,15 @@ from trigpoint._common.words import counted, duration, size
 from trigpoint._estimators import load
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._files import DamagedFileError, PointSource, read_points
-from trigpoint._files.column_types import DECIMAL_COMMA, TableColumn, is_table, table_columns
+from trigpoint._sources.tables import DECIMAL_COMMA, TableColumn, is_table, table_columns
 from trigpoint._files.contents import likely_points, stored_arrays
-from trigpoint._files.obs import obs_columns
-from trigpoint._files.selection import split_place
-from trigpoint._files.tensors import is_tensor_file
+from trigpoint._sources.anndata import obs_columns
+from trigpoint._sources.choosing import split_place
+from trigpoint._sources.tensors import is_tensor_file
 from trigpoint._files.text import TextSource
 from trigpoint._files.text_layout import has_thousands_points, text_suffix
 from trigpoint._files.text_table import TextTable
-from trigpoint._files.values import read_values
+from trigpoint._sources.tables import read_values
 from trigpoint._forecast import Forecast, forecast
 from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.outliers import FACTOR, SHARE

@@ -10,7 +10,7 @@ import numpy as np
 
 from trigpoint import plot
 from trigpoint._files import load, read_points
-from trigpoint._files.atomic import atomic_write
+from trigpoint._sources.atomic import atomic_write
 from trigpoint.plot._colors import read_coloring
 
 _INCHES, _DPI = (8, 6), 150

@@ -10,7 +10,7 @@ from trigpoint._command import common
 from trigpoint._command.common import CommandError, Result, UsageError
 from trigpoint._common.words import counted, duration
 from trigpoint._files import PointSource, open_writer, read_points
-from trigpoint._files.column_types import is_table
+from trigpoint._sources.tables import is_table
 from trigpoint._files.rows import can_copy_rows, copy_rows
 from trigpoint._landmarks import (
     EfficientDPP,

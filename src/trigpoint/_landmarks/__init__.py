@@ -15,7 +15,7 @@ from trigpoint._landmarks.farthest import FarthestPoint
 from trigpoint._landmarks.greedy import GreedyNystrom
 from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
 from trigpoint._landmarks.refinement import Refinement, RefinementResult
-from trigpoint._landmarks.sampler import Sampler, open_to_fit
+from trigpoint._landmarks.sampler import Sampler
 from trigpoint._landmarks.selecting import Selection, select
 from trigpoint._landmarks.uniform import Uniform
 
@@ -38,7 +38,6 @@ __all__ = [
     "draw_landmarks",
     "landmark_curve",
     "local_covariances",
-    "open_to_fit",
     "pool_for",
     "select",
 ]

@@ -13,7 +13,7 @@ from trigpoint._common.progress import reporter
 from trigpoint._common.words import counted, html_table
 from trigpoint._landmarks.count import ErrorEstimate, distinct_points
 from trigpoint._landmarks.efficient import EfficientDPP
-from trigpoint._landmarks.sampler import Sampler, open_to_fit, too_much_of_sparse
+from trigpoint._landmarks.sampler import Sampler, too_much_of_sparse
 from trigpoint._spaces import Euclidean
 
 # Numbers of landmarks to try if none are given.
@@ -136,7 +136,7 @@ def landmark_curve(
             "pass a sampler of this library that has {n_landmarks}",
         )
     report = reporter(False, callback)
-    source, rng = open_to_fit(clone(sampler), X), as_generator(random_state)
+    source, rng = validated(clone(sampler), X, reset=True), as_generator(random_state)
     if source.columns.sparse:
         raise too_much_of_sparse("landmark_curve", source)
     planned = clone(sampler).set_params(n_landmarks=_largest(n_landmarks, source.n))

@@ -3,7 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from trigpoint._files.atomic import atomic_write
+from trigpoint._sources.atomic import atomic_write
 
 _HEIGHT = 900
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trigpoint._common.checks import check_count
 from trigpoint._files import PointSource, refuse_same_file
-from trigpoint._files.atomic import atomic_write
+from trigpoint._sources.atomic import atomic_write
 from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
 from trigpoint._report.inline import InlinePage
 from trigpoint._report.name_suggestions import suggesting_names

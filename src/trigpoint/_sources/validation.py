@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from trigpoint._common.checks import refuse_masked, refuse_non_numbers
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._sources.source import Source
+from trigpoint._sources.base import Source
 
 # Libraries whose objects are opened as they are.
 _OPENED = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray", "dask", "torch", "cupy")

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._extension.extensions import extend
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 
 # Columns are drawn to one scale unless one range is more than this many times the other.
 _MAX_ASPECT = 4.0
