@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._numerics.compiled.distance import squares_to
-from trigpoint._numerics.compiled.sparse import (
+from trigpoint._numerics.compiled.distances import squares_to
+from trigpoint._numerics.compiled.sparse_loops import (
     sparse_norms,
     sparse_products,
     sparse_squares_to,

@@ -16,7 +16,7 @@ from trigpoint._common.records import Landmarks, LowRankCovariances
 from trigpoint._geometry import bhattacharyya_matrix, neighborhood_covariances
 from trigpoint._graph import neighbors as graph
 from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._numerics.compiled.distance import squares_to
+from trigpoint._numerics.compiled.distances import squares_to
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._points.memory import MemoryStore
 from trigpoint._points.torch import device as device_module

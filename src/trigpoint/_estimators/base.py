@@ -173,7 +173,6 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         self._set_fitted(replace(embedded, extended_by=extended_by), points.dtype)
         run.done(self._last_stage)
         self.stage_seconds_ = run.seconds
-        self._compile_seconds = run.compiling
         self.device_ = str(getattr(points, "device", "cpu"))
         remember_traffic(self, points)
         return self
@@ -403,7 +402,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
             self.fitted_,
             feature_names=None if names is None else [str(name) for name in names],
             seconds=dict(self.stage_seconds_),
-            compile_seconds=getattr(self, "_compile_seconds", 0.0),
+            compile_seconds=0.0,
             n_threads=thread_count(self.n_jobs),
             progress=reporter(self.verbose, self.callback),
             scales=getattr(self, "column_scales_", None),

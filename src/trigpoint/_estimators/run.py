@@ -14,7 +14,6 @@ from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks, Projection
 from trigpoint._graph import NeighborSearch
 from trigpoint._landmarks import choose_landmarks
-from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_count
 from trigpoint._points.store import Store
@@ -41,10 +40,7 @@ class Run:
         self.points: Any = np.empty((0, 0))
         # The PyTorch device that holds the points, or None for the host.
         self.device: Any = None
-        # Seconds spent compiling loops for the first time, which count for no stage.
-        self.compiling = 0.0
         self._last = time.perf_counter()
-        self._compiled = COMPILE_CLOCK.seconds
         self._begun = ""
 
     def quiet(self) -> "Run":
@@ -83,9 +79,7 @@ class Run:
         """Record how long a stage took."""
         if stage == self._begun:
             self.report(stage, 1, 1)
-        now, compiled = time.perf_counter(), COMPILE_CLOCK.seconds
-        compiling = min(compiled - self._compiled, now - self._last)
-        self.compiling += compiling
-        self.seconds[stage] = now - self._last - compiling
-        self._last, self._compiled = now, compiled
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
         logger.info("%s: %.2f s", stage, self.seconds[stage])

@@ -245,7 +245,7 @@ class GeodesicExtension(Prepared):
 
     def _shortest(self, lengths: np.ndarray, columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """Shortest paths (b, k) to all landmarks, float64."""
-        from trigpoint._numerics.compiled.extension import shortest_paths
+        from trigpoint._numerics.compiled.landmark_sums import shortest_paths
 
         paths = np.empty((len(lengths), len(self.geodesics)))
         longest = np.where(np.isfinite(lengths), lengths, 0.0).max(axis=1)

@@ -173,7 +173,7 @@ class MapOnDevice:
         """See `place`."""
         import torch
 
-        from trigpoint._numerics.compiled.placing import DRAWN, ORDER, PULL
+        from trigpoint._numerics.compiled.map_placing import DRAWN, ORDER, PULL
 
         count, first = min(AROUND, found.shape[1]), found[:, 0]
         near = found[:, :count]

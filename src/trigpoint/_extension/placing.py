@@ -223,7 +223,7 @@ def _place(
     offsets: np.ndarray,
     placed: np.ndarray,
 ) -> None:
-    from trigpoint._numerics.compiled.placing import place
+    from trigpoint._numerics.compiled.map_placing import place
 
     count = min(AROUND, found.shape[1])
     place(X, landmarks, found, squares, count, positions, spacings, REACH, slopes, offsets, placed)

@@ -97,7 +97,7 @@ class ProductSearch:
 
     def squares(self, X: Points) -> np.ndarray:
         """Squared distances (b, k) from each point to all landmarks."""
-        from trigpoint._numerics.compiled.extension import squares_from_products
+        from trigpoint._numerics.compiled.landmark_sums import squares_from_products
 
         if isinstance(X, csr_array):
             return self._squares_of_sparse(X)
@@ -110,8 +110,8 @@ class ProductSearch:
 
     def _squares_of_sparse(self, X: csr_array) -> np.ndarray:
         """The same for sparse points, in float64: the center is subtracted from the sums."""
-        from trigpoint._numerics.compiled.extension import squares_from_products
-        from trigpoint._numerics.compiled.sparse import sparse_norms, sparse_products
+        from trigpoint._numerics.compiled.landmark_sums import squares_from_products
+        from trigpoint._numerics.compiled.sparse_loops import sparse_norms, sparse_products
 
         center, landmarks, norms = self.double
         squares = np.empty((X.shape[0], len(landmarks)))
@@ -136,7 +136,7 @@ class ProductSearch:
     @staticmethod
     def nearest(to_all: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Landmarks and their squared distances, each of shape (b, count), from those to all."""
-        from trigpoint._numerics.compiled.extension import nearest_columns
+        from trigpoint._numerics.compiled.landmark_sums import nearest_columns
 
         landmarks = np.empty((len(to_all), count), dtype=np.int64)
         squares = np.empty(landmarks.shape)
@@ -272,7 +272,7 @@ class ExactProductSearch:
 
     def nearest(self, X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Landmarks and their squared distances, each of shape (b, count), nearest first."""
-        from trigpoint._numerics.compiled.placing import list_candidates, nearest_among
+        from trigpoint._numerics.compiled.candidates import list_candidates, nearest_among
 
         center, landmarks, norms = self.single
         smallest = np.full((len(X), count), np.inf)

@@ -94,7 +94,7 @@ class SmoothExtension(Prepared):
         return super().row_bytes + 16 * (SHARING + 1) + 8 * self.landmarks.shape[1]
 
     def _extended(self, X: Points) -> tuple[np.ndarray, int]:
-        from trigpoint._numerics.compiled.extension import blended_planes
+        from trigpoint._numerics.compiled.landmark_sums import blended_planes
 
         count = min(SHARING + 1, len(self.landmarks))
         nearest, squares = nearest_landmarks(self.support, X, count)

@@ -27,7 +27,7 @@ from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 if TYPE_CHECKING:
-    from trigpoint._numerics.compiled.extension import GraphRows
+    from trigpoint._numerics.compiled.landmark_sums import GraphRows
 
 # An edge with a smaller kernel keeps its weight as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
@@ -117,7 +117,7 @@ class AllLandmarks:
         return self.search.coarse(X)
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._numerics.compiled.extension import dense_exponents
+        from trigpoint._numerics.compiled.landmark_sums import dense_exponents
 
         to_all = self.search.squares(X)
         own = self._own_bandwidths(to_all)
@@ -157,7 +157,7 @@ class NearestLandmarks:
         return self.search.coarse(X)
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._numerics.compiled.extension import nearest_sums
+        from trigpoint._numerics.compiled.landmark_sums import nearest_sums
 
         nearest, squares = self._nearest(X, max(self.n_neighbors, _BLENDED + 1))
         own = _interpolated(self.bandwidths, nearest, squares)
@@ -211,7 +211,7 @@ class GraphNeighbors:
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         """Sums by share, kernel and factor of each place in the rows of the graph."""
-        from trigpoint._numerics.compiled.extension import graph_sums, graph_sums_of_all
+        from trigpoint._numerics.compiled.landmark_sums import graph_sums, graph_sums_of_all
 
         result = WeightedSums(np.empty((X.shape[0], len(values))), np.empty(X.shape[0]))
         if isinstance(self.search, TreeSearch):
@@ -326,7 +326,7 @@ class AnchorShares:
 
 def _shares(squares: np.ndarray) -> np.ndarray:
     """Shares (b, parts) of each point in its nearest landmarks, continuous in the point."""
-    from trigpoint._numerics.compiled.extension import shepard_shares
+    from trigpoint._numerics.compiled.landmark_sums import shepard_shares
 
     shares = np.empty((len(squares), min(_BLENDED, squares.shape[1])))
     shepard_shares(np.ascontiguousarray(squares[:, : _BLENDED + 1]), shares)
@@ -340,7 +340,7 @@ def _interpolated(values: np.ndarray, nearest: np.ndarray, squares: np.ndarray) 
 
 
 def _graph_rows(graph: LandmarkGraph) -> "GraphRows":
-    from trigpoint._numerics.compiled.extension import GraphRows
+    from trigpoint._numerics.compiled.landmark_sums import GraphRows
 
     k = len(graph.bandwidths)
     degrees = np.diff(graph.lengths.indptr)

@@ -104,7 +104,7 @@ def _bhattacharyya_neighbors(
 def _euclidean_neighbors(points: np.ndarray, count: int, n_threads: int, device: Any) -> np.ndarray:
     """Rows (k, count) of the other landmarks nearest to each, nearest first; all are distinct."""
     if _is_for_device(points, device):
-        from trigpoint._numerics.compiled.distance import squares_to
+        from trigpoint._numerics.compiled.distances import squares_to
 
         near = nearest_on_device(points, count, device)
         for rows, point in zip(near, points, strict=True):

@@ -281,7 +281,7 @@ class TreeIndex(NeighborIndex):
         return _query_blocks(n_queries, m, n_threads), n_threads
 
     def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
-        from trigpoint._numerics.compiled.tree import reaches
+        from trigpoint._numerics.compiled.tree_search import reaches
 
         squared_radii = np.empty(len(queries))
         last_rows = np.empty(len(queries), dtype=np.int64)
@@ -296,7 +296,7 @@ class TreeIndex(NeighborIndex):
         return Neighborhoods(queries, m, squared_radii, last_rows)
 
     def _nearest_rows(self, queries: np.ndarray, m: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        from trigpoint._numerics.compiled.tree import neighborhoods
+        from trigpoint._numerics.compiled.tree_search import neighborhoods
 
         def find(part: slice) -> tuple[np.ndarray, np.ndarray]:
             squares = np.empty((part.stop - part.start, m))
@@ -309,7 +309,7 @@ class TreeIndex(NeighborIndex):
 
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows and squared distances of each query's neighbors, in no particular order."""
-        from trigpoint._numerics.compiled.ball import ball
+        from trigpoint._numerics.compiled.distances import ball
 
         def gather(q: int) -> tuple[np.ndarray, np.ndarray]:
             squares, places = np.empty(found.size), np.empty(found.size, dtype=np.int64)
@@ -325,7 +325,7 @@ class TreeIndex(NeighborIndex):
         return thread_map(gather, range(len(found)), n_threads)
 
     def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        from trigpoint._numerics.compiled.ball import ball_covariances, ball_variances
+        from trigpoint._numerics.compiled.distances import ball_covariances, ball_variances
 
         d = self.points.shape[1]
         shape = (len(found), d, d) if mode == "full" else (len(found), d)

@@ -168,7 +168,7 @@ class ProductIndex(NeighborIndex):
 
     def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         """Exact squared distances from some rows to a query."""
-        from trigpoint._numerics.compiled.distance import squares_to
+        from trigpoint._numerics.compiled.distances import squares_to
 
         return squares_to(self.points, rows, query)
 
@@ -221,7 +221,7 @@ class ProductIndex(NeighborIndex):
         self, padded: np.ndarray, norms: np.ndarray, cuts: np.ndarray
     ) -> list[_Candidates]:
         """Squared distances and rows of points that may lie within the cut of each query."""
-        from trigpoint._numerics.compiled.scan import sift
+        from trigpoint._numerics.compiled.candidates import sift
 
         def find(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             products = self._products(padded, self._read(part))
@@ -275,7 +275,7 @@ class ProductIndex(NeighborIndex):
 
     def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances from each query's neighbors in turn."""
-        from trigpoint._numerics.compiled.moments import covariance, variances
+        from trigpoint._numerics.compiled.candidates import covariance, variances
 
         assert found.members is not None
         measure = covariance if mode == "full" else variances
@@ -300,7 +300,7 @@ class ProductIndex(NeighborIndex):
 
     def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
         """Sums (q, d) of each query's neighbors within a block of points, and of their squares."""
-        from trigpoint._numerics.compiled.scan import mark
+        from trigpoint._numerics.compiled.candidates import mark
 
         block = self._read(part)
         marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
@@ -329,14 +329,17 @@ def settle(
     about which are nearest or farthest. Returns the largest squared distance and the last row at
     that distance; -1 and -1 if neighbors may be missing.
     """
-    from trigpoint._numerics.compiled.scan import may_be_farthest, narrow, rank
+    from trigpoint._numerics.compiled.candidates import may_be_farthest, narrow
 
     bounds = norms, query_norm, rounding
     sure, kept = narrow(*bounds, cut, squares, places, m)
     if sure < 0:
         return -1.0, -1
     if sure < m:
-        rank(squares, places, squares_to(places[sure:kept]), sure, kept, m)
+        exact, doubtful = squares_to(places[sure:kept]), places[sure:kept].copy()
+        # Candidates come in the order of their rows, and ties stay in it.
+        order = np.argsort(exact, kind="stable")
+        squares[sure:kept], places[sure:kept] = exact[order], doubtful[order]
     last = may_be_farthest(*bounds, squares, places, sure, m)
     reach = np.concatenate([squares[sure:m], squares_to(last)])
     rows = np.concatenate([places[sure:m], last])

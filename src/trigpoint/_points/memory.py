@@ -167,7 +167,7 @@ class MemoryRacer(MemoryWeights):
         self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int, m: int
     ) -> tuple[int, np.ndarray, Neighborhoods]:
         """Decide proposals in order, and search only the neighborhoods of those accepted."""
-        from trigpoint._numerics.compiled.race import race
+        from trigpoint._numerics.compiled.tree_search import race
 
         assert isinstance(self._store, MemoryStore)
         index, repulsion = self._store.index, self._log_repulsion

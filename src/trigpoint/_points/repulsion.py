@@ -29,7 +29,7 @@ class Repulsion:
     def __call__(self, squares: np.ndarray) -> np.ndarray:
         """Logarithms of the factors at some squared distances."""
         if self.is_compiled:
-            from trigpoint._numerics.compiled.repulsion import log_factors
+            from trigpoint._numerics.compiled.tree_search import log_factors
 
             return log_factors(squares, self.precision, self.is_sine)
         factors = self._function(np.sqrt(squares), self.bandwidth)

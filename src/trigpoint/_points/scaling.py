@@ -89,7 +89,7 @@ def unit_rows(X: np.ndarray, name: str = "X", first_row: int = 0) -> np.ndarray:
 
     `name` and `first_row` are for the message.
     """
-    from trigpoint._numerics.compiled.unit import scale_to_unit
+    from trigpoint._numerics.compiled.sparse_loops import scale_to_unit
 
     X = np.ascontiguousarray(X)
     units = np.empty_like(X, subok=False)
@@ -101,7 +101,7 @@ def unit_rows(X: np.ndarray, name: str = "X", first_row: int = 0) -> np.ndarray:
 
 def sparse_unit_rows(X: csr_array, name: str = "X", first_row: int = 0) -> csr_array:
     """Scale the rows of a sparse array to unit length, with the same bits as dense ones."""
-    from trigpoint._numerics.compiled.unit import scale_to_unit
+    from trigpoint._numerics.compiled.sparse_loops import scale_to_unit
 
     units = np.empty_like(X.data)
     refuse_zero_rows(first_row + scale_to_unit(X.data, X.indptr, units), name)

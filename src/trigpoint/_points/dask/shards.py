@@ -65,7 +65,7 @@ class Shard:
 
     def describe(self) -> dict[str, np.ndarray]:
         """Number of points of each partition, and the box around all of them."""
-        from trigpoint._numerics.compiled.tree import box
+        from trigpoint._numerics.tree_building import box
 
         lower, upper = box(self.points)
         return {"sizes": self.sizes, "lower": lower, "upper": upper}
@@ -306,7 +306,7 @@ class ShardDistances:
 
     def apply(self, request: Any) -> None:
         """Add those landmarks of a request that have not been added yet."""
-        from trigpoint._numerics.compiled.distance import squares_to
+        from trigpoint._numerics.compiled.distances import squares_to
 
         for landmark in request.points[self.n_landmarks - request.first :]:
             nearer = squares_to(self._shard.points, self._rows, landmark)

@@ -291,7 +291,7 @@ class TorchStore:
         The point of some rank among those of a query is its farthest neighbor. Also returns all
         rows in that order.
         """
-        from trigpoint._numerics.compiled.distance import squares_to
+        from trigpoint._numerics.compiled.distances import squares_to
 
         points = self.take(rows)
         squared_radii, last_rows = np.empty(len(queries)), np.empty(len(queries), dtype=np.int64)

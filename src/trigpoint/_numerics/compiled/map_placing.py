@@ -1,12 +1,8 @@
-"""Places of points in a map, one point at a time: other points of a block make no difference."""
+"""Coordinates of points in a map, one point at a time: the other points of a block play no part."""
 
 import numpy as np
 
-from trigpoint._numerics.compiled.distance import squared_distance
 from trigpoint._numerics.compiled.jit import compiled_strictly
-
-# Landmarks that are looked at together.
-_RUN = 128
 
 # How far landmarks that are torn away pull a point, in units of the spacing of the map: enough for
 # points with one landmark left not to fall onto it.
@@ -46,105 +42,6 @@ def project(
         for c in range(components.shape[1]):
             square -= projected[i, c] * projected[i, c]
         residuals[i] = np.sqrt(max(square, 0.0))
-
-
-@compiled_strictly
-def list_candidates(
-    products: np.ndarray,
-    norms: np.ndarray,
-    first: int,
-    slacks: np.ndarray,
-    smallest: np.ndarray,
-    values: np.ndarray,
-    columns: np.ndarray,
-    counts: np.ndarray,
-) -> None:
-    """List landmarks, from the `first` on, that can be among the nearest of each point.
-
-    ``norms[j] - 2 products[i, j]``, off by no more than ``slacks[i]``, tells which can. The least
-    of these numbers are kept in `smallest` (b, count), and every one that was not beyond them when
-    it came in `values` and `columns` (b, room). Where there is no more room, `counts` (b,) goes
-    beyond it.
-    """
-    k, last, room = products.shape[1], smallest.shape[1] - 1, values.shape[1]
-    two = np.float32(2)
-    for i in range(len(products)):
-        limit = np.float32(smallest[i, last] + 2 * slacks[i])
-        for start in range(0, k, _RUN):
-            stop = min(start + _RUN, k)
-            # Most runs hold none, which takes no branches to tell; without a sign, indices are not
-            # checked for it. Overflow leaves no bound, and then all are candidates.
-            some = False
-            for offset in range(stop - start):
-                at = np.uint64(start + offset)
-                some |= not (norms[at] - two * products[i, at] > limit)
-            if not some:
-                continue
-            for j in range(start, stop):
-                value = norms[j] - two * products[i, j]
-                if value > limit or counts[i] > room:
-                    continue
-                if counts[i] == room:
-                    counts[i] = _kept_below(limit, values[i], columns[i])
-                    if counts[i] == room:
-                        counts[i] += 1
-                        continue
-                values[i, counts[i]], columns[i, counts[i]] = value, first + j
-                counts[i] += 1
-                if value < smallest[i, last]:
-                    place = last
-                    while place > 0 and smallest[i, place - 1] > value:
-                        smallest[i, place] = smallest[i, place - 1]
-                        place -= 1
-                    smallest[i, place] = value
-                    limit = np.float32(smallest[i, last] + 2 * slacks[i])
-
-
-@compiled_strictly
-def _kept_below(limit: np.float32, values: np.ndarray, columns: np.ndarray) -> int:
-    """Move those that are not beyond a limit to the front, in their order; return their number."""
-    count = 0
-    for c in range(len(values)):
-        if not (values[c] > limit):
-            values[count], columns[count] = values[c], columns[c]
-            count += 1
-    return count
-
-
-@compiled_strictly
-def nearest_among(
-    limits: np.ndarray,
-    values: np.ndarray,
-    columns: np.ndarray,
-    counts: np.ndarray,
-    X: np.ndarray,
-    landmarks: np.ndarray,
-    nearest: np.ndarray,
-    squares: np.ndarray,
-) -> None:
-    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by landmark.
-
-    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
-    `limits` (b,); where `counts` (b,) goes beyond the room, among all.
-    """
-    k, room, last = len(landmarks), columns.shape[1], nearest.shape[1] - 1
-    for i in range(len(X)):
-        for place in range(last + 1):
-            nearest[i, place], squares[i, place] = k, np.inf
-        among_all = counts[i] > room
-        for c in range(k if among_all else counts[i]):
-            if not among_all and values[i, c] > limits[i]:
-                continue
-            j = c if among_all else columns[i, c]
-            square = squared_distance(landmarks, j, X[i])
-            if square < squares[i, last] or nearest[i, last] == k:
-                place = last
-                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == k):
-                    squares[i, place] = squares[i, place - 1]
-                    nearest[i, place] = nearest[i, place - 1]
-                    place -= 1
-                squares[i, place] = square
-                nearest[i, place] = j
 
 
 @compiled_strictly
