@@ -24,7 +24,6 @@ from trigpoint._estimators.run import Run
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import (
     AllLandmarks,
-    AnchorShares,
     GraphNeighbors,
     NearestLandmarks,
 )

@@ -29,7 +29,6 @@ from trigpoint._estimators.trying import (
     worth_trying,
 )
 from trigpoint._extension.extensions import MarkovExtension
-from trigpoint._extension.support import AnchorShares
 from trigpoint._graph import AnchorGraph, CompleteGraph, KNNGraph, NeighborSearch
 from trigpoint._numerics.sparse import Points
 from trigpoint._points.store import Store

@@ -23,7 +23,6 @@ from trigpoint._extension.support import (
     FAR_BANDWIDTHS,
     FAR_LOG_WEIGHT,
     AllLandmarks,
-    AnchorShares,
     GraphNeighbors,
     NearestLandmarks,
 )
@@ -161,7 +160,6 @@ def _support(support: Any, values: np.ndarray, device: Any) -> tuple[_SumsOf, in
     if isinstance(support, GraphNeighbors):
         width = _BLENDED * int(np.diff(support.rows.starts).max())
         return _graph(support, values, device), 12 * width + 2 * len(values)
-    assert isinstance(support, AnchorShares)
     return _anchors(support, values, device), 12 * support.n_anchors + 2 * len(values)
 
 
@@ -284,7 +282,7 @@ def _graph(support: GraphNeighbors, values: np.ndarray, device: Any) -> _SumsOf:
     return sums
 
 
-def _anchors(support: AnchorShares, values: np.ndarray, device: Any) -> _SumsOf:
+def _anchors(support: Any, values: np.ndarray, device: Any) -> _SumsOf:
     import torch
 
     values, wanted = to_device(values, device), support.n_anchors

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_count
 from trigpoint._common.records import LandmarkGraph
 from trigpoint._extension.search import (
     ProductSearch,
@@ -21,10 +20,8 @@ from trigpoint._extension.search import (
     nearest_landmarks,
     product_search,
 )
-from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import gaussian
 from trigpoint._numerics.sparse import Points
-from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 if TYPE_CHECKING:
     from trigpoint._numerics.compiled.landmark_sums import GraphRows
@@ -255,73 +252,6 @@ class GraphNeighbors:
     def _blended(found: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         nearest, squares = found
         return np.ascontiguousarray(nearest[:, :_BLENDED]), _shares(squares)
-
-
-@dataclass(frozen=True, eq=False)
-class AnchorShares:
-    """A point divides itself among its nearest landmarks, as in `AnchorGraph`.
-
-    A share is ``(1 - (distance / r)^2)^2``, scaled, with r the distance to the next landmark.
-    Shares are continuous in the point.
-    """
-
-    search: TreeSearch | ProductSearch
-    n_anchors: int
-
-    @classmethod
-    def prepare(cls, landmarks: np.ndarray, n_anchors: int) -> "AnchorShares":
-        """Prepare the support of landmarks (k, d)."""
-        k = len(landmarks)
-        check_count("n_anchors", n_anchors, low=2, why="with one, landmarks share no points")
-        # The usual three stand for both of two landmarks.
-        most, why = max(k, 3), f"there are {k} landmarks"
-        count = min(check_count("n_anchors", n_anchors, high=most, why=why), k)
-        spread = np.full(k, np.linalg.norm(landmarks.std(axis=0, dtype=np.float64)))
-        return cls(landmark_search(landmarks, spread, count + 1), count)
-
-    @property
-    def row_bytes(self) -> int:
-        return 32 * (self.n_anchors + 1) + self.search.row_bytes
-
-    def coarse(self, X: Points) -> np.ndarray:
-        return self.search.coarse(X)
-
-    def shares(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        """Landmarks and the shares of a block of points in them, each of shape (b, n_anchors)."""
-        if isinstance(self.search, TreeSearch):
-            count = min(self.n_anchors + 1, self.search.coordinates.shape[1])
-            nearest, squares = self.search.nearest(X, count)
-        else:
-            count = min(self.n_anchors + 1, len(self.search.double.landmarks))
-            nearest, squares = self.search.nearest(self.search.squares(X), count)
-        nearest, reach = nearest[:, : self.n_anchors], squares[:, -1:].astype(np.float64)
-        if count == self.n_anchors:
-            # All landmarks take part, and the last one too.
-            reach = 2 * reach
-        # Where all are equally far, all count.
-        shares = np.square(1 - squares[:, : self.n_anchors] / np.where(reach > 0, reach, 1.0))
-        shares[shares.sum(axis=1) == 0] = 1.0
-        return nearest, shares / shares.sum(axis=1, keepdims=True)
-
-    def over(
-        self, X: Points, n_threads: int, first: int = 0
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Landmarks and shares of all points from row `first` on, block by block, in order."""
-        rows = block_rows(self.row_bytes + 8 * X.shape[1])
-
-        def of(part: slice) -> tuple[np.ndarray, np.ndarray]:
-            block = X[part] if isinstance(X, csr_array) else np.ascontiguousarray(X[part])
-            return self.shares(block.astype(np.float64) if self.coarse(block).any() else block)
-
-        with one_blas_thread():
-            yield from thread_map(
-                of, list(row_blocks(X.shape[0], rows))[-(-first // rows) :], n_threads
-            )
-
-    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        nearest, shares = self.shares(X)
-        sums = np.einsum("ij,cij->ic", shares, values[:, nearest])
-        return WeightedSums(sums, np.zeros(X.shape[0]))
 
 
 def _shares(squares: np.ndarray) -> np.ndarray:

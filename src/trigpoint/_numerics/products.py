@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.records import LowRankCovariances
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex
-from trigpoint._numerics.principal import principal_directions, sampled
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Points that are multiplied at once, and their products.
@@ -24,9 +22,6 @@ _WORTH_A_THREAD = 2**13
 # Fetching one point costs as much as multiplying this many; queries multiplied at once.
 _FETCHING = 32
 _MARKED_TOGETHER = 512
-
-# Up to this dimension, matrices of all neighbors cost no more than directions of a sample.
-_FEW_DIMENSIONS = 32
 
 # Sample of points for guessing how far a query's neighbors reach.
 _SAMPLE = 2048
@@ -235,7 +230,7 @@ class ProductIndex(NeighborIndex):
 
         return [(joined(0, q), joined(1, q)) for q in range(len(norms))]
 
-    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances of the neighbors; variances come from products with marked neighbors.
 
         These read each point once for many queries, where memory is too slow to fetch every
@@ -247,7 +242,7 @@ class ProductIndex(NeighborIndex):
             return self._fetched_covariances(found, mode)
         if len(found) > _MARKED_TOGETHER:
             parts = (
-                self._moments(found.take(range(part.start, part.stop)), mode)
+                self.covariances(found.take(range(part.start, part.stop)), mode)
                 for part in row_blocks(len(found), _MARKED_TOGETHER)
             )
             return np.concatenate(list(parts))
@@ -282,21 +277,6 @@ class ProductIndex(NeighborIndex):
         pairs = zip(found.members, found.points.astype(np.float64), strict=True)
         measured = thread_map(lambda pair: measure(self.points, *pair), pairs, self._n_threads)
         return np.array(list(measured))
-
-    def _low_rank(self, found: Neighborhoods) -> LowRankCovariances:
-        """Principal directions, in high dimension of a sample of the neighbors."""
-        assert found.members is not None
-        if found.points.shape[1] <= _FEW_DIMENSIONS:
-            return super()._low_rank(found)
-
-        def measure(pair: tuple[np.ndarray, np.ndarray]) -> LowRankCovariances:
-            rows, query = pair
-            return principal_directions(self.take(sampled(rows)), query)
-
-        pairs = zip(found.members, found.points.astype(np.float64), strict=True)
-        with one_blas_thread():
-            measured = list(thread_map(measure, pairs, self._n_threads))
-        return LowRankCovariances.joined(measured)
 
     def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
         """Sums (q, d) of each query's neighbors within a block of points, and of their squares."""

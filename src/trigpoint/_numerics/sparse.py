@@ -110,7 +110,7 @@ class SparseIndex(ProductIndex):
     def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         return squares_to_row(self.points, rows, query)
 
-    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         from trigpoint._numerics.compiled.candidates import covariance
         from trigpoint._numerics.compiled.sparse_loops import sparse_variances
 

@@ -18,7 +18,6 @@ from trigpoint._numerics.neighbors import (
     NeighborIndex,
     neighbor_index,
 )
-from trigpoint._numerics.principal import of_matrices
 from trigpoint._numerics.shells import covariances_of_sums, edges_between
 from trigpoint._points.dask.cluster import Cluster, Traffic
 from trigpoint._points.dask.layout import Layout

@@ -15,7 +15,6 @@ import numpy as np
 from trigpoint._common.records import Covariances, LowRankCovariances
 from trigpoint._numerics.blocks import distinct_rows, row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
-from trigpoint._numerics.principal import of_matrices, principal_directions, sampled
 from trigpoint._points.memory import MemoryWeights
 from trigpoint._points.repulsion import Repulsion
 from trigpoint._points.store import LogRepulsion
