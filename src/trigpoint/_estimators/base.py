@@ -259,7 +259,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         done = n_far = 0
         for coordinates, count in self._extended(points, device):
             result[done : done + len(coordinates)] = coordinates
-            done, n_far = done + len(coordinates), n_far + count
+            done, n_far = done + len(coordinates), n_far + int(np.sum(count))
         warn_of_far(n_far, done)
         return labeled_as(X, result) if is_from(X, "xarray", "DataArray") else result
 
@@ -389,7 +389,7 @@ class LandmarkEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Progr
         check_magnitude(points, source.name, may_be_tiny=True)
         n_threads = thread_count(self.n_jobs)
         coordinates, n_far = extend(self.fitted_.extension, points, n_threads)
-        warn_of_far(n_far, size)
+        warn_of_far(int(np.sum(n_far)), size)
         self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
         return self.quality_
 

@@ -142,7 +142,7 @@ def _write(estimator: Any, X: Any, output: Output, staging: Staging | None) -> P
         points = blocks_as_stored(source, reporter(estimator.verbose, estimator.callback))
         points = _rows_after(points, writer.rows_written)
         for coordinates, n_far in estimator._extended(points, device_for(estimator, X)):
-            writer.write(coordinates, n_far)
+            writer.write(coordinates, int(np.sum(n_far)))
     warn_of_far(writer.tally, shape[0])
     return writer.path
 

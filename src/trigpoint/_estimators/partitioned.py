@@ -15,7 +15,7 @@ from trigpoint._common.records import Extension
 from trigpoint._common.warn import warn_user
 from trigpoint._estimators.on_device import block_by_device
 from trigpoint._estimators.output import wanted_container
-from trigpoint._extension.extensions import extend_alike, far_points
+from trigpoint._extension.extensions import extend, far_points
 from trigpoint._files import open_writer
 from trigpoint._files.sinks import ZarrSink
 from trigpoint._files.writers import PointWriter
@@ -131,8 +131,9 @@ def _extended_block(
     check_magnitude(points, f"partition {part} of X", may_be_tiny=True)
     there = resolve_device(device)
     coordinates, n_far = (
-        extend_alike(model, points) if there is None else block_by_device(model, points, there)
+        extend(model, points) if there is None else block_by_device(model, points, there)
     )
+    n_far = int(np.sum(n_far))
     if n_far:
         _warn_of_far(n_far, len(points), part)
     return coordinates

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._extension.search import ProductSearch, TreeSearch
 from trigpoint._numerics.blocks import row_blocks
+from trigpoint._numerics.nearest import Centered, ProductSearch, TreeSearch
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._points.torch.device import to_device
 
@@ -48,13 +48,12 @@ class DeviceLandmarks:
         For what a block of points is compared with.
     """
 
-    def __init__(self, search: TreeSearch | ProductSearch, device: Any, n_bytes: int) -> None:
+    def __init__(self, search: TreeSearch | ProductSearch | Centered, device: Any, n_bytes: int) -> None:
         import torch
 
-        if isinstance(search, TreeSearch):
-            landmarks = search.coordinates.T
-        else:
-            landmarks = search.double.landmarks + search.double.center
+        landmarks = search.landmarks
+        if isinstance(search, Centered):
+            landmarks = landmarks + search.center
         # Of a few digits, so that differences from it are nearly always exact.
         center = torch.from_numpy(landmarks.mean(axis=0)).to(torch.bfloat16).double()
         self.center = center.to(device)

@@ -62,8 +62,8 @@ class OnDevice:
             self._map = MapOnDevice(extension, device)
             return
         if isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
-            # Every support has a search.
-            search = extension.support.search  # type: ignore[attr-defined]
+            support: Any = extension.support
+            search = support.landmarks if isinstance(support, AllLandmarks) else support.search
         elif isinstance(extension, SmoothExtension):
             search = extension.support
         else:

@@ -16,6 +16,10 @@ SCAN_BYTES = 8 * 2**20
 # Rows of a product are padded to a multiple of this.
 _PADDING = 32
 
+# Rows of a product in which each row has the same bits wherever it is. OpenBLAS multiplies tiles of
+# 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
+ROWS_TOGETHER = 192
+
 # Numbers of one query's neighbors that take longer to compare than to hand over to a thread.
 _WORTH_A_THREAD = 2**13
 
@@ -28,6 +32,32 @@ _SAMPLE = 2048
 
 # Squared distances and rows.
 _Candidates = tuple[np.ndarray, np.ndarray]
+
+
+def product_rounding(d: int, dtype: Any) -> float:
+    """Largest error of a squared distance that comes from a product of points with d columns.
+
+    It is relative to the two squared norms. This is the worst case of a rounded dot product, of
+    two norms, of the sums around them, and of points that were rounded to `dtype` themselves.
+    """
+    return 2 * (d + 8) * float(np.finfo(dtype).eps)
+
+
+def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``A @ B`` in float64, with the same bits for a row of A whatever the other rows are.
+
+    BLAS rounds rows beyond the last whole tile of its kernel in another way. Here all products
+    have the same number of rows, a multiple of all usual tiles; the last ones are padded.
+    """
+    result = np.empty((len(A), B.shape[1]))
+    with one_blas_thread():
+        for part in row_blocks(len(A), ROWS_TOGETHER):
+            block = A[part]
+            if len(block) < ROWS_TOGETHER:
+                block = np.zeros((ROWS_TOGETHER, A.shape[1]))
+                block[: len(A) - part.start] = A[part]
+            result[part] = (block @ B)[: len(A) - part.start]
+    return result
 
 
 class ProductIndex(NeighborIndex):
@@ -47,8 +77,7 @@ class ProductIndex(NeighborIndex):
         n, d = points.shape
         self._n = n
         self._prepare()
-        # Worst case of a rounded dot product of d terms and of two norms, and the sums around it.
-        self._rounding = 2 * (d + 8) * float(np.finfo(self._multiplied).eps)
+        self._rounding = product_rounding(d, self._multiplied)
         sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64)
         self._sample = self._read(sample)
         self._sample_norms = self._norms[sample]

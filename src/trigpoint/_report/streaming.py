@@ -86,7 +86,7 @@ def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: i
     for block in checked_blocks(source, subject.progress, "report"):
         start = time.perf_counter()
         coordinates, count = extend(extension, block, subject.n_threads)
-        n_far += count
+        n_far += int(np.sum(count))
         seconds += time.perf_counter() - start
         coordinates = coordinates[:, :MOST_COORDINATES].astype(np.float64)
         distances, cells = (part[:, 0] for part in nearest(landmarks, block, 1))

@@ -207,9 +207,9 @@ def list_candidates(
     beyond it.
     """
     k, last, room = products.shape[1], smallest.shape[1] - 1, values.shape[1]
-    two = np.float32(2)
+    two = norms.dtype.type(2)
     for i in range(len(products)):
-        limit = np.float32(smallest[i, last] + 2 * slacks[i])
+        limit = norms.dtype.type(smallest[i, last] + 2 * slacks[i])
         for start in range(0, k, _RUN):
             stop = min(start + _RUN, k)
             # Most runs hold none, which takes no branches to tell; without a sign, indices are not
@@ -237,11 +237,11 @@ def list_candidates(
                         smallest[i, place] = smallest[i, place - 1]
                         place -= 1
                     smallest[i, place] = value
-                    limit = np.float32(smallest[i, last] + 2 * slacks[i])
+                    limit = norms.dtype.type(smallest[i, last] + 2 * slacks[i])
 
 
 @compiled_strictly
-def _kept_below(limit: np.float32, values: np.ndarray, columns: np.ndarray) -> int:
+def _kept_below(limit: float, values: np.ndarray, columns: np.ndarray) -> int:
     """Move those that are not beyond a limit to the front, in their order; return their number."""
     count = 0
     for c in range(len(values)):
@@ -249,49 +249,3 @@ def _kept_below(limit: np.float32, values: np.ndarray, columns: np.ndarray) -> i
             values[count], columns[count] = values[c], columns[c]
             count += 1
     return count
-
-
-@compiled_strictly
-def nearest_among(
-    limits: np.ndarray,
-    values: np.ndarray,
-    columns: np.ndarray,
-    counts: np.ndarray,
-    X: np.ndarray,
-    landmarks: np.ndarray,
-    nearest: np.ndarray,
-    squares: np.ndarray,
-) -> None:
-    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by landmark.
-
-    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
-    `limits` (b,); where `counts` (b,) goes beyond the room, among all.
-    """
-    k, room, last = len(landmarks), columns.shape[1], nearest.shape[1] - 1
-    for i in range(len(X)):
-        for place in range(last + 1):
-            nearest[i, place], squares[i, place] = k, np.inf
-        among_all = counts[i] > room
-        for c in range(k if among_all else counts[i]):
-            if not among_all and values[i, c] > limits[i]:
-                continue
-            j = c if among_all else columns[i, c]
-            square = _squared_distance(landmarks, j, X[i])
-            if square < squares[i, last] or nearest[i, last] == k:
-                place = last
-                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == k):
-                    squares[i, place] = squares[i, place - 1]
-                    nearest[i, place] = nearest[i, place - 1]
-                    place -= 1
-                squares[i, place] = square
-                nearest[i, place] = j
-
-
-@compiled_strictly
-def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
-    """Squared distance from point `i` to a query."""
-    square = 0.0
-    for c in range(points.shape[1]):
-        difference = np.float64(points[i, c]) - np.float64(query[c])
-        square += difference * difference
-    return square

@@ -64,43 +64,44 @@ def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
     return square * (1 - 1e-12)
 
 
-@compiled
-def ball(
-    tree: Tree,
-    query: np.ndarray,
-    squared_radius: float,
-    last_row: int,
+@compiled_strictly
+def nearest_among(
+    limits: np.ndarray,
+    values: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    X: np.ndarray,
+    points: np.ndarray,
+    nearest: np.ndarray,
     squares: np.ndarray,
-    places: np.ndarray,
-    stack: np.ndarray,
-) -> int:
-    """Fill `squares` and `places` with the points within a radius; return their number.
+) -> None:
+    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by row.
 
-    It is one more than there is room for if the radius is not that of as many neighbors.
-
-    Points at exactly that distance are taken up to `last_row`. `stack` has room for the nodes.
+    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
+    `limits` (b,); where `counts` (b,) goes beyond the room, among all points.
     """
-    stack[0] = 0
-    waiting, count = 1, 0
-    while waiting:
-        waiting -= 1
-        node = stack[waiting]
-        if _box_square(tree, node, query) > squared_radius:
-            continue
-        child = tree.children[node]
-        if child:
-            stack[waiting], stack[waiting + 1] = child, child + 1
-            waiting += 2
-            continue
-        for i in range(tree.starts[node], tree.stops[node]):
-            square = _squared_distance(tree.points, i, query)
-            if square > squared_radius or (square == squared_radius and tree.rows[i] > last_row):
-                continue
-            if count == len(squares):
-                return count + 1
-            squares[count], places[count] = square, i
-            count += 1
-    return count
+    n, room, last = len(points), columns.shape[1], nearest.shape[1] - 1
+    everything, near = np.arange(n), np.empty(room, dtype=np.int64)
+    for i in range(len(X)):
+        size = 0
+        for c in range(min(counts[i], room)):
+            if not (values[i, c] > limits[i]):
+                near[size] = columns[i, c]
+                size += 1
+        candidates = near[:size] if counts[i] <= room else everything
+        exact = squares_to(points, candidates, X[i])
+        for place in range(last + 1):
+            nearest[i, place], squares[i, place] = n, np.inf
+        for c in range(len(candidates)):
+            square = exact[c]
+            if square < squares[i, last] or nearest[i, last] == n:
+                place = last
+                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == n):
+                    squares[i, place] = squares[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                squares[i, place] = square
+                nearest[i, place] = candidates[c]
 
 
 @compiled_strictly

@@ -1,8 +1,10 @@
 """Coordinates of points in a map, one point at a time: the other points of a block play no part."""
 
+import math
+
 import numpy as np
 
-from trigpoint._numerics.compiled.jit import compiled_strictly
+from trigpoint._numerics.compiled.jit import compiled, compiled_strictly
 
 # How far landmarks that are torn away pull a point, in units of the spacing of the map: enough for
 # points with one landmark left not to fall onto it.
@@ -76,8 +78,7 @@ def place(
             limit *= 2
         total = 0.0
         for j in range(count):
-            shares[j] = max(0.0, 1 - squares[i, j] / limit)
-            shares[j] *= shares[j]
+            shares[j] = _share(squares[i, j], limit)
             total += shares[j]
         if total == 0:
             for j in range(count):
@@ -100,8 +101,7 @@ def place(
         for c in range(n_components):
             placed[i, c] = 0.0
         for j in range(count):
-            kept[j] = max(0.0, 1 - crowds[middle, j] / (reach * reach))
-            kept[j] *= kept[j]
+            kept[j] = _share(crowds[middle, j], reach * reach)
             weight = kept[j] * shares[j]
             if weight == 0:
                 continue
@@ -149,8 +149,7 @@ def place(
             for c in range(n_components):
                 placed[i, c] += way * (positions[nearest[i, own], c] - placed[i, c])
         if squares.shape[1] > 1 and squares[i, 1] > 0:
-            drawn = max(0.0, 1 - squares[i, 0] / (DRAWN * DRAWN * squares[i, 1]))
-            drawn *= drawn
+            drawn = _share(squares[i, 0], DRAWN * DRAWN * squares[i, 1])
             for c in range(n_components):
                 placed[i, c] += drawn * offsets[first, c]
 
@@ -184,3 +183,56 @@ def _way(
         if half + root > 0:
             longest = max(longest, min(1.0, beyond / (half + root)))
     return longest
+
+
+@compiled
+def blended_planes(
+    nearest: np.ndarray,
+    squares: np.ndarray,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    planes: np.ndarray,
+    reach: np.ndarray,
+    horizons: np.ndarray,
+    result: np.ndarray,
+    far: np.ndarray,
+) -> None:
+    """Fill `result` (b, l) with the planes of the nearest landmarks (b, count), by their shares.
+
+    These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
+    has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
+    beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,) from all
+    that share.
+    """
+    d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
+    place, shares = np.empty(d), np.empty(parts)
+    for i in range(len(X)):
+        total = 0.0
+        for p in range(parts):
+            shares[p] = _share(squares[i, p], squares[i, nearest.shape[1] - 1])
+            total += shares[p]
+        far[i] = True
+        for c in range(planes.shape[1]):
+            result[i, c] = 0.0
+        for p in range(parts):
+            # Where all are equally far, all count.
+            share = shares[p] / total if total > 0 else 1.0 / parts
+            landmark, square = nearest[i, p], squares[i, p]
+            horizon, radius = horizons[landmark], reach[landmark]
+            far[i] &= square > horizon * horizon
+            step = radius / math.sqrt(square) if square > radius * radius else 1.0
+            for a in range(d):
+                place[a] = step * (X[i, a] - landmarks[landmark, a])
+            for c in range(planes.shape[1]):
+                value = planes[landmark, c, d]
+                for a in range(d):
+                    value += planes[landmark, c, a] * place[a]
+                result[i, c] += share * value
+
+
+@compiled_strictly
+def _share(square: float, limit: float) -> float:
+    """Share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
+    # Written so that it is 0, too, where both are.
+    closeness = 1.0 - square / limit if square < limit else 0.0
+    return closeness * closeness

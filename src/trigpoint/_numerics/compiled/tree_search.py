@@ -145,6 +145,45 @@ def nearest(
 
 
 @compiled
+def ball(
+    tree: Tree,
+    query: np.ndarray,
+    squared_radius: float,
+    last_row: int,
+    squares: np.ndarray,
+    places: np.ndarray,
+    stack: np.ndarray,
+) -> int:
+    """Fill `squares` and `places` with the points within a radius; return their number.
+
+    It is one more than there is room for if the radius is not that of as many neighbors.
+
+    Points at exactly that distance are taken up to `last_row`. `stack` has room for the nodes.
+    """
+    stack[0] = 0
+    waiting, count = 1, 0
+    while waiting:
+        waiting -= 1
+        node = stack[waiting]
+        if _box_square(tree, node, query) > squared_radius:
+            continue
+        child = tree.children[node]
+        if child:
+            stack[waiting], stack[waiting + 1] = child, child + 1
+            waiting += 2
+            continue
+        for i in range(tree.starts[node], tree.stops[node]):
+            square = _squared_distance(tree.points, i, query)
+            if square > squared_radius or (square == squared_radius and tree.rows[i] > last_row):
+                continue
+            if count == len(squares):
+                return count + 1
+            squares[count], places[count] = square, i
+            count += 1
+    return count
+
+
+@compiled
 def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
     """Squared distance from a query to the box of a node, never overestimated by rounding."""
     square = 0.0
