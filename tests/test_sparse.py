@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
-from trigpoint._numerics.compiled.distance import squares_to
-from trigpoint._numerics.compiled.sparse import (
+from trigpoint._numerics.compiled.distances import squares_to
+from trigpoint._numerics.compiled.sparse_loops import (
     sparse_norms,
     sparse_products,
     sparse_squares_to,

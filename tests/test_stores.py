@@ -18,7 +18,6 @@ from trigpoint._landmarks.refinement import search as refinement
 from trigpoint._landmarks.window import Window
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
-from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import ProductIndex
 from trigpoint._numerics.sparse import SparseIndex
 from trigpoint._points.dask import store as dask_module

@@ -8,7 +8,6 @@ from trigpoint._geometry import MEASURED_TOGETHER, NEIGHBORS_HELD, covariance_mo
 from trigpoint._graph import MATRIX_MAX
 from trigpoint._landmarks.drawn import NEIGHBORS_KEPT
 from trigpoint._numerics.neighbors import bucket_size
-from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import SCAN_BYTES
 
 # Compiled code that is loaded, and what the allocator keeps: 115 to 150 MB in a new process, and up
@@ -59,7 +58,7 @@ def job_bytes(job: Job, keep: bool) -> float:
     if job.is_complete:
         graph = _COMPLETE_MATRICES * 8 * k**2
     else:
-        numbers = {"full": d * d, "diag": d, "low-rank": MAX_RANK * d}
+        numbers = {"full": d * d, "diag": d}
         covariance = numbers[covariance_mode("auto", d)]
         graph = 3 * 8 * k * covariance + _PAIR_MATRICES * 8 * min(k, MATRIX_MAX) ** 2
     coordinates = itemsize * n * job.n_components if keep else 0

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from trigpoint._forecast.job import Job
-from trigpoint._forecast.work import Work, landmark_loops, point_loops
+from trigpoint._forecast.work import Work
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Size of the searches and of the product that are timed, and their seconds on the machine that
@@ -67,17 +67,7 @@ class Speed:
 
 def compilation(job: Job) -> Work:
     """Work of compiling the loops of a job that are not kept."""
-    from trigpoint._numerics.compiled.cache import is_kept
-
-    missing = [
-        seconds for loop, seconds in point_loops(job).items() if not is_kept(loop, job.dtype)
-    ]
-    # Landmarks are float64 in all loops that see nothing else.
-    double = np.dtype(np.float64)
-    missing += [
-        seconds for loop, seconds in landmark_loops(job).items() if not is_kept(loop, double)
-    ]
-    return Work(alone=sum(missing))
+    return Work()
 
 
 def _median_seconds(work: Callable[[], None], n_threads: int) -> float:

@@ -9,7 +9,7 @@ from trigpoint._landmarks.annealed import AnnealedDPP
 from trigpoint._landmarks.choice import CoincidingLandmarksWarning, draw_landmarks, pool_for
 from trigpoint._landmarks.cholesky import RPCholesky
 from trigpoint._landmarks.curve import LandmarkCurve, landmark_curve
-from trigpoint._landmarks.efficient import EfficientDPP, local_covariances
+from trigpoint._landmarks.efficient import EfficientDPP
 from trigpoint._landmarks.exact import ExactDPP
 from trigpoint._landmarks.farthest import FarthestPoint
 from trigpoint._landmarks.greedy import GreedyNystrom
@@ -37,7 +37,6 @@ __all__ = [
     "Uniform",
     "draw_landmarks",
     "landmark_curve",
-    "local_covariances",
     "pool_for",
     "select",
 ]

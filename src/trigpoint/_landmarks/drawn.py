@@ -95,7 +95,7 @@ class DrawnLandmarks:
 
     def _grow_tree(self) -> None:
         """Rebuild the tree if too many landmarks are not in it yet."""
-        from trigpoint._numerics.compiled.repulsion import largest_radii
+        from trigpoint._numerics.compiled.distances import largest_radii
         from trigpoint._numerics.tree_building import build_tree
 
         if self._tree is None or self._count > 64 + 1.0625 * self._in_tree:
@@ -105,7 +105,7 @@ class DrawnLandmarks:
 
     def _compare_in_tree(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Weights from the landmarks around each point."""
-        from trigpoint._numerics.compiled.repulsion import add_in_order, repelling_in_tree
+        from trigpoint._numerics.compiled.distances import add_in_order, repelling_in_tree
 
         assert self._tree is not None
         squares, starts = repelling_in_tree(points, rows, *self._tree, *self._part(0, self._count))
@@ -115,7 +115,7 @@ class DrawnLandmarks:
 
     def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         """Weights from one group of landmarks after another, while acceptance is possible."""
-        from trigpoint._numerics.compiled.repulsion import add_in_order, repelling
+        from trigpoint._numerics.compiled.distances import add_in_order, repelling
 
         sums = np.zeros(len(points))
         waiting = np.arange(len(points))

@@ -10,16 +10,15 @@ from scipy.sparse import csr_array
 from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import Report
-from trigpoint._common.records import Covariances, Landmarks
-from trigpoint._geometry import LocalCovariances, covariance_mode, neighborhood_covariances
+from trigpoint._common.records import Landmarks
+from trigpoint._geometry import neighborhood_size
 from trigpoint._landmarks.count import check_tolerance, count_landmarks
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.drawn import NEIGHBORS_KEPT
 from trigpoint._landmarks.refinement import resolve_refinement
 from trigpoint._landmarks.repelling import Repulsion
 from trigpoint._landmarks.sampler import Sampler, check_n_landmarks, too_much_of_sparse
-from trigpoint._numerics.blocks import row_blocks
-from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex
+from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex
 from trigpoint._numerics.threads import thread_count
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks, whole_pool
 from trigpoint._sources import Source
@@ -35,8 +34,6 @@ _LANDMARKS_PER_PILOT = 8
 # Fewest neighbors that a landmark should repel: a covariance needs at least a few points.
 _FEWEST_NEIGHBORS = 10
 
-# Neighborhoods that are measured together.
-_MEASURED_TOGETHER = 512
 
 
 class EfficientDPP(Sampler):
@@ -298,13 +295,9 @@ def _without_many(found: Neighborhoods) -> Neighborhoods:
 
 
 def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
-    """Neighborhood size m: four times the points per landmark if none is given.
-
-    Smaller ones describe a patch far smaller than the distance between landmarks; a covariance
-    needs at least a few points.
-    """
+    """Neighborhood size m: by rule if none is given."""
     if n_neighbors is None:
-        return min(n_points, max(10, -(-4 * n_points // n_landmarks)))
+        return neighborhood_size(n_points, n_landmarks)
     return check_count(
         "n_neighbors", n_neighbors, high=n_points, why=f"the data has {n_points} points"
     )
@@ -334,34 +327,3 @@ def neighborhood_radius(
                 n=n,
             )
         m = min(2 * m, n)
-
-
-def local_covariances(
-    pool: Pool, landmarks: Landmarks, mode: str, n_threads: int
-) -> tuple[np.ndarray, Covariances]:
-    """Radii (k,) of the landmarks' neighborhoods, and covariances of the points in them.
-
-    These are the neighborhoods that the draw has found, if it has found any. Otherwise they are
-    searched, with four times the points per landmark in each.
-
-    Parameters
-    ----------
-    pool : Pool
-        What the landmarks were drawn from.
-    landmarks : Landmarks
-    mode : {"auto", "full", "diag"}
-        Whether to return matrices (k, d, d) or their diagonals (k, d); ``"auto"`` returns matrices
-        up to 32 columns.
-    n_threads : int
-    """
-    mode = covariance_mode(mode, pool.shape[1])
-    found, k = landmarks.neighborhoods, len(landmarks.points)
-    m = resolve_n_neighbors(None, pool.shape[0], k) if found is None else found.size
-    index = pool.index(m, k, n_threads)
-    # A tree lists the neighbors again in no time.
-    if found is None or (found.members is None and not isinstance(index, TreeIndex)):
-        return neighborhood_covariances(index, landmarks.points, m, mode)
-    covariances = LocalCovariances(index, mode)
-    for part in row_blocks(k, _MEASURED_TOGETHER):
-        covariances.add(found.take(range(part.start, part.stop)))
-    return found.radii, covariances.result()

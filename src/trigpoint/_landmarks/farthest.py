@@ -154,7 +154,7 @@ class _Traversal:
     """
 
     def __init__(self, X: np.ndarray, n_threads: int) -> None:
-        from trigpoint._numerics.compiled.farthest import uncovered
+        from trigpoint._numerics.compiled.distances import uncovered
         from trigpoint._numerics.tree_building import build_tree
 
         self._X = np.ascontiguousarray(X)
@@ -168,7 +168,7 @@ class _Traversal:
 
     def add(self, row: int) -> tuple[int, float]:
         """Make a point a landmark; return the row now farthest from all, and its distance."""
-        from trigpoint._numerics.compiled.farthest import approach, gather, reached
+        from trigpoint._numerics.compiled.distances import approach, gather, reached
 
         cover = self._cover
         landmark, image = self._X[row].astype(np.float64), self._images[row].astype(np.float64)

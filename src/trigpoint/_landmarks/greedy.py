@@ -249,7 +249,7 @@ class _Candidates:
 
     def choose(self, best: int) -> None:
         """Make one of them a landmark."""
-        from trigpoint._numerics.compiled.greedy import deflate
+        from trigpoint._numerics.compiled.pivoting import deflate
 
         explained = self._residual.add(int(self.places[best]), self._rows[best])
 

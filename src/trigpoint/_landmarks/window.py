@@ -95,7 +95,7 @@ class Window:
 
     def _repel(self, i: int, found: Neighborhoods, q: int) -> None:
         """Let an accepted proposal repel those still waiting."""
-        from trigpoint._numerics.compiled.distance import squares_to
+        from trigpoint._numerics.compiled.distances import squares_to
 
         near = np.arange(self.n_waiting)
         if self._bounds is not None:

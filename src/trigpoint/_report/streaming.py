@@ -8,7 +8,6 @@ import numpy as np
 
 from trigpoint._extension.extensions import extend, warn_of_far
 from trigpoint._files import PointSource
-from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 from trigpoint._numerics.nearest import nearest
 from trigpoint._points.inputs import checked_blocks
 from trigpoint._report.density import DensityImage, GrowingGrid, grid_size
@@ -85,10 +84,10 @@ def stream(subject: Subject, source: PointSource, columns: np.ndarray, sample: i
     radius, cell_sizes = 0.0, np.zeros(len(landmarks), dtype=np.int64)
     seconds, n_far = 0.0, 0
     for block in checked_blocks(source, subject.progress, "report"):
-        start = time.perf_counter() - COMPILE_CLOCK.seconds
+        start = time.perf_counter()
         coordinates, count = extend(extension, block, subject.n_threads)
-        n_far += count
-        seconds += time.perf_counter() - COMPILE_CLOCK.seconds - start
+        n_far += int(np.sum(count))
+        seconds += time.perf_counter() - start
         coordinates = coordinates[:, :MOST_COORDINATES].astype(np.float64)
         distances, cells = (part[:, 0] for part in nearest(landmarks, block, 1))
         radius = max(radius, float(distances.max()))

@@ -319,7 +319,7 @@ class ExchangeSearch:
         self, patch: Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
     ) -> None:
         """Exchange landmarks of a patch, and update the inverse if `keep`."""
-        from trigpoint._numerics.compiled.exchange import descend
+        from trigpoint._numerics.compiled.pivoting import descend
 
         candidates = patch.places
         tables = inverse.tables(slots, candidates, keep=keep)

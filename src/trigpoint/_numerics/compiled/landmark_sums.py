@@ -1,7 +1,7 @@
 """Weighted sums over the landmarks that support a point, for a block of points."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,58 +70,13 @@ def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
 
 
 @compiled
-def blended_planes(
-    nearest: np.ndarray,
-    squares: np.ndarray,
-    X: np.ndarray,
-    landmarks: np.ndarray,
-    planes: np.ndarray,
-    reach: np.ndarray,
-    horizons: np.ndarray,
-    result: np.ndarray,
-    far: np.ndarray,
-) -> None:
-    """Fill `result` (b, l) with the planes of the nearest landmarks (b, count), by their shares.
-
-    These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
-    has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
-    beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,) from all
-    that share.
-    """
-    d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
-    place, shares = np.empty(d), np.empty(parts)
-    for i in range(len(X)):
-        total = 0.0
-        for p in range(parts):
-            closeness = 1.0 - squares[i, p] / squares[i, nearest.shape[1] - 1]
-            shares[p] = closeness * closeness
-            total += shares[p]
-        far[i] = True
-        for c in range(planes.shape[1]):
-            result[i, c] = 0.0
-        for p in range(parts):
-            # Where all are equally far, all count.
-            share = shares[p] / total if total > 0 else 1.0 / parts
-            landmark, square = nearest[i, p], squares[i, p]
-            horizon, radius = horizons[landmark], reach[landmark]
-            far[i] &= square > horizon * horizon
-            step = radius / math.sqrt(square) if square > radius * radius else 1.0
-            for a in range(d):
-                place[a] = step * (X[i, a] - landmarks[landmark, a])
-            for c in range(planes.shape[1]):
-                value = planes[landmark, c, d]
-                for a in range(d):
-                    value += planes[landmark, c, a] * place[a]
-                result[i, c] += share * value
-
-
-@compiled
 def graph_sums(
     rows: GraphRows,
     nearest: np.ndarray,
     shares: np.ndarray,
     X: np.ndarray,
-    coordinates: np.ndarray,
+    landmarks: np.ndarray,
+    to_all: np.ndarray,
     values: np.ndarray,
     far: float,
     sums: np.ndarray,
@@ -129,10 +84,11 @@ def graph_sums(
 ) -> None:
     """Fill `sums` (b, l) with landmarks' `values` (l, k) by the rows of the nearest landmarks.
 
-    A row counts by its share (b, parts) in the point, and its places by factor and kernel of the
-    distance between points (b, d) and landmarks, given by coordinate, (d, k). If the logarithms of
-    all weights are below `far`, the weights would nearly vanish: they are then relative to the
-    largest, whose logarithm is the shift. Otherwise that is 0.
+    A row counts by its share (b, parts) in the point, and its entries by factor and kernel of the
+    distance between points (b, d) and landmarks (k, d); or of the squared distances `to_all` (b, k)
+    landmarks, if these are given. If the logarithms of all weights are below `far`, the weights
+    would nearly vanish: they are then relative to the largest, whose logarithm is the shift.
+    Otherwise that is 0.
     """
     starts, columns, measured = rows.starts, rows.columns, rows.measured
     half_precisions, factors = rows.half_precisions, rows.factors
@@ -142,16 +98,17 @@ def graph_sums(
     bits = np.empty(room, dtype=np.int64)
     powers = bits.view(np.float64)
     smallest = math.exp(far)
-    for i in range(len(X)):
+    is_given = len(to_all) > 0
+    for i in range(len(nearest)):
         size = 0
         for p in range(nearest.shape[1]):
             share = shares[i, p]
             for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
                 landmark = np.uint64(measured[np.uint64(e)])
-                square = 0.0
-                for c in range(X.shape[1]):
-                    difference = X[i, c] - coordinates[c, landmark]
-                    square += difference * difference
+                if is_given:
+                    square = to_all[i, landmark]
+                else:
+                    square = _square(X, np.uint64(i), landmarks, landmark)
                 exponents[size] = -square * half_precisions[np.uint64(e)]
                 amounts[size] = share * factors[np.uint64(e)]
                 places[size] = columns[np.uint64(e)]
@@ -172,48 +129,35 @@ def graph_sums(
 
 
 @compiled
-def graph_sums_of_all(
-    rows: GraphRows,
-    nearest: np.ndarray,
-    shares: np.ndarray,
-    to_all: np.ndarray,
-    values: np.ndarray,
-    far: float,
-    sums: np.ndarray,
-    shifts: np.ndarray,
+def _square(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
+    """Squared distance by differences; a loop of one operation becomes vector code."""
+    square = 0.0
+    for c in range(X.shape[1]):
+        difference = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])
+        square += difference * difference
+    return square
+
+
+@compiled
+def measure(
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    squares: np.ndarray,
 ) -> None:
-    """Like `graph_sums`, from the squared distances (b, k) to all landmarks."""
-    starts, columns, measured = rows.starts, rows.columns, rows.measured
-    half_precisions, factors = rows.half_precisions, rows.factors
-    room = nearest.shape[1] * _longest(starts)
-    exponents, weights, amounts = np.empty(room), np.empty(room), np.empty(room)
-    for i in range(len(to_all)):
-        size = 0
-        for p in range(nearest.shape[1]):
-            for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
-                exponents[size] = -np.float64(to_all[i, measured[e]]) * half_precisions[e]
-                amounts[size] = shares[i, p] * factors[e]
-                weights[size] = amounts[size] * math.exp(exponents[size])
-                size += 1
-        total = 0.0
-        for j in range(size):
-            total += weights[j]
-        shifts[i] = 0.0
-        if total < size * math.exp(far):
-            shifts[i] = _relative_weights(exponents, amounts, size, far, weights)
-        sums[i] = 0.0
-        size = 0
-        for p in range(nearest.shape[1]):
-            for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
-                for c in range(values.shape[0]):
-                    sums[i, c] += weights[size] * values[c, columns[e]]
-                size += 1
+    """Fill `squares` (b, width) of the first `counts` (b,) landmarks in `columns`."""
+    for i in range(len(X)):
+        for j in range(counts[i]):
+            squares[i, j] = _square(X, np.uint64(i), landmarks, np.uint64(columns[i, j]))
 
 
 @compiled
 def nearest_sums(
     nearest: np.ndarray,
-    exponents: np.ndarray,
+    squares: np.ndarray,
+    shares: np.ndarray,
+    bandwidths: np.ndarray,
     values: np.ndarray,
     far: float,
     sums: np.ndarray,
@@ -221,22 +165,35 @@ def nearest_sums(
 ) -> None:
     """Fill `sums` (b, l) with `values` (l, k) of the nearest landmarks (b, count) by weight.
 
-    `exponents` (b, count) are the logarithms of the weights. See `graph_sums` for `far` and
-    `shifts`.
+    A point's own bandwidth is that of the nearest landmarks by their `shares` (b, parts); a pair
+    takes the larger of two. See `graph_sums` for `far` and `shifts`.
     """
-    for i in range(len(nearest)):
+    exponents = np.empty(squares.shape[1])
+    for i in range(len(squares)):
+        own = _interpolated(bandwidths, nearest, shares, i)
         largest = -np.inf
-        for j in range(nearest.shape[1]):
-            largest = max(largest, exponents[i, j])
+        for j in range(squares.shape[1]):
+            bandwidth = max(own, bandwidths[nearest[i, j]])
+            exponents[j] = squares[i, j] / (bandwidth * bandwidth) / -2.0
+            largest = max(largest, exponents[j])
         shifts[i] = largest if largest < far else 0.0
         sums[i] = 0.0
-        for j in range(nearest.shape[1]):
+        for j in range(squares.shape[1]):
             # Infinitely far: the nearest landmark, which comes first, stands alone.
             weight = 1.0 if j == 0 else 0.0
             if largest > -np.inf:
-                weight = math.exp(exponents[i, j] - shifts[i])
+                weight = math.exp(exponents[j] - shifts[i])
             for c in range(values.shape[0]):
                 sums[i, c] += weight * values[c, nearest[i, j]]
+
+
+@compiled
+def _interpolated(values: np.ndarray, nearest: np.ndarray, shares: np.ndarray, i: int) -> float:
+    """Value of point `i`, interpolated between its nearest landmarks by their shares."""
+    total = 0.0
+    for p in range(shares.shape[1]):
+        total += shares[i, p] * values[nearest[i, p]]
+    return total
 
 
 @compiled
@@ -304,42 +261,60 @@ def _relative_weights(
 
 
 @compiled
+def around_center(X: np.ndarray, center: np.ndarray, around: np.ndarray, norms: np.ndarray) -> None:
+    """Fill `around` (b, d) with points moved to a center, and `norms` (b,) with squared norms."""
+    for i in range(len(X)):
+        square = 0.0
+        for c in range(X.shape[1]):
+            value = np.float64(X[i, c]) - center[c]
+            around[i, c] = value
+            square += value * value
+        norms[i] = square
+
+
+@compiled
 def squares_from_products(
-    products: np.ndarray, norms: np.ndarray, landmark_norms: np.ndarray
+    products: np.ndarray, offsets: np.ndarray, norms: np.ndarray, landmark_norms: np.ndarray
 ) -> None:
-    """Turn inner products (b, k) of points and landmarks into squared distances."""
+    """Turn products (b, k) of points and landmarks, less offsets (k,), into squared distances."""
     for i in range(len(products)):
         for j in range(products.shape[1]):
-            square = norms[i] + landmark_norms[j] - 2 * products[i, j]
+            square = norms[i] + landmark_norms[j] - 2 * (products[i, j] - offsets[j])
             products[i, j] = max(square, 0)
 
 
 @compiled
-def dense_exponents(
+def dense_weights(
     squares: np.ndarray,
-    own: np.ndarray,
+    nearest: np.ndarray,
+    shares: np.ndarray,
     bandwidths: np.ndarray,
     far: float,
     shifts: np.ndarray,
 ) -> None:
-    """Turn the (b, k) `squares` to all landmarks into logarithms of weights, shifted where far.
+    """Turn the (b, k) `squares` to all landmarks into weights, relative to the largest where far.
 
-    `own` (b,) and `bandwidths` (k,) are those of points and landmarks; a pair takes the larger. See
-    `graph_sums` for `far` and `shifts`.
+    A point's own bandwidth is that of the nearest landmarks by their `shares` (b, parts); a pair
+    takes the larger of two. See `graph_sums` for `far` and `shifts`.
     """
+    k = squares.shape[1]
+    exponents, bits = np.empty(k), np.empty(k, dtype=np.int64)
+    powers = bits.view(np.float64)
     for i in range(len(squares)):
+        own = _interpolated(bandwidths, nearest, shares, i)
         largest = -np.inf
-        for j in range(squares.shape[1]):
-            bandwidth = max(own[i], bandwidths[j])
-            squares[i, j] *= -0.5 / (bandwidth * bandwidth)
-            largest = max(largest, squares[i, j])
+        for j in range(k):
+            bandwidth = max(own, bandwidths[j])
+            exponents[j] = squares[i, j] * (-0.5 / (bandwidth * bandwidth))
+            largest = max(largest, exponents[j])
         shifts[i] = largest if largest < far else 0.0
         if largest == -np.inf:
             # Infinitely far: one landmark stands alone.
-            squares[i, 0] = largest = 0.0
+            exponents[0] = largest = 0.0
         if largest < far:
-            for j in range(squares.shape[1]):
-                squares[i, j] -= largest
+            for j in range(k):
+                exponents[j] -= largest
+        _exponentiate(exponents, squares[i], k, bits, powers)
 
 
 @compiled
@@ -386,3 +361,18 @@ def shortest_paths(
                 started = True
         if not started:
             paths[i] = 0.0
+
+
+@compiled
+def add_centered(
+    squares: np.ndarray, centering: np.ndarray, shares: np.ndarray, total: np.ndarray
+) -> None:
+    """Add shares (b,) of squared paths (b, k), less their mean and the `centering` (k,)."""
+    k = squares.shape[1]
+    for i in range(len(squares)):
+        mean = 0.0
+        for j in range(k):
+            mean += squares[i, j]
+        mean /= k
+        for j in range(k):
+            total[i, j] += shares[i] * (squares[i, j] - (mean + centering[j]))

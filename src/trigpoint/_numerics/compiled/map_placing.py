@@ -1,12 +1,10 @@
-"""Places of points in a map, one point at a time: other points of a block make no difference."""
+"""Coordinates of points in a map, one point at a time: the other points of a block play no part."""
+
+import math
 
 import numpy as np
 
-from trigpoint._numerics.compiled.distance import squared_distance
-from trigpoint._numerics.compiled.jit import compiled_strictly
-
-# Landmarks that are looked at together.
-_RUN = 128
+from trigpoint._numerics.compiled.jit import compiled, compiled_strictly
 
 # How far landmarks that are torn away pull a point, in units of the spacing of the map: enough for
 # points with one landmark left not to fall onto it.
@@ -49,105 +47,6 @@ def project(
 
 
 @compiled_strictly
-def list_candidates(
-    products: np.ndarray,
-    norms: np.ndarray,
-    first: int,
-    slacks: np.ndarray,
-    smallest: np.ndarray,
-    values: np.ndarray,
-    columns: np.ndarray,
-    counts: np.ndarray,
-) -> None:
-    """List landmarks, from the `first` on, that can be among the nearest of each point.
-
-    ``norms[j] - 2 products[i, j]``, off by no more than ``slacks[i]``, tells which can. The least
-    of these numbers are kept in `smallest` (b, count), and every one that was not beyond them when
-    it came in `values` and `columns` (b, room). Where there is no more room, `counts` (b,) goes
-    beyond it.
-    """
-    k, last, room = products.shape[1], smallest.shape[1] - 1, values.shape[1]
-    two = np.float32(2)
-    for i in range(len(products)):
-        limit = np.float32(smallest[i, last] + 2 * slacks[i])
-        for start in range(0, k, _RUN):
-            stop = min(start + _RUN, k)
-            # Most runs hold none, which takes no branches to tell; without a sign, indices are not
-            # checked for it. Overflow leaves no bound, and then all are candidates.
-            some = False
-            for offset in range(stop - start):
-                at = np.uint64(start + offset)
-                some |= not (norms[at] - two * products[i, at] > limit)
-            if not some:
-                continue
-            for j in range(start, stop):
-                value = norms[j] - two * products[i, j]
-                if value > limit or counts[i] > room:
-                    continue
-                if counts[i] == room:
-                    counts[i] = _kept_below(limit, values[i], columns[i])
-                    if counts[i] == room:
-                        counts[i] += 1
-                        continue
-                values[i, counts[i]], columns[i, counts[i]] = value, first + j
-                counts[i] += 1
-                if value < smallest[i, last]:
-                    place = last
-                    while place > 0 and smallest[i, place - 1] > value:
-                        smallest[i, place] = smallest[i, place - 1]
-                        place -= 1
-                    smallest[i, place] = value
-                    limit = np.float32(smallest[i, last] + 2 * slacks[i])
-
-
-@compiled_strictly
-def _kept_below(limit: np.float32, values: np.ndarray, columns: np.ndarray) -> int:
-    """Move those that are not beyond a limit to the front, in their order; return their number."""
-    count = 0
-    for c in range(len(values)):
-        if not (values[c] > limit):
-            values[count], columns[count] = values[c], columns[c]
-            count += 1
-    return count
-
-
-@compiled_strictly
-def nearest_among(
-    limits: np.ndarray,
-    values: np.ndarray,
-    columns: np.ndarray,
-    counts: np.ndarray,
-    X: np.ndarray,
-    landmarks: np.ndarray,
-    nearest: np.ndarray,
-    squares: np.ndarray,
-) -> None:
-    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by landmark.
-
-    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
-    `limits` (b,); where `counts` (b,) goes beyond the room, among all.
-    """
-    k, room, last = len(landmarks), columns.shape[1], nearest.shape[1] - 1
-    for i in range(len(X)):
-        for place in range(last + 1):
-            nearest[i, place], squares[i, place] = k, np.inf
-        among_all = counts[i] > room
-        for c in range(k if among_all else counts[i]):
-            if not among_all and values[i, c] > limits[i]:
-                continue
-            j = c if among_all else columns[i, c]
-            square = squared_distance(landmarks, j, X[i])
-            if square < squares[i, last] or nearest[i, last] == k:
-                place = last
-                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == k):
-                    squares[i, place] = squares[i, place - 1]
-                    nearest[i, place] = nearest[i, place - 1]
-                    place -= 1
-                squares[i, place] = square
-                nearest[i, place] = j
-
-
-@compiled_strictly
 def place(
     X: np.ndarray,
     landmarks: np.ndarray,
@@ -179,8 +78,7 @@ def place(
             limit *= 2
         total = 0.0
         for j in range(count):
-            shares[j] = max(0.0, 1 - squares[i, j] / limit)
-            shares[j] *= shares[j]
+            shares[j] = _share(squares[i, j], limit)
             total += shares[j]
         if total == 0:
             for j in range(count):
@@ -203,8 +101,7 @@ def place(
         for c in range(n_components):
             placed[i, c] = 0.0
         for j in range(count):
-            kept[j] = max(0.0, 1 - crowds[middle, j] / (reach * reach))
-            kept[j] *= kept[j]
+            kept[j] = _share(crowds[middle, j], reach * reach)
             weight = kept[j] * shares[j]
             if weight == 0:
                 continue
@@ -252,8 +149,7 @@ def place(
             for c in range(n_components):
                 placed[i, c] += way * (positions[nearest[i, own], c] - placed[i, c])
         if squares.shape[1] > 1 and squares[i, 1] > 0:
-            drawn = max(0.0, 1 - squares[i, 0] / (DRAWN * DRAWN * squares[i, 1]))
-            drawn *= drawn
+            drawn = _share(squares[i, 0], DRAWN * DRAWN * squares[i, 1])
             for c in range(n_components):
                 placed[i, c] += drawn * offsets[first, c]
 
@@ -287,3 +183,56 @@ def _way(
         if half + root > 0:
             longest = max(longest, min(1.0, beyond / (half + root)))
     return longest
+
+
+@compiled
+def blended_planes(
+    nearest: np.ndarray,
+    squares: np.ndarray,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    planes: np.ndarray,
+    reach: np.ndarray,
+    horizons: np.ndarray,
+    result: np.ndarray,
+    far: np.ndarray,
+) -> None:
+    """Fill `result` (b, l) with the planes of the nearest landmarks (b, count), by their shares.
+
+    These are ``(1 - square / r^2)^2``, scaled, with `r` the distance to the last landmark, which
+    has none. A plane (k, l, d + 1) has slopes and a value at its landmark (k, d), and is level
+    beyond its reach (k,). A point is `far` (b,) if it is farther than the `horizons` (k,) from all
+    that share.
+    """
+    d, parts = X.shape[1], max(nearest.shape[1] - 1, 1)
+    place, shares = np.empty(d), np.empty(parts)
+    for i in range(len(X)):
+        total = 0.0
+        for p in range(parts):
+            shares[p] = _share(squares[i, p], squares[i, nearest.shape[1] - 1])
+            total += shares[p]
+        far[i] = True
+        for c in range(planes.shape[1]):
+            result[i, c] = 0.0
+        for p in range(parts):
+            # Where all are equally far, all count.
+            share = shares[p] / total if total > 0 else 1.0 / parts
+            landmark, square = nearest[i, p], squares[i, p]
+            horizon, radius = horizons[landmark], reach[landmark]
+            far[i] &= square > horizon * horizon
+            step = radius / math.sqrt(square) if square > radius * radius else 1.0
+            for a in range(d):
+                place[a] = step * (X[i, a] - landmarks[landmark, a])
+            for c in range(planes.shape[1]):
+                value = planes[landmark, c, d]
+                for a in range(d):
+                    value += planes[landmark, c, a] * place[a]
+                result[i, c] += share * value
+
+
+@compiled_strictly
+def _share(square: float, limit: float) -> float:
+    """Share ``(1 - square / limit)^2`` of a landmark, 0 beyond the limit."""
+    # Written so that it is 0, too, where both are.
+    closeness = 1.0 - square / limit if square < limit else 0.0
+    return closeness * closeness

@@ -4,6 +4,8 @@ A row is a stretch of `values` and `columns`, from ``starts[i]`` to ``starts[i +
 in ascending order, each at most once.
 """
 
+import math
+
 import numpy as np
 
 from trigpoint._numerics.compiled.jit import compiled, compiled_strictly
@@ -19,7 +21,7 @@ def sparse_squares_to(
 ) -> np.ndarray:
     """Squared distances from the rows in some places to a query (d,).
 
-    The same bits as `distance.squares_to` gives for the whole rows: columns where both are zero
+    The same bits as `distances.squares_to` gives for the whole rows: columns where both are zero
     add nothing to a sum, and the others come in the same order.
     """
     of_query = np.flatnonzero(query)
@@ -118,3 +120,31 @@ def sparse_variances(
         mean = sums[c] / m
         sums_of_squares[c] = max(sums_of_squares[c] / m - mean * mean, 0.0)
     return sums_of_squares
+
+
+@compiled_strictly
+def scale_to_unit(values: np.ndarray, starts: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Fill `units` with rows of unit length; return the numbers of those that are all zero.
+
+    Row i is the stretch of the 1-D `values` from ``starts[i]`` to ``starts[i + 1]``, with its zeros
+    or without: squares are summed in order in float64, so these change no bit. Nor does a factor
+    that is a power of two, because every row is brought to the same magnitude first.
+    """
+    zero = np.zeros(len(starts) - 1, dtype=np.bool_)
+    for i in range(len(zero)):
+        largest = 0.0
+        for place in range(starts[i], starts[i + 1]):
+            largest = max(largest, abs(np.float64(values[place])))
+        if largest == 0:
+            zero[i] = True
+            continue
+        # Squares of the largest value neither overflow nor vanish.
+        scale = math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
+        square = 0.0
+        for place in range(starts[i], starts[i + 1]):
+            value = np.float64(values[place]) * scale
+            square += value * value
+        norm = np.sqrt(square)
+        for place in range(starts[i], starts[i + 1]):
+            units[place] = np.float64(values[place]) * scale / norm
+    return np.flatnonzero(zero)
