@@ -18,7 +18,7 @@ PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --n
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-.PHONY: setup demo reproduce test test-fast test-experiments test-lowest coverage mutate torture fuzz properties load docs pictures figures bench lint release lock format clean
+.PHONY: setup demo reproduce test test-fast test-experiments test-lowest coverage mutate fuzz properties load docs pictures figures bench lint release lock format clean
 
 setup: $(READY)
 
@@ -81,11 +81,6 @@ $(LOWEST_READY): pyproject.toml $(READY)
 # Do the tests notice small mistakes? Defaults: LINES=200, SEED=0, PROCESSES= all cores, OUT=mutation.
 mutate: $(READY)
 	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(OUT),--out $(OUT))
-
-# Kill, fail and cut off everything that writes a file, at every call and at 1,000 random moments; needs
-# Linux and a C compiler. KILLS=, and ONLY="zarr save" for some of the operations.
-torture: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m tools.torture --kills $(or $(KILLS),1000) $(if $(ONLY),--only $(ONLY))
 
 # Damaged files of every format, and forged models; fails if one is not read or refused by name.
 # Defaults: all targets, EXECUTIONS=1000000 of each, SECONDS without limit, SEED=0.

@@ -47,7 +47,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_the_disk():
-    """Power is lost in tests of `tools.torture` only, whose processes do wait."""
+    """No test needs data to survive a loss of power."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda descriptor: None)
         yield
@@ -114,9 +114,6 @@ def gpu(monkeypatch):
         return torch.device("cpu") if asked == "cuda" else real(asked, X)
 
     using = [
-        "_points.inputs",
-        "_points.torch.dlpack",
-        "_points.dask.shards",
         "_estimators.partitioned",
         "_forecast.forecast",
         "_command.embed",

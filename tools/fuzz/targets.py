@@ -12,9 +12,8 @@ import numpy as np
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError, ParameterError
 from trigpoint._sources import open_source
-from trigpoint._sources.tables import is_table, table_columns
+from trigpoint._sources.tables import is_table, read_values, table_columns
 from trigpoint._sources.tensors import _DIGEST, _LENGTH_BYTES, _METADATA, _digest, _parts
-from trigpoint._sources.tables import read_values
 
 # Formats such as HDF5 and Zarr may declare more rows than they store; these are not read.
 _MOST_BYTES = 2**24
