@@ -1,7 +1,5 @@
 """A model that takes the place of a fitted one."""
 
-import numpy as np
-
 from trigpoint._sources import Columns
 
 

@@ -1,9 +1,10 @@
-"""Dask collections: one pass for rows, lazy coordinates, every scheduler, and workers that are lost."""
+"""Dask collections: rows in one pass, lazy coordinates, every scheduler, workers that are lost."""
 
 import os
 import signal
 import threading
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,7 @@ class CountedReads:
             da.from_delayed(
                 dask.delayed(self.read, pure=False)(start, stop), (stop - start, 3), meta=X[:0]
             )
-            for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+            for start, stop in pairwise(bounds)
         ]
         self.array = da.concatenate(parts)
 
@@ -198,7 +199,7 @@ def sparse_block(block):
         (lambda X: changed(X, masked), "partition . of X, .* begins at row .*, has masked values"),
         (
             lambda X: changed(X, shorter),
-            r"partition 1 of X, which begins at row 1000, has shape \(990, 3\), but \(1000, 3\) was",
+            r"partition 1 of X, which begins at row 1000, has shape \(990, 3\), but \(1000, 3\)",
         ),
         (lambda X: changed(X, sparse_block), "partition . of X, .*, is a csr_array: convert it"),
     ],

@@ -1,4 +1,4 @@
-"""Applying a model to all rows: the same bits from every storage, order, block size and number of threads."""
+"""Applying a model to all rows: the same bits from every storage and number of threads."""
 
 import os
 

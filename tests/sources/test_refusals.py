@@ -1,4 +1,4 @@
-"""What cannot be read is refused by name, with the remedy; damaged files never end in a traceback."""
+"""What cannot be read is refused by name; damaged files never end in a traceback."""
 
 import gzip
 import io
@@ -84,7 +84,7 @@ def test_empty_tables(tmp_path):
 def test_types_of_arrays(tmp_path, dtype):
     X = np.zeros((2, 2), dtype=dtype)
     X[0, 0] = "a" if X.dtype.kind in "UO" else X[0, 0]
-    with pytest.raises((ValueError, TypeError), match="^X (holds|has|is)"):
+    with pytest.raises((ValueError, TypeError), match=r"^X (holds|has|is)"):
         open_source(X)
     if dtype is not object:
         np.save(tmp_path / "a.npy", X)
@@ -179,7 +179,7 @@ def test_columns_must_be_those_of_the_fit(points):
     frame = pd.DataFrame(points, columns=list("abcde"))
     fitted = open_source(frame).columns
     with pytest.raises(
-        ValueError, match="DataFrame has columns b, a, c, d, e, but .*a, b, c, d, e"
+        ValueError, match=r"DataFrame has columns b, a, c, d, e, but .*a, b, c, d, e"
     ):
         open_source(frame[list("bacde")]).matching(fitted)
     with pytest.raises(ValueError, match="X has 4 features, but the model is expecting 5 features"):

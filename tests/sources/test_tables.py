@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 from formats import save_h5ad, save_hdf5, save_npz, save_zarr_zip
 
-from trigpoint._sources import DamagedFileError
 from trigpoint._sources.anndata import likely_points
 from trigpoint._sources.tables import copy_rows, read_values, stored_arrays
 

@@ -61,18 +61,20 @@ def test_names(tmp_path, points, name):
     assert open_source(tmp_path / name).columns.names == ("x0", "x1", "x2", "x3", "x4")
 
 
+def stopped(path, points, error):
+    with open_output(Output(path), points.shape, float) as writer:
+        writer.write(points[:50])
+        raise error("stop")
+
+
 @pytest.mark.parametrize("old", [False, True])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 @pytest.mark.parametrize("name", NAMES)
 def test_interrupted(tmp_path, points, name, old, error):
     if old:
         write(tmp_path / name, points + 1)
-    with (
-        pytest.raises(error, match="stop"),
-        open_output(Output(tmp_path / name), points.shape, float) as writer,
-    ):
-        writer.write(points[:50])
-        raise error("stop")
+    with pytest.raises(error, match="stop"):
+        stopped(tmp_path / name, points, error)
     assert os.listdir(tmp_path) == [name] * old
     if old:
         np.testing.assert_array_equal(open_source(tmp_path / name).take(None), points + 1)
@@ -80,9 +82,9 @@ def test_interrupted(tmp_path, points, name, old, error):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_number_of_rows(tmp_path, points, name):
-    with pytest.raises(ValueError, match="103 rows were written to .*opened for 104: nothing is"):
+    with pytest.raises(ValueError, match=r"103 rows were written to .*opened for 104: nothing is"):
         write(tmp_path / name, points, n_rows=104)
-    with pytest.raises(ValueError, match="were written to .*opened for 99"):
+    with pytest.raises(ValueError, match=r"were written to .*opened for 99"):
         write(tmp_path / name, points, n_rows=99)
     with pytest.raises(ValueError, match=r"a block of shape \(103,\) was written"):
         write_flat(tmp_path / name, points)

@@ -3,7 +3,7 @@
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
 from copy import copy
 from dataclasses import dataclass
@@ -218,7 +218,9 @@ class Source(ABC):
                     report("points", done, self.n)
         return result if writer is None else writer.path, n_far
 
-    def _mapped(self, model: Any, n_threads: int) -> Iterator[tuple[int, np.ndarray, int]]:
+    def _mapped(
+        self, model: Any, n_threads: int
+    ) -> Generator[tuple[int, np.ndarray, int], None, None]:
         """Yield (first row, coordinates, number of far points) in order."""
 
         def apply(part: tuple[int, Any]) -> tuple[int, np.ndarray, int]:
