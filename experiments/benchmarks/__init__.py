@@ -22,5 +22,4 @@ NAMES = {
     "dask": "the same on a Dask cluster, and a billion points",
     "gpu": "one GPU: ten million to a billion points, digits and embedding vectors",
     "import_time": "what `import trigpoint` costs",
-    "forecast": "trigpoint.forecast against what was measured",
 }

@@ -17,8 +17,6 @@ from trigpoint._extension.extensions import FarPointsWarning as FarPointsWarning
 from trigpoint._files import DamagedFileError as DamagedFileError
 from trigpoint._files import PointSource as PointSource
 from trigpoint._files import read_points as read_points
-from trigpoint._forecast import Forecast as Forecast
-from trigpoint._forecast import forecast as forecast
 from trigpoint._geometry import SingularCovarianceWarning as SingularCovarianceWarning
 from trigpoint._graph import AnchorGraph as AnchorGraph
 from trigpoint._graph import CompleteGraph as CompleteGraph
