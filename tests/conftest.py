@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from copies import COMPILER, Copies
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 
 # They hold no doctests, and as modules of one name could not be looked through in any order.
@@ -94,14 +93,6 @@ def forked_workers():
         yield
 
 
-@pytest.fixture(scope="session")
-def copies(tmp_path_factory):
-    """Start processes from one that has imported the library, and has run nothing of it."""
-    before = f"import trigpoint._public, trigpoint._command.cli; {COMPILER}"
-    with Copies(before, tmp_path_factory.mktemp("copies")) as copies:
-        yield copies
-
-
 @pytest.fixture
 def gpu(monkeypatch):
     """PyTorch, whose "cpu" takes the place of a GPU: whatever asks for one computes there."""
@@ -118,8 +109,6 @@ def gpu(monkeypatch):
         "_points.torch.dlpack",
         "_points.dask.shards",
         "_estimators.partitioned",
-        "_forecast.forecast",
-        "_command.embed",
     ]
     for name in (f"trigpoint.{module}" for module in using):
         monkeypatch.setattr(importlib.import_module(name), "resolve_device", resolve)

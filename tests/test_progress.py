@@ -160,7 +160,7 @@ def test_a_stage_that_ends_early_leaves_a_whole_line(terminal):
 
 def test_notebooks_get_bars(monkeypatch, clock):
     """One output below the cell, redrawn, with a bar for each stage; `test_notebook` runs one."""
-    IPython = pytest.importorskip("IPython")  # noqa: N806
+    IPython = pytest.importorskip("IPython")
     display_module = pytest.importorskip("IPython.display")
     shown = []
 

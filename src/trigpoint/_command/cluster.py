@@ -25,7 +25,7 @@ def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
         yield source
         return
     distributed = require("distributed", "--dask")
-    lazy = open_source(_lazy(source, options.input), columns=options.columns)
+    lazy = open_source(_lazy(source, options))
     address = options.dask
     say(options, f"waiting for the Dask cluster, up to {_SECONDS_TO_START} s")
     with ExitStack() as stack:
@@ -36,9 +36,7 @@ def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
                     n_workers=address,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    worker_dashboard_address="127.0.0.1:0",
-                    scheduler_kwargs={"dashboard": False},
+                    dashboard_address=None,
                     silence_logs=logging.ERROR,
                 )
             )
@@ -53,23 +51,23 @@ def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
         yield lazy
 
 
-def _lazy(source: Source, name: str) -> Any:
-    """A Dask collection of the whole table or array, whose partitions the workers read."""
-    require("dask.array", "--dask")
+def _lazy(source: Source, options: argparse.Namespace) -> Any:
+    """The points as a Dask array, whose partitions the workers read."""
     import dask
     import dask.array
 
     # A worker may be in another folder.
-    file, key = split_place(name)
+    file, key = split_place(options.input)
     path = str(Path(file).absolute())
     if file.lower().endswith(".zarr"):
-        return dask.array.from_zarr(path, component=key)
+        return dask.array.from_zarr(path, component=key)[:, _numbers(options)]
     if file.lower().endswith(".npy"):
         stored = np.load(path, mmap_mode="r")
         rows = max(1, _PARTITION_BYTES // max(1, stored[:1].nbytes))
         chunks = (rows, stored.shape[1])
         chunks = dask.array.core.normalize_chunks(chunks, stored.shape, dtype=stored.dtype)
-        return dask.array.map_blocks(_npy_rows, path, chunks=chunks, dtype=stored.dtype)
+        whole = dask.array.map_blocks(_npy_rows, path, chunks=chunks, dtype=stored.dtype)
+        return whole[:, _numbers(options)]
     if file.lower().endswith((".parquet", ".pq")) and Path(file).is_file():
         names = list(source.columns.names or ())
         groups = require("pyarrow.parquet", "--dask").ParquetFile(path).metadata
@@ -84,9 +82,14 @@ def _lazy(source: Source, name: str) -> Any:
         ]
         return dask.array.concatenate(parts)
     raise CommandError(
-        f"{name} cannot be read by several processes: convert it to .zarr, .npy or .parquet first, "
+        f"{options.input} cannot be read by several processes: convert it to .zarr, .npy or .parquet first, "
         "or leave out --dask"
     )
+
+
+def _numbers(options: argparse.Namespace) -> Any:
+    """The columns of an array, which have no names."""
+    return slice(None) if options.columns is None else list(map(int, options.columns))
 
 
 def _npy_rows(path: str, block_info: Any = None) -> np.ndarray:
