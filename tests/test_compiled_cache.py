@@ -15,9 +15,9 @@ from pkgutil import iter_modules
 import numba
 import numpy as np
 import pytest
+from copies import COMPILER, Copies, Copy
 
 import trigpoint
-from copies import COMPILER, Copies, Copy
 from trigpoint._numerics import compiled as loops
 from trigpoint._numerics.compiled import cache
 from trigpoint._numerics.compiled.clock import COMPILE_CLOCK, CompileClock

@@ -40,7 +40,8 @@ def test_plots(rng):
 def test_picture_of_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["embed", "nowhere.npy", "-o", "Y.npy", "--png", "Y.png"]) == 1
-    assert capsys.readouterr().err == "trigpoint: error: --png needs matplotlib: pip install matplotlib\n"
+    said = "trigpoint: error: --png needs matplotlib: pip install matplotlib\n"
+    assert capsys.readouterr().err == said
 
 
 def test_cluster_of_the_command(tmp_path, capsys, monkeypatch):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from trigpoint._command.common import FAILED, INTERRUPTED
 
 import trigpoint as tp
 from trigpoint._command import cli
-from trigpoint._command.common import FAILED, INTERRUPTED
 from trigpoint._estimators import output
 from trigpoint._estimators.output import Output, fit_and_write, write_coordinates
 from trigpoint._files import atomic, checkpoints

@@ -5,10 +5,9 @@ import random
 from pathlib import Path
 
 import pytest
+from copies import Copies
 from tools.torture.power_loss import losses
 from tools.torture.shim import can_build
-
-from copies import Copies
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,7 +1,6 @@
 """``trigpoint embed``: coordinates, and what is written besides."""
 
 import json
-import webbrowser
 from pathlib import Path
 
 import numpy as np
@@ -221,7 +220,6 @@ def test_a_picture(folder, capsys):
     [
         (["--png", "Y.pdf"], "--png Y.pdf does not end in .png"),
         (["--png", "Y.png", "-l", "1"], "--png draws two coordinates"),
-        (["--open"], "--open is for the page that --report writes: add --report HTML"),
         (["--images", "1x3"], "--images is for the page that --report writes"),
         (["--color", "few.npy"], "--color colors what --report and --png write"),
         (["--graph", "complete", "--neighbors", "3"], "--neighbors does not apply to --graph"),
@@ -229,20 +227,5 @@ def test_a_picture(folder, capsys):
     ],
 )
 def test_options_that_do_not_go_together(folder, capsys, arguments, message):
-    with pytest.raises(SystemExit) as stop:
-        embed(*arguments)
-    assert stop.value.code == USAGE
+    assert embed(*arguments) == USAGE
     assert message in capsys.readouterr().err
-
-
-def test_the_page_is_opened_in_the_browser(folder, capsys, monkeypatch):
-    opened = []
-    monkeypatch.setattr(webbrowser, "open", lambda page: opened.append(page) or len(opened) == 1)
-    monkeypatch.setenv("BROWSER", "firefox")
-    arguments = ["embed", "roll.npy", "-o", "Y.npy", "-k", "60", "--method", "laplacian"]
-    arguments += ["--report", "Y.html", "--open", "--force"]
-    assert main(arguments) == 0
-    assert opened == [(folder / "Y.html").as_uri()]
-    assert "browser" not in capsys.readouterr().err
-    assert main(arguments) == 0
-    assert "there is no browser here: open Y.html on your own machine" in capsys.readouterr().err

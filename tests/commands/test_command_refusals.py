@@ -29,11 +29,6 @@ REFUSED = {
     "text": (["embed", "roll.csv", "--columns", "name,east", "-o", "Y.npy"], "'name'"),
     "odd output": (["embed", "roll.npy", "-o", "Y.xlsx"], "Y.xlsx"),
     "over itself": (["embed", "roll.npy", "-o", "roll.npy", "--force"], "roll.npy is being read"),
-    "over its colors": (
-        "embed roll.npy -o few.npy --report p.html --color labeled.npz::y --save labeled.npz "
-        "--force".split(),
-        "labeled.npz is being read",
-    ),
     "over the model": (
         ["transform", "m.trig", "roll.npy", "-o", "m.trig", "--force"],
         "m.trig is being read",
@@ -102,7 +97,7 @@ def test_missing_values_are_refused_with_their_rows(folder, capsys):
 def test_names_of_columns_cannot_command_the_terminal(folder, capsys):
     name = "x\x1b]0;owned\x07\x1b[2J"
     (folder / "a.csv").write_text(f"{name},y\n" + "".join(f"{i},{i * i}\n" for i in range(9)))
-    main(["info", "a.csv", "--log"])
+    main(["info", "a.csv"])
     main(["info", "a.csv", "--columns", "z", "--debug"])
     (folder / "b.csv").write_text(f"{name},y\nred,2\n")
     main(["embed", "b.csv", "-o", "Y.npy"])

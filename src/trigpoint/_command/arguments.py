@@ -130,7 +130,6 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", type=Path, metavar="HTML", help="also write an interactive page"
     )
-    parser.add_argument("--open", action="store_true", help="show that page in the browser")
     parser.add_argument(
         "--png",
         type=Path,
@@ -289,7 +288,6 @@ def _add_command(
     for option, what in (
         ("--json", "print the result as JSON"),
         ("--quiet", "show no progress"),
-        ("--log", "log the stages to standard error"),
         ("--debug", "show the traceback of an error"),
     ):
         parser.add_argument(option, action="store_true", help=what)

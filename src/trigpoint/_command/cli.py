@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import logging
 import os
 import shutil
 import sys
@@ -38,7 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return USAGE
     options = parser.parse_args(arguments)
-    _set_up_logging(logging.INFO if options.log else logging.WARNING)
     usual = warnings.showwarning
     warnings.showwarning = _show_warning
     try:
@@ -48,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\ntrigpoint: interrupted; no file was left half-written", file=sys.stderr)
         return INTERRUPTED
     except UsageError as error:
-        options.parser.error(printable(str(error)))
+        print(options.parser.format_usage(), file=sys.stderr, end="")
+        print(_line(f"{options.parser.prog}: error: {error}"), file=sys.stderr)
+        return USAGE
     except _EXPECTED as error:
         if options.debug:
             print(printable(traceback.format_exc()), file=sys.stderr, end="")
@@ -97,19 +97,6 @@ def described(error: BaseException, parser: argparse.ArgumentParser | None = Non
         option in action.option_strings for action in parser._actions
     )
     return f"{option}: {message}" if is_option else message
-
-
-class _PrintableFormatter(logging.Formatter):
-    """Writes out control characters, which column names may contain and a terminal would obey."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
-
-
-def _set_up_logging(level: int) -> None:
-    logging.basicConfig(level=level)
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(_PrintableFormatter("%(name)s: %(message)s"))
 
 
 def _show_warning(

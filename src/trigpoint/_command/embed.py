@@ -1,11 +1,8 @@
 """``trigpoint embed``: coordinates of every point of a file."""
 
 import argparse
-import os
 import re
-import sys
 import time
-import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,8 +102,6 @@ def run(options: argparse.Namespace) -> Result:
         _draw(options, shown.color)
         written.append(options.png)
     seconds = time.perf_counter() - start
-    if options.open and not _open_page(options.report):
-        say(options, f"there is no browser here: open {options.report} on your own machine")
     return _result(options, source, estimator, method, tried, written, seconds)
 
 
@@ -127,7 +122,7 @@ def _check_choices(options: argparse.Namespace) -> None:
         if options.components < 2:
             raise UsageError("--png draws two coordinates: choose --components 2 or more")
         require("matplotlib", "--png")
-    for option in ("open", "images", "text"):
+    for option in ("images", "text"):
         if getattr(options, option) and options.report is None:
             raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
 
@@ -250,15 +245,6 @@ def _drawn_values(color: Mapping[str, np.ndarray]) -> tuple[str | None, np.ndarr
         days = values.astype("datetime64[D]")
         values = np.where(np.isnat(days), np.nan, 1970 + days.astype(np.float64) / 365.2425)
     return name, values
-
-
-def _open_page(path: Path) -> bool:
-    """Show a page in the browser; False if there is none that can show it."""
-    screens = "DISPLAY", "WAYLAND_DISPLAY", "BROWSER"
-    if sys.platform.startswith("linux") and not any(map(os.environ.get, screens)):
-        # A browser in the terminal would take it over, and cannot run the page's scripts.
-        return False
-    return webbrowser.open(path.absolute().as_uri())
 
 
 def _result(

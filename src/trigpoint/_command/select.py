@@ -4,7 +4,6 @@ import argparse
 import time
 from typing import Any
 
-from trigpoint._command.arguments import SAMPLERS
 from trigpoint._command.points import check_outputs, open_points
 from trigpoint._command.results import CommandError, Result, UsageError, progress
 from trigpoint._common.words import counted, duration
@@ -20,21 +19,15 @@ from trigpoint._landmarks import (
 )
 from trigpoint._sources import Source, can_copy_rows, copy_rows, open_source, write_rows
 
-_SAMPLERS: dict[str, Any] = dict(
-    zip(
-        SAMPLERS,
-        (
-            EfficientDPP,
-            FarthestPoint,
-            KMeansPlusPlus,
-            KMeansLandmarks,
-            RPCholesky,
-            GreedyNystrom,
-            Uniform,
-        ),
-        strict=True,
-    )
-)
+_SAMPLERS: dict[str, Any] = {
+    "efficient-dpp": EfficientDPP,
+    "farthest-point": FarthestPoint,
+    "k-means++": KMeansPlusPlus,
+    "k-means": KMeansLandmarks,
+    "rp-cholesky": RPCholesky,
+    "greedy-nystrom": GreedyNystrom,
+    "uniform": Uniform,
+}
 
 _DEFAULT_ROWS = 1_000
 

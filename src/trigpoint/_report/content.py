@@ -47,39 +47,9 @@ _TILED_BYTES = 2**26
 class Content:
     """What a report shows.
 
-    Attributes
-    ----------
-    title : str
-    fitted : Fit
-    sample : Sample or None
-        ``None`` if only the landmarks are shown.
-    coordinates, columns : list of Column
-        Coordinates and original values of the sample, followed by those of the landmarks.
-    first_columns : (int, int)
-        The two columns in which the landmarks vary most.
-    derived, colors : list of Column
-        Computed values to color the sample by, and those that the user gave.
-    tiles : Tiles or None
-        Images of points and landmarks.
-    addresses : list of str or None
-        Where the images of the sampled points lie.
-    text : tuple of str and list of str, or None
-        Name of the text, and that of each sampled point.
-    edges : JudgedEdges or None
-    quality : Quality or None
-        ``None`` without points, or with too few.
-    tried : str
-        The section about methods that were compared; empty if none were.
-    covariances : str
-        Where the local covariances come from; empty if there are none.
-    eigenvalues : Eigenvalues or None
-    curve : LandmarkCurve or None
-    curve_wanted : bool
-        Whether the curve was requested.
-    neighborhoods : Neighborhoods
-    parameters, versions : dict of str
-    seconds : dict
-        By stage.
+    Columns and coordinates hold values of the sample, followed by those of the landmarks; without
+    a sample, only the landmarks are shown. `derived` are computed values to color the sample by,
+    `colors` those that the user gave. What is ``None`` is left out of the page.
     """
 
     title: str

@@ -33,31 +33,9 @@ from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
 # In this order: each may use those before it while it is read, and all of them later.
 _SCRIPTS = (
-    "data.js",
-    "colors.js",
-    "density.js",
-    "bounds.js",
-    "ticks.js",
-    "view.js",
-    "crowding.js",
-    "labels.js",
-    "panel.js",
-    "svg.js",
-    "figure.js",
-    "gestures.js",
-    "selection.js",
-    "table.js",
-    "breakdown.js",
-    "search.js",
-    "pictures.js",
-    "tip.js",
-    "address.js",
-    "help.js",
-    "legend.js",
-    "neighborhoods.js",
-    "models.js",
-    "page.js",
-)
+    "data colors density bounds ticks view crowding labels panel svg figure gestures selection "
+    "table breakdown search pictures tip address help legend neighborhoods models page"
+).split()
 
 # Most edges drawn, for the graph and for each neighborhood compared: ordinary and odd ones.
 _GRAPH_EDGES = (40_000, 20_000)
@@ -142,7 +120,11 @@ def page(content: Content) -> str:
 
 def page_script() -> str:
     """All scripts, in a scope of their own."""
-    return "(() => {\n'use strict';\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
+    return (
+        "(() => {\n'use strict';\n"
+        + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+        + "\n})();"
+    )
 
 
 def _filled(template: str, slots: Mapping[str, str]) -> str:

@@ -15,7 +15,8 @@ def used_parameters(fitted: Any, decided: Mapping[str, Any]) -> dict[str, str]:
 
     `decided` holds values of automatic parameters that the result alone does not show.
     """
-    found = {**_found(fitted), **decided}
+    found = {name: value for name, value in _found(fitted).items() if value is not None}
+    found |= decided
     texts = {}
     for name, value in fitted.parameters.items():
         is_automatic = value is None or (isinstance(value, str) and value == "auto")

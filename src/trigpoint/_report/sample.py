@@ -13,7 +13,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.sparse import Points
-from trigpoint._report.density import DensityImage, GrowingGrid, grid_size
+from trigpoint._report.density import DensityImage, Grid, grid_size
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source
 
@@ -88,25 +88,25 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
     landmarks = subject.fitted.landmarks.points
     distances, cells = _nearest_landmark(landmarks, points, subject.n_threads)
     counts = np.bincount(cells, minlength=len(landmarks))
-    images, seconds = [], None
+    own = subject.coordinates(points)
+    grids: list[Grid] = []
+    start = time.perf_counter()
     if n > size:
-        grids = _grids(subject.fitted.landmark_coordinates, n)
-        start = time.perf_counter()
+        grids = _grids(subject.fitted.landmark_coordinates, own, n)
         for first, block in _embedded(subject, source) if given is None else given.blocks():
-            for axes, grid in grids.items():
-                grid.add(np.asarray(block[:, axes], dtype=np.float64))
-            subject.progress("density", min(first + len(block), n), n)
-        images = [grid.image(axes) for axes, grid in grids.items()]
-        seconds = time.perf_counter() - start if given is None else None
+            for grid in grids:
+                grid.add(block)
+            subject.progress("density", first + len(block), n)
+    seconds = time.perf_counter() - start if grids and given is None else None
     return Sample(
         n,
         rows,
         points,
-        subject.coordinates(points),
+        own,
         cells,
         np.rint(counts * (n / size)).astype(np.int64),
         float(distances.max()),
-        images,
+        [grid.image() for grid in grids],
         seconds,
     )
 
@@ -139,13 +139,11 @@ def _nearest_landmark(
     return distances, cells
 
 
-def _grids(embedding: np.ndarray, n: int) -> dict[tuple[int, int], GrowingGrid]:
+def _grids(landmarks: np.ndarray, sample: np.ndarray, n: int) -> list[Grid]:
     """Grids of pairs of coordinates; the first pair is shown first."""
-    size = grid_size(n)
-    return {
-        axes: GrowingGrid(embedding[:, axes], size if axes == (0, 1) else size // 2)
-        for axes in combinations(range(min(embedding.shape[1], _DENSITY_COORDINATES)), 2)
-    }
+    pairs = combinations(range(min(sample.shape[1], _DENSITY_COORDINATES)), 2)
+    sizes = grid_size(n), grid_size(n) // 2
+    return [Grid(axes, landmarks, sample, sizes[axes != (0, 1)]) for axes in pairs]
 
 
 def dense(points: Points) -> np.ndarray:
