@@ -16,7 +16,6 @@ SOURCE = Path(trigpoint.__file__).parent
 LAYERS = [
     {"__main__", "_public"},
     {"_command"},
-    {"_forecast"},
     {"_estimators"},
     {"_report"},
     {"metrics", "datasets", "plot"},
