@@ -48,10 +48,12 @@ class DeviceLandmarks:
         For what a block of points is compared with.
     """
 
-    def __init__(self, search: TreeSearch | ProductSearch | Centered, device: Any, n_bytes: int) -> None:
+    def __init__(
+        self, search: TreeSearch | ProductSearch | Centered, device: Any, n_bytes: int
+    ) -> None:
         import torch
 
-        landmarks = search.landmarks
+        landmarks = search.landmarks.astype(np.float64)
         if isinstance(search, Centered):
             landmarks = landmarks + search.center
         # Of a few digits, so that differences from it are nearly always exact.
