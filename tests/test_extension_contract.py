@@ -263,18 +263,12 @@ def among(X):
 class TestBlocks:
     """A row has the same bits in every block, and in every order of the rows and of memory."""
 
-    @pytest.fixture(scope="class", params=EXTENSIONS.values(), ids=EXTENSIONS.keys())
-    def prepare(self, request):
-        return request.param[0]
-
-    @pytest.fixture(scope="class", params=[16, 37, 130], ids=lambda d: f"{d}-D")
-    def n_columns(self, request):
-        return request.param
-
+    @pytest.mark.parametrize(("prepare", "exact"), EXTENSIONS.values(), ids=EXTENSIONS.keys())
+    @pytest.mark.parametrize("n_columns", [16, 37, 130])
     @pytest.mark.parametrize("values", ["normal", "0 and 1", "counts", "one of four"])
     @pytest.mark.parametrize("kind", [np.float32, np.float64, "sparse"])
     @pytest.mark.filterwarnings("ignore:the landmark graph falls into")
-    def test_a_row_has_the_same_bits_in_every_block(self, prepare, n_columns, values, kind):
+    def test_a_row_has_the_same_bits_in_every_block(self, prepare, exact, n_columns, values, kind):
         X = made(values, n_columns)
         extension, _ = prepare(*among(X))
         X = csr_array(X) if kind == "sparse" else X.astype(kind)

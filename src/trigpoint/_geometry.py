@@ -68,7 +68,7 @@ class LocalCovariances:
 
     def _measure(self) -> None:
         together = Neighborhoods.joined(self._waiting)
-        self._measured.append(self._store.covariances(together, self._mode))
+        self._measured.append(np.asarray(self._store.covariances(together, self._mode)))
         self._waiting = []
 
     def result(self) -> np.ndarray:

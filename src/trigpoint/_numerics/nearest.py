@@ -131,7 +131,7 @@ class ProductSearch:
 
         room = max(_ROOM, 2 * count)
         smallest = np.full((len(X), count), np.inf)
-        values = np.empty((len(X), room), dtype=dtype)
+        values: np.ndarray = np.empty((len(X), room), dtype=dtype)
         columns = np.empty((len(X), room), dtype=np.int32)
         counts = np.zeros(len(X), dtype=np.int64)
         # Where float32 overflows, the bound does too, and every landmark is a candidate.
