@@ -79,6 +79,8 @@ class Sampler(BaseEstimator, ABC):
         -------
         self
         """
+        if issparse(X) and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, X)
         source = open_to_fit(self, X)
         if source.columns.sparse and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source)

@@ -126,7 +126,7 @@ class Standardized(Space):
         for part in row_blocks(len(rows), _MEASURED_ROWS):
             # Measured from a row of the data: little is lost to rounding, and constant columns
             # have a variance of exactly zero.
-            away = rows[part] - first
+            away = np.ascontiguousarray(rows[part]) - first
             sums += away.sum(axis=0)
             squares += (away * away).sum(axis=0)
         variances = squares / len(rows) - (sums / len(rows)) ** 2
