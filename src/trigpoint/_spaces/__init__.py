@@ -135,6 +135,7 @@ class Standardized(Space):
 
     def __call__(self, block: Points, rows: Any = 0) -> Points:
         assert self.scales is not None
+        assert isinstance(block, np.ndarray)
         scaled: np.ndarray = block / self.scales.astype(block.dtype)
         return scaled
 
