@@ -93,11 +93,13 @@ class Layout:
         )
         first = 0
         with naming_errors(str(self.path), "text"), _bytes_of(self) as stream:
-            for batch in pyarrow.csv.open_csv(stream, read, parse, convert):
-                step = at_once or max(1, batch.num_rows)
-                for start in range(0, batch.num_rows, step):
-                    yield first + start, batch.slice(start, step)
-                first += batch.num_rows
+            # Closed before the file, of which it reads ahead.
+            with pyarrow.csv.open_csv(stream, read, parse, convert) as reader:
+                for batch in reader:
+                    step = at_once or max(1, batch.num_rows)
+                    for start in range(0, batch.num_rows, step):
+                        yield first + start, batch.slice(start, step)
+                    first += batch.num_rows
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
