@@ -258,7 +258,7 @@ def read_layout(path: Path) -> Layout:
 def _first_lines(path: Path) -> list[str]:
     name = str(path)
     with naming_errors(name, "text"), _opened(path) as file:
-        raw = file.read(_HEAD_BYTES)
+        raw = file.read(_HEAD_BYTES) + file.readline()
     if b"\0" in raw:
         raise DamagedFileError(f"{name} has a NUL byte, so it is damaged or not text in UTF-8")
     try:

@@ -1,7 +1,7 @@
 """PyTorch tensors, and arrays of other libraries on a GPU, which PyTorch shares through DLPack."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,11 @@ class TorchSource(Source):
     X : torch.Tensor of shape (n, d)
     columns : int, sequence of int, or None
         Columns to read.
-    returned : callable or None
-        Turns a tensor of results into an array of the library that the points came from.
     """
 
-    def __init__(
-        self, X: Any, columns: Any = None, returned: Callable[[Any], Any] | None = None
-    ) -> None:
+    def __init__(self, X: Any, columns: Any = None) -> None:
         import torch
 
-        self._returned = returned
         X = X.detach()
         if X.is_complex() or X.is_sparse or X.layout != torch.strided:
             what, remedy = "a sparse layout", "pass X.to_dense()"
@@ -88,25 +83,42 @@ class TorchSource(Source):
         )
         if out is None and isinstance(result, np.ndarray):
             result = torch.from_numpy(result).to(self.tensor.device)
-            result = result if self._returned is None else self._returned(result)
         return result, n_far
+
+
+class SharedSource(TorchSource):
+    """Points in an array of another library on a GPU; results are arrays of that library.
+
+    Parameters
+    ----------
+    X : array with ``__dlpack__``
+    columns : int, sequence of int, or None
+        Columns to read.
+    """
+
+    def __init__(self, X: Any, columns: Any = None) -> None:
+        torch = require("torch", "reading an array on a GPU")
+        library: Any = sys.modules[type(X).__module__.partition(".")[0]]
+        if hasattr(X, "__array_namespace__"):
+            library = X.__array_namespace__()
+        if not hasattr(library, "from_dlpack"):
+            raise wrong_type(
+                f"X is an array of {library.__name__} on a GPU, which cannot be returned as such: "
+                "pass torch.from_dlpack(X)"
+            )
+        self._from_dlpack = library.from_dlpack
+        super().__init__(torch.from_dlpack(X), columns)
+
+    def map(self, model: Any, **options: Any) -> tuple[Any, int]:
+        """Like `Source.map`, but the result is an array of the library of the points."""
+        result, n_far = super().map(model, **options)
+        return (self._from_dlpack(result) if is_from(result, "torch", "Tensor") else result), n_far
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> TorchSource:
     """Points in a tensor, or in an array of another library on a GPU."""
     refuse_key(key, "X")
-    if is_from(X, "torch", "Tensor"):
-        return TorchSource(X, columns)
-    torch = require("torch", "reading an array on a GPU")
-    library: Any = sys.modules[type(X).__module__.partition(".")[0]]
-    if hasattr(X, "__array_namespace__"):
-        library = X.__array_namespace__()
-    if not hasattr(library, "from_dlpack"):
-        raise wrong_type(
-            f"X is an array of {library.__name__} on a GPU, which cannot be returned as such: "
-            "pass torch.from_dlpack(X)"
-        )
-    return TorchSource(torch.from_dlpack(X), columns, library.from_dlpack)
+    return (TorchSource if is_from(X, "torch", "Tensor") else SharedSource)(X, columns)
 
 
 def map_on_device(
