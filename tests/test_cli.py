@@ -1,15 +1,19 @@
 """The command: what it says, where, and with which exit code."""
 
-import io
+import os
+import signal
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 
-import trigpoint
-from copies import COMMAND
-from trigpoint._command import cli, start
-from trigpoint._command.common import FAILED, INTERRUPTED, USAGE
+import trigpoint as tp
+from trigpoint._command import cli, demo, info
+from trigpoint._command.results import FAILED, INTERRUPTED, USAGE
+
+COMMAND = sys.executable, "-m", "trigpoint"
 
 
 def exit_code(*arguments):
@@ -18,147 +22,154 @@ def exit_code(*arguments):
     return stop.value.code
 
 
-def test_version_and_help_of_the_module(capsys, copies):
+def test_version_and_help(capsys):
     assert exit_code("--version") == 0
-    assert capsys.readouterr().out == f"trigpoint {trigpoint.__version__}\n"
-    nothing = copies.run(COMMAND)
-    assert nothing.returncode == USAGE
-    assert "usage: trigpoint" in nothing.stderr
-
-
-def test_help_lists_the_commands(capsys):
+    assert capsys.readouterr().out == f"trigpoint {tp.__version__}\n"
     assert exit_code("--help") == 0
     text = capsys.readouterr().out
+    assert cli.main([]) == USAGE
+    assert "embed every point of a file" in capsys.readouterr().err
     for command in cli.COMMANDS:
-        assert f"\n    {command.__name__.rpartition('.')[-1]}" in text
+        assert f"\n    {command}" in text
 
 
-FIRST_WORDS = """
-import io, runpy, sys
-
-class Screen(io.StringIO):
-    first = None
-
-    def isatty(self):
-        return True
-
-    def write(self, text):
-        if self.first is None:
-            self.first = text, {"numpy", "scipy", "sklearn", "tqdm"} & set(sys.modules)
-        return super().write(text)
-
-screen = sys.stderr = Screen()
-sys.argv[1:] = ["info", "nowhere.npy"]
-try:
-    # As `python -m trigpoint` does.
-    runpy.run_module("trigpoint", run_name="__main__", alter_sys=True)
-except SystemExit as stop:
-    assert stop.code == 1
-print(*screen.first, "sklearn" in sys.modules)
-print(repr(screen.getvalue()))
-"""
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_of_subcommands_has_examples_and_fits(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert exit_code(command, "--help") == 0
+    text = capsys.readouterr().out
+    assert f"examples:\n  trigpoint {command}" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_sign_of_life_comes_before_the_libraries():
-    command = [sys.executable, "-c", FIRST_WORDS]
-    first, whole = subprocess.run(
-        command, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    sign = "trigpoint: loading libraries ..."
-    assert first == f"{sign} set() True"
-    erased = f"{sign}\\r{' ' * len(sign)}\\r"
-    assert whole == f"'{erased}trigpoint: there is no file nowhere.npy\\n'"
-
-
-@pytest.mark.parametrize("arguments", [["completion", "zsh"], ["info", "no.npy", "--quiet"]])
-def test_no_sign_where_it_would_disturb(arguments, monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    start.main(arguments)
-    assert "loading" not in capsys.readouterr().err
-
-
-class Interrupting(io.StringIO):
-    """A terminal on which Ctrl-C is pressed as soon as something is seen."""
-
-    def isatty(self):
-        return True
-
-    def flush(self):
-        raise KeyboardInterrupt
-
-
-def test_ctrl_c_while_libraries_are_loaded(monkeypatch):
-    terminal = Interrupting()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    assert start.main(["info", "no.npy"]) == INTERRUPTED
-    said = terminal.getvalue()
-    assert said.endswith("...\ntrigpoint: interrupted; nothing was left half-written\n")
+def test_usage_errors_import_nothing_slow():
+    code = "import sys; sys.modules['numpy'] = None; import trigpoint.__main__"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "embed", "x.npy"], capture_output=True, text=True
+    )
+    assert done.returncode == USAGE
+    assert "the following arguments are required: -o/--output" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["demo", "--points", "many"], "'many' is not a whole number, 1 or more"),
-        (["demo", "--seed", "-1"], "argument --seed: '-1' is not a whole number, 0 or more"),
-        (["demo", "--points", "100", "--landmarks", "100"], "is too few or too many"),
-        (["survey"], "'survey' is not known; choose from embed"),
+        (["demo", "--seed", "-1"], "argument --seed: "),
+        (["survey"], "invalid choice: 'survey'"),
+        (["info", "x.npy", "200"], "unrecognized arguments: 200"),
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):
-    assert exit_code(*arguments) == USAGE == 2
+    assert exit_code(*arguments) == USAGE
     out, err = capsys.readouterr()
     assert out == ""
     assert said in err
 
 
-def failing(monkeypatch, error):
-    def fail(*_):
-        raise error
-
-    monkeypatch.setattr("trigpoint._command.demonstration.run", fail)
-
-
-def test_a_folder_that_cannot_be_written_is_said(tmp_path, capsys):
-    (tmp_path / "out").write_text("a file")
-    assert cli.main(["demo", "--out", str(tmp_path / "out")]) == FAILED
-    assert capsys.readouterr().err == f"trigpoint: {tmp_path / 'out'} is a file: name a folder\n"
+def test_arguments_that_do_not_go_together(capsys):
+    assert cli.main(["demo", "--points", "100", "--landmarks", "100"]) == USAGE
+    err = capsys.readouterr().err
+    assert err.startswith("usage: trigpoint demo")
+    assert "trigpoint demo: error: --landmarks 100 is too few or too many" in err
 
 
-def test_a_folder_without_permission_is_said_before_any_work(tmp_path, capsys, monkeypatch):
-    failing(monkeypatch, AssertionError("it was run"))
-    monkeypatch.setattr("os.access", lambda *_: False)
-    out = tmp_path / "a" / "out"
-    assert cli.main(["demo", "--out", str(out)]) == FAILED
-    said = f"trigpoint: {out} cannot be written: no permission to write in {tmp_path}\n"
-    assert capsys.readouterr().err == said
+@pytest.fixture
+def failing(monkeypatch, tmp_path):
+    """Let ``trigpoint demo`` fail with an error."""
+
+    def run(error, *options):
+        def fail(*_):
+            raise error
+
+        monkeypatch.setattr(demo, "run", fail)
+        return cli.main(["demo", "--out", str(tmp_path / "out"), *options])
+
+    return run
 
 
-def test_errors_of_the_system_are_said_in_words(monkeypatch, tmp_path, capsys):
-    failing(monkeypatch, PermissionError(13, "Permission denied", "roll.html"))
-    assert cli.main(["demo", "--out", str(tmp_path)]) == FAILED
-    assert capsys.readouterr().err == "trigpoint: roll.html: Permission denied\n"
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "a.html"), "a.html: Permission denied"),
+        (MemoryError(), "out of memory: choose fewer columns or landmarks"),
+        (ValueError("no"), "no"),
+    ],
+)
+def test_errors_are_lines(failing, capsys, error, said):
+    assert failing(error) == FAILED
+    assert capsys.readouterr() == ("", f"trigpoint: error: {said}\n")
 
 
-def test_diagnostics_before_and_after_the_command(monkeypatch, tmp_path, capsys):
-    failing(monkeypatch, ValueError("no"))
-    command = ["demo", "--out", str(tmp_path)]
-    for arguments in ([*command, "--debug", "--log"], ["--debug", *command]):
-        assert cli.main(arguments) == FAILED
-        assert "Traceback" in capsys.readouterr().err
+def test_errors_name_the_option_of_their_parameter(failing, capsys):
+    assert failing(type("Wrong", (ValueError,), {"parameter": "random_state"})("no")) == FAILED
+    assert capsys.readouterr().err == "trigpoint: error: --seed: no\n"
+    assert failing(type("Wrong", (ValueError,), {"parameter": "bandwidth"})("no")) == FAILED
+    assert capsys.readouterr().err == "trigpoint: error: no\n"
 
 
-def test_interrupt_leaves_nothing_half_written(monkeypatch, tmp_path, capsys):
-    failing(monkeypatch, KeyboardInterrupt())
-    assert cli.main(["demo", "--out", str(tmp_path)]) == INTERRUPTED == 130
-    assert "interrupted; nothing was left half-written" in capsys.readouterr().err
+def test_debug_shows_the_traceback(failing, capsys):
+    assert failing(ValueError("no"), "--debug") == FAILED
+    assert "Traceback" in capsys.readouterr().err
 
 
-def test_mistakes_in_the_code_are_not_hidden(monkeypatch, tmp_path):
-    failing(monkeypatch, AssertionError("a mistake"))
+def test_an_interrupt_is_said(failing, capsys):
+    assert failing(KeyboardInterrupt()) == INTERRUPTED == 130
+    assert "interrupted; no file was left half-written" in capsys.readouterr().err
+
+
+def test_mistakes_in_the_code_are_not_hidden(failing):
     with pytest.raises(AssertionError, match="a mistake"):
-        cli.main(["demo", "--out", str(tmp_path)])
+        failing(AssertionError("a mistake"))
 
 
-def test_the_command_alone_shows_what_there_is(capsys):
-    assert cli.main([]) == USAGE
-    assert "embed every point of a file" in capsys.readouterr().err
+def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):
+    (tmp_path / "file").write_text("")
+    assert cli.main(["demo", "--out", str(tmp_path / "file")]) == FAILED
+    assert "file is a file: name a folder" in capsys.readouterr().err
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert cli.main(["demo", "--out", str(tmp_path / "out")]) == FAILED
+    assert "no permission to write in it" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only some systems have it")
+def test_a_full_standard_output(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(5))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "info", str(tmp_path / "x.npy")], stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == FAILED
+    assert done.stderr == b"trigpoint: error: standard output: No space left on device\n"
+
+
+def test_a_reader_that_has_seen_enough(monkeypatch, capsys):
+    class Closed:
+        def show(self, as_json):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(info, "run", lambda options: Closed())
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    monkeypatch.setattr(sys.stdout, "fileno", lambda: 1, raising=False)
+    assert cli.main(["info", "x.npy"]) == FAILED
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT, as a POSIX terminal does")
+def test_ctrl_c_leaves_no_file(tmp_path):
+    X, _ = tp.datasets.make_swiss_roll(2_000_000, random_state=0)
+    np.save(tmp_path / "big.npy", X)
+    # Text is slow to write, so that there is time to interrupt it.
+    command = [*COMMAND, "embed", "big.npy", "-o", "Y.csv", "-k", "100", "--method", "laplacian"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if line.startswith("spectrum"):
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+    process.stderr.close()
+    assert process.wait() == INTERRUPTED
+    assert lines[-1] == "trigpoint: interrupted; no file was left half-written\n"
+    assert os.listdir(tmp_path) == ["big.npy"]

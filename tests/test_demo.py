@@ -4,7 +4,8 @@ from trigpoint._command.cli import main
 
 
 def test_demo_prints_a_screen_and_draws_a_picture(tmp_path, capsys):
-    main(["demo", "--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")])
+    arguments = ["--points", "10000", "--landmarks", "200", "--out", str(tmp_path / "out")]
+    assert main(["demo", *arguments]) == 0
     printed = capsys.readouterr().out
     for word in ("landmarks", "graph", "spectrum", "extension", "R2", "swiss_roll.png"):
         assert word in printed

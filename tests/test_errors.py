@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from trigpoint._command.messages import OPTIONS, explain
 
 import trigpoint as tp
-from trigpoint._command.messages import OPTIONS, explain
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 
@@ -107,7 +107,6 @@ ABOUT_FILES = {
     "datasets/_mnist.py",
     "_estimators/model_arrays.py",
     "_estimators/saving.py",
-    "_numerics/compiled/cache.py",
 }
 
 

@@ -8,67 +8,43 @@ GB = 2**30
 
 
 @pytest.fixture
-def system(tmp_path, monkeypatch):
-    """A machine with 8 GB free, whose files tests write."""
-    process, groups = tmp_path / "process", tmp_path / "groups"
-    process.mkdir()
-    groups.mkdir()
-    (tmp_path / "meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable: {8 * GB // 1024} kB\n")
-    monkeypatch.setattr(memory, "_MACHINE", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "_PROCESS", process)
-    monkeypatch.setattr(memory, "_GROUPS", groups)
+def groups(tmp_path, monkeypatch):
+    """A machine with 16 GB, and the files that describe its control groups."""
+    monkeypatch.setattr(memory, "_MEMBERSHIP", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
     monkeypatch.setattr(memory, "resource", None)
-    monkeypatch.setattr(
-        memory.os, "sysconf", lambda name: 16 * GB // 4096 if "PHYS" in name else 4096
-    )
-    return process, groups
+    sizes = {"SC_PHYS_PAGES": 16 * GB // 4096, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(memory.os, "sysconf", sizes.get, raising=False)
+    (tmp_path / "groups").mkdir()
+    return tmp_path
 
 
-def test_without_limits(system):
+def test_without_limits(groups):
     assert memory.physical_memory() == 16 * GB
-    assert memory.available_memory() == 8 * GB
 
 
-def test_a_container_of_version_2(system):
-    """The limit may be on a group around the own one; copies of files give way."""
-    process, groups = system
-    (process / "cgroup").write_text("0::/service/job\n")
-    (groups / "service" / "job").mkdir(parents=True)
-    (groups / "service" / "job" / "memory.max").write_text("max\n")
-    (groups / "service" / "memory.max").write_text(f"{4 * GB}\n")
-    (groups / "service" / "memory.current").write_text(f"{3 * GB}\n")
-    (groups / "service" / "memory.stat").write_text(f"anon 1\ninactive_file {2 * GB}\n")
+def test_the_limit_of_a_parent_group(groups):
+    (groups / "cgroup").write_text("0::/service/job\n")
+    job = groups / "groups" / "service" / "job"
+    job.mkdir(parents=True)
+    (job / "memory.max").write_text("max\n")
+    (job.parent / "memory.max").write_text(f"{4 * GB}\n")
     assert memory.physical_memory() == 4 * GB
-    assert memory.available_memory() == 3 * GB
 
 
-def test_a_container_of_version_1(system):
-    process, groups = system
-    (process / "cgroup").write_text("5:cpu,cpuacct:/docker/1\n4:memory:/docker/1\n0::/\n")
+def test_control_groups_of_version_1(groups):
+    (groups / "cgroup").write_text("5:cpu,cpuacct:/docker/1\n4:memory:/docker/1\n0::/\n")
     # Inside the container, its group is mounted as the root.
-    (groups / "memory").mkdir()
-    (groups / "memory" / "memory.limit_in_bytes").write_text(f"{2 * GB}\n")
-    (groups / "memory" / "memory.usage_in_bytes").write_text(f"{GB}\n")
-    (groups / "memory" / "memory.stat").write_text(f"total_inactive_file {GB // 2}\n")
+    (groups / "groups" / "memory").mkdir()
+    (groups / "groups" / "memory" / "memory.limit_in_bytes").write_text(f"{2 * GB}\n")
     assert memory.physical_memory() == 2 * GB
-    assert memory.available_memory() == 1.5 * GB
 
 
-def test_a_group_that_is_full_leaves_nothing(system):
-    process, groups = system
-    (process / "cgroup").write_text("0::/\n")
-    (groups / "memory.max").write_text(f"{GB}\n")
-    (groups / "memory.current").write_text(f"{2 * GB}\n")
-    assert memory.available_memory() == 0
-
-
-def test_a_limit_of_the_process(system, monkeypatch):
-    """As ``ulimit -v`` sets it; pages of code count too."""
+def test_a_limit_of_the_process(groups, monkeypatch):
+    """As ``ulimit -v`` sets it."""
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(memory, "resource", resource)
     monkeypatch.setattr(resource, "getrlimit", lambda what: (2 * GB, 4 * GB))
-    (system[0] / "statm").write_text(f"{GB // resource.getpagesize()} 1 1 1 0 1 0\n")
     assert memory.physical_memory() == 2 * GB
-    assert memory.available_memory() == GB
     monkeypatch.setattr(resource, "getrlimit", lambda what: (resource.RLIM_INFINITY,) * 2)
-    assert memory.available_memory() == 8 * GB
+    assert memory.physical_memory() == 16 * GB

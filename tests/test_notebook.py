@@ -33,7 +33,6 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     shown = {cell.id: html_of(cell) for cell in notebook.cells if cell.cell_type == "code"}
     assert shown["fit"].count("<progress") >= 3
     assert "neighbors kept" in shown["quality"]
-    assert "about" in shown["forecast"]
     assert "keeps most" in shown["compare"]
     assert "relative trace error" in shown["curve"]
     assert "<iframe" in shown["report"]

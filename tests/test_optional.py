@@ -40,7 +40,8 @@ def test_plots(rng):
 def test_picture_of_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["embed", "nowhere.npy", "-o", "Y.npy", "--png", "Y.png"]) == 1
-    assert capsys.readouterr().err == "trigpoint: --png needs matplotlib: pip install matplotlib\n"
+    said = "trigpoint: error: --png needs matplotlib: pip install matplotlib\n"
+    assert capsys.readouterr().err == said
 
 
 def test_cluster_of_the_command(tmp_path, capsys, monkeypatch):
@@ -49,7 +50,7 @@ def test_cluster_of_the_command(tmp_path, capsys, monkeypatch):
     np.save("X.npy", np.eye(30))
     assert main(["embed", "X.npy", "-o", "Y.npy", "--dask", "local:2"]) == 1
     assert capsys.readouterr().err == (
-        "trigpoint: --dask needs distributed: pip install 'dask[array]' distributed\n"
+        "trigpoint: error: --dask needs distributed: pip install 'dask[array]' distributed\n"
     )
 
 
@@ -58,5 +59,5 @@ def test_demo(tmp_path, capsys):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == (
-        "trigpoint: drawing the picture needs matplotlib: pip install matplotlib\n"
+        "trigpoint: error: drawing the picture needs matplotlib: pip install matplotlib\n"
     )

@@ -2,6 +2,6 @@
 
 import sys
 
-from trigpoint._command.start import main
+from trigpoint._command.cli import main
 
 sys.exit(main())

@@ -1,6 +1,6 @@
 """What tests of the command share: running it, and reading what it says."""
 
-import h5py
+import json
 
 from trigpoint._command.cli import main
 
@@ -14,21 +14,21 @@ def run(*arguments):
     return main([*arguments, "--quiet"])
 
 
+def result(capsys, *arguments):
+    """Run the command, and read the JSON that it prints."""
+    capsys.readouterr()
+    assert run(*arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
 def said(capsys):
     """The one line on standard error, without the name of the command."""
     out, err = capsys.readouterr()
     assert out == ""
-    assert "Traceback" not in err
     (line,) = err.splitlines()
-    assert line.startswith("trigpoint: ")
-    return line.removeprefix("trigpoint: ")
+    assert line.startswith("trigpoint: error: ")
+    return line.removeprefix("trigpoint: error: ")
 
 
 def embed(*arguments):
     return run("embed", "roll.npy", "-o", "Y.npy", "--landmarks", "100", *arguments)
-
-
-def save_obs(path, column):
-    with h5py.File(path, "w") as file:
-        file["obs/cat/codes"] = column.cat.codes.to_numpy()
-        file["obs/cat/categories"] = list(column.cat.categories)

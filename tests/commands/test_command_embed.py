@@ -1,29 +1,25 @@
-"""``trigpoint embed``, and what all subcommands share."""
+"""``trigpoint embed``: coordinates, and what is written besides."""
 
-import contextlib
 import json
-import os
-import signal
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from terminal import embed, run
+from scipy import sparse
+from terminal import embed, result, run, said
 
 import trigpoint as tp
-from copies import COMMAND
 from trigpoint._command.cli import main
-from trigpoint._command.common import FAILED, INTERRUPTED
+from trigpoint._command.results import FAILED, USAGE
+
+COLUMNS = "--columns", "east,north,up"
 
 
-def test_embed_is_what_the_library_does(folder, capsys):
-    assert embed("--method", "laplacian") == 0
-    X = np.load("roll.npy")
-    emb = tp.LaplacianEigenmaps(landmarks=tp.EfficientDPP(100, random_state=0), random_state=0)
-    np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
+def test_embed_writes_what_the_library_computes(folder, capsys):
+    assert embed() == 0
+    graph = tp.KNNGraph(metric="bhattacharyya")
+    emb = tp.LaplacianEigenmaps(landmarks=100, graph=graph, random_state=0)
+    np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(np.load("roll.npy")))
     out, err = capsys.readouterr()
     assert out.startswith("2,000 points to 2 coordinates from 100 landmarks in ")
     assert out.endswith("  Y.npy\n")
@@ -33,16 +29,11 @@ def test_embed_is_what_the_library_does(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "kind", "parameters"),
     [
-        (
-            ["--method", "diffusion", "--graph", "euclidean"],
-            "DiffusionMaps",
-            {"graph": "euclidean"},
-        ),
-        (["--method", "isomap", "--neighbors", "12"], "Isomap", {"n_neighbors": 12}),
+        (["--method", "diffusion", "--seed", "7"], "DiffusionMaps", {"random_state": 7}),
         (["--method", "kernel-pca", "-l", "3"], "KernelPCA", {"n_components": 3}),
         (["--method", "map", "--neighbors", "12"], "LandmarkMap", {"n_neighbors": 12}),
         (["--eigenvectors", "independent"], "LaplacianEigenmaps", {"eigenvectors": "independent"}),
-        (["--refine", "--seed", "7"], "LaplacianEigenmaps", {"random_state": 7}),
+        (["--metric", "cosine", "--extension", "all"], "LaplacianEigenmaps", {"metric": "cosine"}),
     ],
 )
 def test_options_reach_the_model(folder, arguments, kind, parameters):
@@ -50,84 +41,52 @@ def test_options_reach_the_model(folder, arguments, kind, parameters):
     model = tp.load("m.trig")
     assert type(model).__name__ == kind
     assert parameters.items() <= model.get_params().items()
-    assert model.landmarks.refine is ("--refine" in arguments)
 
 
-def test_auto_as_a_person_would_run_it(folder, copies):
-    """In a process of its own: progress on standard error is part of it."""
-    done = copies.run(COMMAND, "select", "roll.npy", "-k", "auto")
-    assert done.returncode == 0, done.stderr
-    assert 10 < len(done.stdout.splitlines()) < 2000
+def test_options_make_a_graph_and_a_sampler(folder):
+    options = "--method", "isomap", "--graph", "euclidean", "--neighbors", "12", "--refine"
+    assert embed("--save", "m.trig", *options) == 0
+    model = tp.load("m.trig")
+    assert isinstance(model.graph, tp.KNNGraph)
+    assert (model.graph.n_neighbors, model.graph.metric) == (12, "euclidean")
+    assert model.landmarks.refine
+    assert embed("--save", "c.trig", "--graph", "complete", "--force") == 0
+    assert isinstance(tp.load("c.trig").graph, tp.CompleteGraph)
 
 
-def test_the_number_of_landmarks_fits_few_points(folder, capsys):
-    np.save("few.npy", np.load("roll.npy")[:40])
-    assert run("embed", "few.npy", "-o", "Y.npy", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["landmarks"] == 40
-
-
-@pytest.mark.parametrize("arguments", [[], ["--refine", "--graph", "bhattacharyya"]])
-def test_the_default_is_that_of_the_library(folder, arguments):
-    X, _ = tp.datasets.make_swiss_roll(1500, random_state=1)
-    np.save("some.npy", X)
-    command = ["embed", "some.npy", "-o", "Y.npy", "--method", "laplacian", "--quiet"]
-    assert main([*command, *arguments]) == 0
-    emb = tp.LaplacianEigenmaps(random_state=0)
-    if arguments:
-        landmarks = tp.EfficientDPP(1000, refine=True, random_state=0)
-        emb.set_params(landmarks=landmarks, graph="bhattacharyya")
-    np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
-    assert len(emb.landmarks_) == 1000
-
-
-def test_without_a_method_the_best_of_those_tried_is_taken(folder, capsys):
+def test_without_a_method_the_best_in_a_comparison_is_taken(folder, capsys):
     X, _ = tp.datasets.make_swiss_roll(800, random_state=1)
     np.save("some.npy", X)
     command = ["embed", "some.npy", "-k", "200", "--quiet"]
     assert main([*command, "-o", "Y.npy", "--report", "page.html"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[1].startswith("  method isomap: its neighborhoods agree best with those of the po")
-    assert "laplacian 0." in out[1]
-    landmarks = tp.EfficientDPP(200, random_state=0)
-    emb = tp.Isomap(landmarks=landmarks, random_state=0)
+    assert out[1].startswith("  method isomap: best neighborhood agreement, 0.")
+    emb = tp.Isomap(landmarks=200, random_state=0)
     np.testing.assert_array_equal(np.load("Y.npy"), emb.fit_transform(X))
     page = Path("page.html").read_text()
     titles = [page.index(f"<h3>{name}</h3>") for name in ("Isomap", "LandmarkMap", "KernelPCA")]
     assert titles == sorted(titles)
     assert main([*command, "-o", "again.npy", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values["method"] == next(iter(values["tried"])) == "isomap"
-    assert set(values["tried"]) == {"isomap", "map", "laplacian", "kernel-pca", "pca"}
-    scores = tp.compare_methods(X, landmarks=200, random_state=0).scores
-    assert values["tried"]["isomap"] == pytest.approx(scores["Isomap"], abs=1e-4)
+    assert values["method"] == next(iter(values["scores"])) == "isomap"
+    assert set(values["scores"]) == {"isomap", "map", "laplacian", "kernel-pca", "pca"}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["-l", "4"], ["--neighbors", "9"], ["--extension", "all"], ["--graph", "euclidean"]],
-)
-def test_without_a_method_options_of_eigenmaps_and_many_coordinates_mean_eigenmaps(
-    folder, capsys, arguments
-):
+@pytest.mark.parametrize("arguments", [["-l", "4"], ["--neighbors", "9"], ["--extension", "all"]])
+def test_without_a_method_some_options_mean_eigenmaps(folder, capsys, arguments):
     command = ["embed", "roll.npy", "-o", "Y.npy", "-k", "50", "--quiet", "--json"]
     assert main([*command, *arguments]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values["method"] == "laplacian"
-    assert values["tried"] is None
+    assert (values["method"], values["scores"]) == ("laplacian", {})
 
 
-def test_few_points_are_embedded_without_trying(folder, capsys):
+def test_methods_that_were_not_compared(folder, capsys):
     np.save("few.npy", np.load("roll.npy")[:12])
-    assert main(["embed", "few.npy", "-o", "Y.npy", "--quiet", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tried"] is None
-    assert main(["embed", "few.npy", "-o", "again.npy", "--quiet"]) == 0
-    assert "  method laplacian: methods are compared from 20 points on\n" in capsys.readouterr().out
-
-
-def test_what_was_not_tried_is_said(folder, capsys):
+    assert main(["embed", "few.npy", "-o", "Y.npy", "--quiet"]) == 0
+    assert "method laplacian: methods are compared for 20 points or" in capsys.readouterr().out
     np.save("line.npy", np.random.default_rng(0).normal(size=(100, 1)))
-    assert main(["embed", "line.npy", "-l", "2", "-o", "Y.npy", "--quiet"]) == 0
-    assert "; isomap was not tried: " in capsys.readouterr().out
+    assert main(["embed", "line.npy", "-l", "2", "-o", "Z.npy", "--quiet"]) == 0
+    assert "isomap was not tried: " in " ".join(capsys.readouterr().out.split())
 
 
 def test_json_is_all_that_is_printed(folder, capsys):
@@ -141,119 +100,132 @@ def test_json_is_all_that_is_printed(folder, capsys):
     assert len(values["eigenvalues"]) == values["components"] == 2
 
 
-@pytest.mark.parametrize("name", ["Y.npy", "Y.csv", "Y.parquet", "Y.zarr"])
+@pytest.mark.parametrize("name", ["Y.csv", "Y.parquet", "Y.zarr"])
 def test_every_format_has_the_same_coordinates(folder, name):
-    assert run("embed", "roll.npy", "-o", name, "-k", "60") == 0
-    assert run("embed", "roll.npy", "-o", "again.npy", "-k", "60") == 0
-    found = np.asarray(tp.read_points(name))
-    np.testing.assert_array_equal(found.astype(np.float32), np.load("again.npy"))
+    assert embed() == 0
+    assert run("embed", "roll.npy", "-o", name, "-k", "100") == 0
+    found = tp.open_source(name).take(None)
+    np.testing.assert_array_equal(found.astype(np.float32), np.load("Y.npy"))
 
 
-def test_one_coordinate_is_one(folder, capsys):
-    assert embed("-l", "1", "--save", "m.trig") == 0
-    assert "2,000 points to 1 coordinate from 100 landmarks" in capsys.readouterr().out
-    assert run("transform", "m.trig", "roll.npy", "-o", "again.npy") == 0
-    assert "2,000 points to 1 coordinate in" in capsys.readouterr().out
-    assert run("info", "m.trig") == 0
-    assert "LaplacianEigenmaps, 1 coordinate from" in capsys.readouterr().out
+def test_a_sparse_file_by_direction(folder, capsys, rng):
+    counts = rng.poisson(0.2, size=(300, 40)).astype(np.float32)
+    counts[:, 0] += 1
+    sparse.save_npz("counts.npz", sparse.csr_array(counts))
+    options = "-k", "40", "--metric", "cosine", "--save", "m.trig"
+    assert result(capsys, "embed", "counts.npz", "-o", "Y.npy", *options)["metric"] == "cosine"
+    sparse.save_npz("longer.npz", sparse.csr_array(4 * counts))
+    assert run("transform", "m.trig", "longer.npz", "-o", "Z.npy") == 0
+    np.testing.assert_array_equal(np.load("Z.npy"), np.load("Y.npy"))
+    radii = [
+        result(capsys, "evaluate", "m.trig", name)["coverage_radius"]
+        for name in ("counts.npz", "longer.npz")
+    ]
+    assert radii[0] == radii[1] < 2
+    assert run("info", "counts.npz") == 0
+    assert "300 rows x 40 columns, sparse float32" in capsys.readouterr().out
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
-def test_a_reader_that_has_seen_enough(folder, copies):
-    os.mkfifo("pipe")
-    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-    process = copies.start(COMMAND, "info", "roll.npy", "--json", stdout="pipe")
-    # Before there is anything to see.
-    os.close(reader)
-    assert process.wait() == FAILED
-    assert process.stderr == ""
+def test_the_device_is_for_transform_only(folder, monkeypatch):
+    seen = []
+    transform = tp.LaplacianEigenmaps.transform
 
+    def watched(self, X, *, out=None, device=None):
+        seen.append(device)
+        return transform(self, X, out=out)
 
-@pytest.mark.parametrize("place", ["before", "after"])
-def test_debug_shows_where_an_error_arose(folder, capsys, place):
-    np.save("gaps.npy", np.full((10, 3), np.nan))
-    command = ["embed", "gaps.npy", "-o", "Y.npy"]
-    assert main(["--debug", *command] if place == "before" else [*command, "--debug"]) == FAILED
-    assert "Traceback" in capsys.readouterr().err
-
-
-def test_an_interrupt_names_the_files_that_are_complete(folder, capsys, monkeypatch):
-    def stop(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tp.LaplacianEigenmaps, "report", stop)
-    assert embed("--save", "m.trig", "--report", "page.html") == INTERRUPTED
-    assert capsys.readouterr().err == "\ntrigpoint: interrupted; complete: Y.npy, m.trig\n"
-    monkeypatch.setattr(tp.LaplacianEigenmaps, "_fit", stop)
-    assert embed("--force") == INTERRUPTED
-    assert "nothing was left half-written" in capsys.readouterr().err
-
-
-def test_help_shows_examples(capsys):
-    for command in ("embed", "select", "transform", "evaluate", "info", "demo"):
-        with pytest.raises(SystemExit) as stop:
-            main([command, "--help"])
-        assert stop.value.code == 0
-        assert f"examples:\n  trigpoint {command}" in capsys.readouterr().out
+    monkeypatch.setattr(tp.LaplacianEigenmaps, "transform", watched)
+    assert embed("--device", "cuda", "--save", "m.trig") == 0
+    assert run("transform", "m.trig", "roll.npy", "-o", "Z.npy", "--device", "auto") == 0
+    assert embed("--force") == 0
+    assert seen == ["cuda", "auto", None]
 
 
 @pytest.mark.filterwarnings("default")
 def test_warnings_are_lines(folder, capsys):
-    far = np.concatenate([np.load("roll.npy"), np.load("roll.npy") + 1e4])
-    np.save("two.npy", far)
+    np.save("two.npy", np.concatenate([np.load("roll.npy"), np.load("roll.npy") + 1e4]))
     assert run("embed", "two.npy", "-o", "Y.npy", "-k", "100") == 0
     err = capsys.readouterr().err
     assert "trigpoint: warning: the landmark graph falls into 2 components" in err
-    assert "choose a larger --neighbors or take more landmarks" in err
     assert ".py:" not in err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
-def test_ctrl_c_leaves_no_file_and_no_broken_bar(folder, copies):
-    X, _ = tp.datasets.make_swiss_roll(400_000, random_state=0)
-    np.save("big.npy", X)
-    before = sorted(os.listdir())
-    command = ["embed", "big.npy", "-o", "Y.csv", "-k", "100", "--method", "laplacian"]
-    controller, terminal = os.openpty()
-    process = copies.start(COMMAND, *command, stderr=os.ttyname(terminal))
-    os.close(terminal)
-    with ThreadPoolExecutor() as reader:
-        # All the time, since a terminal that nobody reads makes who writes to it wait.
-        written = reader.submit(read_terminal, controller)
-        # Text is slow to write, so that there is time to interrupt it once it has begun.
-        # Before that, all loops may have to be compiled.
-        deadline = time.monotonic() + 240
-        try:
-            while not any(path.stat().st_size for path in folder.glob(".Y.csv.partial-*/new.csv")):
-                assert process.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            process.send_signal(signal.SIGINT)
-            assert process.wait() == INTERRUPTED
-        finally:
-            process.kill()
-    *bars, blank, message, end = written.result().split("\n")
-    assert message == "trigpoint: interrupted; nothing was left half-written"
-    assert blank == end == ""
-    # As they stay on the screen.
-    stages = [bar.rpartition("\r")[2].partition(":")[0] for bar in bars]
-    # On a slow machine, how long it will take is said first.
-    stages = [stage for stage in stages if stage != "trigpoint"]
-    assert stages == ["landmarks", "graph", "spectrum", "points"]
-    assert sorted(os.listdir()) == before
+def colors_of(page):
+    """Names of what a page can be colored by."""
+    facts = json.loads(Path(page).read_text().split('id="facts">')[1].split("</script>")[0])
+    return [column["name"] for column in facts["colors"]]
 
 
-def read_terminal(controller):
-    """What is written to a pseudo-terminal until it is closed, with plain line ends."""
-    written = b""
-    # Linux ends with an error where others end with nothing.
-    with os.fdopen(controller, "rb", buffering=0) as file, contextlib.suppress(OSError):
-        while part := file.read(4096):
-            written += part
-    return written.decode().replace("\r\n", "\n")
+def test_colors_of_a_page(folder):
+    (folder / "name").mkdir()  # A column comes before a folder of its name.
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color"]
+    assert run("embed", "roll.csv", *COLUMNS, *arguments, "name,up,labeled.npz::y") == 0
+    assert colors_of("page.html") == ["name", "up", "y"]
+    assert '"labels":["point"]' in Path("page.html").read_text()
 
 
-def test_a_file_of_one_row(folder, capsys):
-    (folder / "one.csv").write_text("a,b,c\n1,2,3\n")
-    assert main(["embed", "one.csv", "-o", "y.csv"]) == FAILED
-    assert "one.csv has 1 row, and at least two are needed" in capsys.readouterr().err
+def test_colors_do_not_change_the_embedding(folder):
+    assert run("embed", "roll.csv", "-o", "Y.npy", "-k", "60") == 0
+    arguments = ["-o", "Z.npy", "-k", "60", "--report", "page.html", "--color", "up"]
+    assert run("embed", "roll.csv", *arguments) == 0
+    np.testing.assert_array_equal(np.load("Z.npy"), np.load("Y.npy"))
+
+
+def test_colors_of_cells(folder):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("cells.h5ad", "w") as file:
+        file["obs/cat/codes"] = np.arange(2000) % 2
+        file["obs/cat/categories"] = ["B", "T"]
+        file["obsm/X_pca"] = np.load("roll.npy")
+    np.save("cat.npy", np.arange(2000))
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--color", "cat,cat.npy"]
+    assert run("embed", "cells.h5ad::obsm/X_pca", *arguments) == 0
+    assert colors_of("page.html") == ["cat", "cat.npy"]
+
+
+def test_images_and_text_of_a_page(folder, capsys):
+    arguments = ["-o", "Y.npy", "-k", "60", "--report", "page.html", "--force"]
+    columns = ["roll.csv", *COLUMNS]
+    assert run("embed", *columns, *arguments, "--images", "1x3", "--text", "name") == 0
+    text = (folder / "page.html").read_text()
+    assert '"text":{"name":"name","values":["point",' in text
+    assert '"tiles":{"points"' in text
+    assert run("embed", *columns, *arguments, "--images", "name") == 0
+    assert '"addresses":["point",' in (folder / "page.html").read_text()
+    capsys.readouterr()
+    assert run("embed", *columns, *arguments, "--images", "28x28") == FAILED
+    assert "does not have the 3 values of a row" in said(capsys)
+
+
+def test_a_picture(folder, capsys):
+    imread = pytest.importorskip("matplotlib.image").imread
+    assert embed("--png", "Y.png") == 0
+    assert "  Y.npy\n  Y.png\n" in capsys.readouterr().out
+    plain = imread("Y.png")
+    assert plain.shape == (900, 1200, 4)
+    days = np.datetime64("2020-01-01") + np.arange(2000)
+    days[7] = np.datetime64("NaT")
+    np.save("days.npy", days)
+    assert embed("--force", "--png", "Y.png", "--color", "days.npy") == 0
+    assert not np.array_equal(imread("Y.png"), plain)
+    np.save("names.npy", np.arange(2000).astype(str))
+    capsys.readouterr()
+    assert run("embed", "roll.npy", "-o", "Z.npy", "--png", "Z.png", "--color", "names.npy") == 1
+    assert "2,000 classes" in said(capsys)
+    assert not (folder / "Z.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--png", "Y.pdf"], "--png Y.pdf does not end in .png"),
+        (["--png", "Y.png", "-l", "1"], "--png draws two coordinates"),
+        (["--images", "1x3"], "--images is for the page that --report writes"),
+        (["--color", "few.npy"], "--color colors what --report and --png write"),
+        (["--graph", "complete", "--neighbors", "3"], "--neighbors does not apply to --graph"),
+        (["--method", "isomap", "--eigenvectors", "leading"], "does not apply to --method isomap"),
+    ],
+)
+def test_options_that_do_not_go_together(folder, capsys, arguments, message):
+    assert embed(*arguments) == USAGE
+    assert message in capsys.readouterr().err

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import at_widths, settle
+from browsing import settle
 
 
 @pytest.fixture
@@ -70,16 +70,6 @@ def test_wheel_and_drag_zoom_and_move(page):
     assert pixels(page, "embedding") == before
 
 
-def test_what_the_pointer_is_at_stays_there_while_zooming(page):
-    x, y, _, _ = box(page, "embedding")
-    place = page.evaluate("trigpoint.placeOf('embedding', 7)")
-    page.mouse.move(x + place[0], y + place[1])
-    page.mouse.wheel(0, -400)
-    settle(page)
-    after = page.evaluate("trigpoint.placeOf('embedding', 7)")
-    assert after == pytest.approx(place, abs=2)
-
-
 def test_two_fingers_zoom(open_page):
     page = open_page(has_touch=True)
     x, y, width, height = box(page, "embedding")
@@ -117,13 +107,6 @@ def test_keys_zoom_move_and_reset(page):
     assert state(page)["views"]["embedding"]["zoom"] == pytest.approx(1)
     page.keyboard.press("0")
     assert state(page)["views"]["original"]["zoom"] == 1
-
-
-def test_zoom_buttons(page):
-    page.get_by_role("button", name="Zoom in: original coordinates").click()
-    assert state(page)["views"]["original"]["zoom"] == pytest.approx(1.6)
-    page.get_by_role("button", name="Zoom out: original coordinates").click()
-    assert state(page)["views"]["original"]["zoom"] == pytest.approx(1)
 
 
 def test_rectangle_in_the_embedding_selects_in_both_panels(page):
@@ -164,17 +147,6 @@ def test_lasso_in_the_original_columns_selects_and_shift_adds(page):
     page.locator("#original").focus()
     page.keyboard.press("Escape")
     assert state(page)["selected"] == 0
-
-
-def test_what_is_in_view_can_be_selected_without_a_pointer(page):
-    page.get_by_role("button", name="Select what is in view").focus()
-    page.keyboard.press("Enter")
-    assert state(page)["selected"] == 2000
-    page.locator("#embedding").focus()
-    for _ in range(2):
-        page.keyboard.press("+")
-    page.get_by_role("button", name="Select what is in view").press("Enter")
-    assert 0 < state(page)["selected"] < 2000
 
 
 def test_colours_and_their_legend(page, hostile):
@@ -310,14 +282,6 @@ def test_every_control_is_reached_by_tab_in_order(page):
         " !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).length"
     )
     assert unnamed == 0
-
-
-def test_narrow_windows_do_not_scroll_sideways(open_page):
-    page = open_page(has_touch=True)
-    for width in at_widths(page, [768, 390, 320], height=640):
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        _, _, canvas_width, _ = box(page, "embedding")
-        assert canvas_width > 0.8 * width - 20
 
 
 def test_landmarks_alone(open_page, fitted, tmp_path):

@@ -1,65 +1,58 @@
-"""Values in a few bytes: what is lost, and in which order labels come."""
+"""Values for the page: what is read, what is lost, and in which order labels come."""
+
+from datetime import UTC, date, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from trigpoint._common.labels import MOST_CLASSES
-from trigpoint._report.columns import (
-    MISSING,
-    date_column,
-    label_column,
-    number_column,
-)
+from trigpoint._report.columns import date_column, label_column, number_column
+from trigpoint._report.given import MOST_COLORS, Given, color_column, named_colors
+
+MISSING = 2**32 - 1
 
 
 def decoded(column):
-    values = column.low + column.codes / 65534 * (column.high - column.low)
-    return np.where(column.codes == MISSING, np.nan, values)
+    steps = np.iinfo(column.codes.dtype).max - 1
+    values = column.low + column.codes.astype(float) / steps * (column.high - column.low)
+    return np.where(column.is_missing, np.nan, values)
 
 
-def test_numbers_come_back_to_a_step(rng):
+def column_of(color):
+    """The one column that a color becomes."""
+    ((name, given),) = named_colors(color, len(color)).items()
+    return color_column(name, given)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.uint16, 4), (np.uint32, 9)])
+def test_numbers_come_back_to_a_step(rng, dtype, digits):
     values = rng.normal(size=1000)
-    column = number_column("x", values)
-    np.testing.assert_allclose(decoded(column), values, atol=np.ptp(values) / 65534)
+    column = number_column("x", values, dtype)
+    np.testing.assert_allclose(decoded(column), values, atol=np.ptp(values) * 10.0**-digits)
     assert column.low <= column.color_low < column.color_high <= column.high
 
 
-def test_what_is_not_finite_is_missing():
+def test_an_outlier_leaves_the_others_their_digits(rng):
+    """Saved rows have the values that went in."""
+    values = rng.integers(0, 9, size=1000).astype(float)
+    values[7] = 1e5
+    np.testing.assert_allclose(decoded(number_column("x", values)), values, atol=1e-4)
+
+
+def test_values_that_are_not_finite_are_missing():
     column = number_column("x", np.array([1.0, np.nan, 3.0, np.inf]))
-    assert (column.codes == MISSING).tolist() == [False, True, False, True]
+    assert column.is_missing.tolist() == [False, True, False, True]
     assert (column.low, column.high) == (1, 3)
-    assert (number_column("x", np.full(3, np.nan)).codes == MISSING).all()
+    assert number_column("x", np.full(3, np.nan)).is_missing.all()
 
 
 def test_constant_and_huge_columns_do_not_overflow():
     assert (number_column("x", np.full(5, 7.0)).codes == 0).all()
-    huge = number_column("x", np.array([-1.5e308, 0.0, 1.5e308]))
+    huge = number_column("x", np.array([-1.5e308, 0.0, 1.5e308]), np.uint16)
     assert huge.codes.tolist() == [0, 32767, 65534]
-
-
-def test_few_labels_are_sorted_and_missing_ones_told_apart():
-    column = label_column("x", np.array(["b", "a", None, "b", np.nan], dtype=object))
-    assert column.labels == ("a", "b")
-    assert column.codes.tolist() == [1, 0, MISSING, 1, MISSING]
-
-
-def test_rare_ones_of_many_labels_have_no_color_of_their_own_and_keep_their_names():
-    values = np.repeat([f"kind {j}" for j in range(30)], np.arange(30, 0, -1))
-    column = label_column("x", values)
-    assert column.n_colored == MOST_CLASSES - 1
-    assert column.labels == tuple(f"kind {j}" for j in range(30))
-    assert [column.labels[code] for code in column.codes] == values.tolist()
-
-
-def test_outliers_leave_the_others_their_digits(rng):
-    values = rng.normal(size=1000)
-    values[7] = 1e5
-    column = number_column("x", values)
-    found = column.low + column.codes.astype(float) / (2**32 - 2) * (column.high - column.low)
-    np.testing.assert_allclose(found, values, atol=1e-4)
-    assert not column.is_missing.any()
-    values[8] = np.nan
-    assert np.flatnonzero(number_column("x", values).is_missing).tolist() == [8]
+    few = number_column("x", np.array([-1.7e308, 1.7e308]))
+    assert few.color_low < -1e308 < 1e308 < few.color_high < np.inf
 
 
 def test_labels_come_as_people_count():
@@ -77,51 +70,145 @@ def test_labels_keep_an_order_that_is_given():
     assert column.codes.tolist() == [2, 0, 1, 0]
 
 
-def test_frequent_ones_of_many_labels_keep_their_order():
+def test_frequent_ones_of_many_labels_have_colors():
     values = np.array([str(j) for j in range(30)] * 2 + ["29", "29", "7"])
     column = label_column("x", values)
     assert column.labels == (*map(str, range(12)), "29", *map(str, range(12, 29)))
-    assert column.n_colored == 13
-    assert column.codes[-3:].tolist() == [12, 12, 7]
+    assert column.n_colored == MOST_CLASSES - 1
+    assert [column.labels[code] for code in column.codes] == values.tolist()
     assert label_column("x", values[:14]).n_colored == 14
 
 
-def test_empty_labels_have_a_name():
-    column = label_column("x", np.array(["b", "", None, " "], dtype=object))
+def test_empty_and_missing_labels():
+    column = label_column("x", np.array(["b", "", None, np.nan, " "], dtype=object))
     assert column.labels == ("(empty)", "(empty)", "b")
-    assert column.codes.tolist() == [2, 0, MISSING, 1]
-
-
-def test_colours_of_extreme_numbers_have_ends():
-    few = number_column("x", np.array([-1.7e308, 1.7e308]))
-    assert few.codes.tolist() == [0, 65534]
-    assert np.isfinite([few.color_low, few.color_high]).all()
-    assert few.color_low < -1e308 < 1e308 < few.color_high
+    assert column.codes.tolist() == [2, 0, MISSING, MISSING, 1]
 
 
 @pytest.mark.parametrize(
     ("dates", "unit"),
     [
         (["2015-01-01", "2015-03-01"], "day"),
-        (["2015-01-01T03:00", "2017-03-01T10:30"], "day"),
-        (["2015-01-01T03:00", "2015-01-09T10:30"], "minute"),
-        (["2015-01-01T03:00", "2015-01-09T10:30:12"], "minute"),
+        (["2015-01-01T03:00", "2017-03-01T10:30"], "minute"),
         (["2015-01-01T03:00:00", "2015-01-01T04:00:05"], "second"),
         (["2015-01-01T03:00:00.000", "2015-01-01T03:00:05.125"], "millisecond"),
-        (["0001-01-01", "2015-01-01"], "year"),
+        (["0001-01-01", "2015-01-01"], "day"),
         (["NaT", "NaT"], "day"),
     ],
 )
-def test_dates_are_shown_to_what_is_known_of_them(dates, unit):
+def test_dates_are_shown_as_precisely_as_they_are_known(dates, unit):
     assert date_column("x", np.array(dates, dtype="datetime64")).unit == unit
 
 
-def test_dates_come_back_to_a_step():
-    days = np.array(["2015-01-01", "NaT", "2015-02-01", "2016-01-01"], dtype="datetime64[D]")
-    column = date_column("x", days)
-    assert (column.codes == MISSING).tolist() == [False, True, False, False]
-    milliseconds = days[[0, 2, 3]].astype("datetime64[ms]").astype(np.int64)
-    np.testing.assert_allclose(decoded(column)[[0, 2, 3]], milliseconds, atol=365 * 86.4e6 / 65534)
+def test_dates_that_browsers_do_not_know_are_refused():
     far = np.array([0, 10**6], dtype="datetime64[Y]")
     with pytest.raises(ValueError, match="more than 200,000 years from 1970: pass years as"):
         date_column("x", far)
+
+
+def test_colors_are_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["u", "v"])})
+    assert list(named_colors(frame, 2)) == ["a", "b"]
+    assert list(named_colors(frame["a"], 2)) == ["a"]
+    assert list(named_colors([1, 2], 2)) == ["color"]
+    assert named_colors(None, 2) == {}
+
+
+def test_which_values_are_labels():
+    assert column_of(np.array([10, 2, 2])).labels == ("2", "10")
+    assert column_of(np.arange(50)).labels is None
+    assert column_of(np.array([True, False])).labels == ("False", "True")
+    assert column_of(np.array([1.5, None, 2.0], dtype=object)).labels is None
+    assert column_of(np.array([1.0, np.nan, np.inf])).labels is None
+    assert column_of(np.array([True, None, "a"], dtype=object)).labels == ("a", "True")
+    assert column_of([2**60 + 1, None]).labels == (str(2**60 + 1),)
+    assert column_of(pd.Series([1, None, *range(2, 50)], dtype="Int64")).labels is None
+
+
+@pytest.mark.parametrize(
+    "color",
+    [
+        [10, None, 2],
+        pd.Series([10, None, 2]),
+        pd.Series([10, None, 2], dtype="Int64"),
+        np.ma.masked_array([10, 5, 2], [False, True, False]),
+        np.array([np.int64(10), np.nan, 2], dtype=object),
+    ],
+    ids=["list", "float", "Int64", "masked", "mixed"],
+)
+def test_few_whole_numbers_with_gaps_are_labels_as_without(color):
+    column = column_of(color)
+    assert column.labels == ("2", "10")
+    assert column.codes.tolist() == [1, MISSING, 0]
+
+
+@pytest.mark.parametrize(
+    "color", [np.array([b"b", b"a\xc3\xa4"]), pd.Categorical([b"b", b"a\xc3\xa4"])]
+)
+def test_bytes_are_text(color):
+    assert column_of(color).labels == ("aä", "b")
+    assert column_of(np.array([b"\xff"])).labels == ("\N{REPLACEMENT CHARACTER}",)
+
+
+def test_categories_keep_their_order():
+    sizes = pd.Categorical(["large", "small", None], categories=["small", "medium", "large"])
+    for color in (sizes, pd.Series(sizes), pd.DataFrame({"size": sizes})):
+        column = column_of(color)
+        assert column.labels == ("small", "large")
+        assert column.codes.tolist() == [1, 0, MISSING]
+    # Categories that nobody ordered come in natural order.
+    assert column_of(pd.Series(["2", "10"]).astype("category")).labels == ("2", "10")
+    ordered = pd.Categorical(["2", "10"], categories=["10", "2"], ordered=True)
+    assert column_of(ordered).labels == ("10", "2")
+
+
+DAYS = np.array(["2015-01-01", "2015-01-02", "NaT", "2015-01-05"], dtype="datetime64[D]")
+
+
+@pytest.mark.parametrize(
+    "color",
+    [
+        DAYS,
+        pd.Series(DAYS).dt.tz_localize("Europe/Berlin"),
+        pd.DatetimeIndex(DAYS).tz_localize("Asia/Tokyo"),
+        pd.Series(DAYS).dt.tz_localize("UTC").astype(object),
+        np.array([date(2015, 1, 1), datetime(2015, 1, 2, tzinfo=UTC), None, DAYS[3]], dtype=object),
+        np.ma.array(DAYS.astype("datetime64[ns]"), mask=[False, False, True, False]),
+    ],
+    ids=["days", "zone", "index", "timestamps", "objects", "masked"],
+)
+def test_dates_are_numbers_that_are_shown_as_dates(color):
+    column = column_of(color)
+    assert (column.labels, column.unit) == (None, "day")
+    milliseconds = DAYS.astype("datetime64[ms]").astype(float)
+    np.testing.assert_allclose(decoded(column)[[0, 1, 3]], milliseconds[[0, 1, 3]], atol=1)
+    assert column.is_missing.tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    "color", [np.ones((3, 1)), [[1.0], [1.0], [1.0]], pd.DataFrame({"a": np.ones(3)})]
+)
+def test_a_table_of_one_column_is_a_column(color):
+    for given in (color, {"a": color}):
+        (found,) = named_colors(given, 3).values()
+        assert found.values.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_some_of_the_values_are_taken_with_their_order():
+    given = Given(np.array(["a", "b", "c"]), ("c", "b", "a")).take(np.array([0, 2]))
+    assert given.values.tolist() == ["a", "c"]
+    assert given.order == ("c", "b", "a")
+
+
+def test_colors_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"color 'a' has shape \(3,\) and X has 2 rows"):
+        named_colors({"a": [1, 2, 3]}, 2)
+    with pytest.raises(ValueError, match="one value per row"):
+        named_colors(np.ones((2, 3)), 2)
+    with pytest.raises(TypeError, match=r"timedelta64.* such as seconds for durations"):
+        named_colors({"a": np.array([1, 2], dtype="timedelta64[s]")}, 2)
+    with pytest.raises(ValueError, match=f"at most {MOST_COLORS}"):
+        named_colors({str(j): [1, 2] for j in range(MOST_COLORS + 1)}, 2)
+    frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
+    with pytest.raises(ValueError, match="columns of the same name among a, a: rename them"):
+        named_colors(frame, 3)

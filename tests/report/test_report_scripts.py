@@ -2,7 +2,6 @@
 
 import json
 from importlib.resources import files
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -151,34 +150,6 @@ def test_classes_of_a_selection_are_counted(js):
     assert js("[0, 0.004, 0.5, 1].map(percent)", "breakdown") == ["0%", "0.4%", "50%", "100%"]
 
 
-def test_names_do_not_cover_each_other(js):
-    boxes = js(
-        "(() => { const taken = []; for (let j = 0; j < 4; j++) {"
-        " const box = freeBox(50, 50, 30, taken); if (box) taken.push(box); } return taken; })()",
-        "labels",
-    )
-    assert len(boxes) == 3
-    tops = sorted((box["top"], box["bottom"]) for box in boxes)
-    assert all(above[1] <= below[0] for above, below in pairwise(tops))
-
-
-def test_a_density_fades_out_on_all_sides(js):
-    """One full cell: no step between neighboring cells is as high as the cell was."""
-    expression = (
-        "(() => { const { values, width, height, low, high } = smoothField("
-        "{ levels: { type: 'u8', start: 0, length: 1 }, width: 1, height: 1, low: [0, 0],"
-        " high: [1, 1] }); return [[...values], width, height, low, high]; })()"
-    )
-    sources = ("colors", "density")
-    values, width, height, low, high = js(f"(bytes[0] = 255, {expression})", *sources)
-    field = np.reshape(values, (height, width))
-    assert (low, high) == ([-3, -3], [4, 4])
-    assert field.sum() == pytest.approx(1)
-    for edge in (field[0], field[-1], field[:, 0], field[:, -1]):
-        assert not edge.any()
-    assert np.abs(np.diff(field, axis=0)).max() < 0.1
-
-
 def test_points_within_a_part_of_a_density(js):
     image = (
         "{ levels: { type: 'u8', start: 0, length: 3 }, width: 3, height: 1, low: [0, 0],"
@@ -210,19 +181,3 @@ def test_drawn_as_svg(js):
         ["path", "M3 5a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z", ""],
         ["text", None, "a < b"],
     ]
-
-
-def test_the_name_of_a_class_is_among_its_points(js):
-    def place(points):
-        xs, ys = np.transpose(points).tolist()
-        chosen = list(range(len(points)))
-        found = js(f"densestPlace({chosen}, {xs}, {ys}, [-1, -1], [1, 1])", "labels")
-        return found["x"], found["y"]
-
-    rng = np.random.default_rng(0)
-    disc = 0.5 * rng.normal(size=(2000, 2)).clip(-1, 1)
-    assert place(disc) == pytest.approx((0, 0), abs=0.05)
-    angles = rng.uniform(0, 2 * np.pi, 2000)
-    assert np.hypot(*place(np.column_stack([np.cos(angles), np.sin(angles)]))) > 0.8
-    islands = 0.1 * disc + np.where(np.arange(2000) % 3, 0.8, -0.8)[:, None]
-    assert place(islands) == pytest.approx((0.8, 0.8), abs=0.1)

@@ -6,10 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-import trigpoint as tp
-from trigpoint._report.parameters import used_parameters
-from trigpoint._report.things import read_things, shown_texts
-from trigpoint._report.tiles import make_tiles
+from trigpoint._report.things import make_tiles, read_things, shown_texts
 
 
 def decoded(png):
@@ -108,33 +105,3 @@ def test_texts_are_shortened_so_that_the_page_stays_small():
     assert shown_texts(few, np.arange(3), whole=True)[0] == "x" * 1000
     many = np.array(["z" * 300] * 40_000, dtype=object)
     assert sum(map(len, shown_texts(many, np.arange(40_000)))) <= 1_500_000
-
-
-def test_parameters_are_shown_as_they_were_used(roll):
-    X, _ = roll
-    emb = tp.LaplacianEigenmaps(landmarks=100, random_state=0).fit(X)
-    shown = used_parameters(emb.fitted_, emb._subject().decided)
-    assert not {"None", "auto"} & set(shown.values())
-    assert shown["landmarks"] == "100"
-    decided = emb.fitted_.decided
-    assert shown["graph"] == f"{decided['graph']} (default)"
-    assert shown["n_neighbors"] == f"{decided.get('n_neighbors', 'all')} (default)"
-    assert shown["eigenvectors"] == "independent (default)"
-    assert shown["extension"] == f"{emb.extension_} (default)"
-    assert shown["covariance"] == "full (default)"
-    assert shown["random_state"] == "0"
-    own = {"n_neighbors": 13, "graph": "euclidean", "bandwidth": 1.5, "random_state": None}
-    chosen = emb.set_params(**own).fit(X)
-    shown = used_parameters(chosen.fitted_, chosen._subject().decided)
-    assert shown["random_state"] == "not fixed"
-    assert (shown["n_neighbors"], shown["graph"], shown["bandwidth"]) == ("13", "euclidean", "1.5")
-    many = tp.LaplacianEigenmaps(8, landmarks=60, random_state=0).fit(X)
-    shown = used_parameters(many.fitted_, many._subject().decided)
-    assert (shown["graph"], shown["n_neighbors"]) == ("complete (default)", "all (default)")
-    other = tp.DiffusionMaps(landmarks=60, graph=tp.RadiusGraph(5.0)).fit(X)
-    shown = used_parameters(other.fitted_, other._subject().decided)
-    assert shown["n_neighbors"] == "by the graph (default)"
-    kernel = tp.KernelPCA().fit(X[:300])
-    shown = used_parameters(kernel.fitted_, kernel._subject().decided)
-    assert shown["bandwidth"] == f"{kernel.bandwidth_:.4g} (default)"
-    assert shown["landmarks"] == "300 (default)"

@@ -1,11 +1,10 @@
 """The page in a browser: views that are found, kept and shared, and what a point is."""
 
-import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from browsing import at_widths, settle
+from browsing import settle
 
 import trigpoint as tp
 
@@ -195,24 +194,6 @@ def test_a_link_shows_the_same_view(open_page):
     assert page.evaluate("trigpoint.selectedPoints()") == chosen
 
 
-def test_the_address_follows_the_view(open_page, written):
-    page = open_page()
-    assert page.url == written.as_uri()
-    page.select_option("#color", label="arc length")
-    page.wait_for_url(lambda url: "color=arc+length" in url)
-
-
-def test_a_link_may_be_wrong(open_page):
-    page = open_page()
-    page.evaluate(
-        "location.hash = '#color=nothing&axes=7,9&view=1,x&columns=99,0&rows=x&show=what'"
-    )
-    settle(page)
-    assert state(page)["colorName"] == "part"
-    assert state(page)["axes"] == [0, 1]
-    assert state(page)["views"]["embedding"]["zoom"] == 1
-
-
 def test_a_point_is_shown_as_its_image_and_text(open_page, pictured, groups):
     page = open_page(pictured)
     page.mouse.move(*point_at(page, 5))
@@ -291,22 +272,6 @@ def test_outliers_do_not_set_the_axes(open_page, tmp_path):
     assert width() == pytest.approx(usual)
 
 
-def test_deep_in_a_density_it_is_said_what_is_drawn(open_page):
-    page = open_page()
-    note = page.locator("#embedding-plot .view-note")
-    assert not note.is_visible()
-    page.locator("#embedding").focus()
-    for _ in range(4):
-        page.keyboard.press("+")
-    settle(page)
-    numbers = re.fullmatch(
-        r"3\.8.: ([\d,]+) points drawn of about ([\d,]+) here", note.inner_text()
-    )
-    drawn, about = (int(number.replace(",", "")) for number in numbers.groups())
-    assert 0 < drawn < 2000
-    assert about == pytest.approx(1.5 * drawn, rel=0.5)
-
-
 def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
     page = open_page(pictured, viewport={"width": 390, "height": 844}, has_touch=True)
     x, y = point_at(page, 5)
@@ -319,41 +284,6 @@ def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
     box = page.locator("#embedding").bounding_box()
     page.touchscreen.tap(box["x"] + 30, box["y"] + box["height"] - 6)
     assert not tip.is_visible()
-
-
-def test_on_a_phone_one_finger_on_a_plot_scrolls_the_page(open_page):
-    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    page.locator("#embedding").scroll_into_view_if_needed()
-    box = page.locator("#embedding").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    before, view = page.evaluate("scrollY"), state(page)["views"]["embedding"]
-    session = page.context.new_cdp_session(page)
-    moves = [[{"x": x, "y": y - 25 * step}] for step in range(9)]
-    for kind, places in zip(
-        ["touchStart", *["touchMove"] * 8, "touchEnd"], [*moves, []], strict=True
-    ):
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})
-    page.wait_for_timeout(100)
-    assert page.evaluate("scrollY") > before + 100
-    assert state(page)["views"]["embedding"] == view
-
-
-def test_a_selection_fits_a_phone(open_page, pictured):
-    page = open_page(pictured, viewport={"width": 360, "height": 700}, has_touch=True)
-    page.locator("#legend button").first.click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_a_legend_of_several_lines_is_in_columns(open_page, groups, tmp_path):
-    X, _, emb = groups
-    names = np.array([f"kind {'i' * (j % 7 * 3)}{j}" for j in range(14)])[np.arange(400) % 14]
-    path = emb.report(tmp_path / "a.html", X, color=names, curve=False)
-    page = open_page(path)
-    for _ in at_widths(page, [1200, 390]):
-        boxes = [button.bounding_box() for button in page.locator("#legend button").all()]
-        assert len({round(box["y"]) for box in boxes}) > 1
-        assert len({round(box["width"]) for box in boxes}) == 1
-        assert len({round(box["x"]) for box in boxes}) <= -(-14 // 2)
 
 
 def test_explanations_wait_behind_question_marks(open_page):
@@ -371,13 +301,3 @@ def test_explanations_wait_behind_question_marks(open_page):
     page.locator("summary[aria-label='About the plots']").click()
     page.locator("h1").click()
     assert page.locator("details.help[open]").count() == 0
-
-
-def test_explanations_fit_a_phone(open_page):
-    page = open_page(viewport={"width": 390, "height": 700}, has_touch=True)
-    for mark in page.locator("details.help summary").all():
-        mark.click()
-        box = page.locator("details.help[open] > div").bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,5 +1,6 @@
-"""The subcommands of ``trigpoint``, one file each; they contain no algorithms.
+"""The command ``trigpoint``; it contains no algorithms.
 
-A subcommand has a function that adds its arguments to a parser, and one that takes the parsed
-arguments, calls the library, and returns a `Result` to print.
+``arguments.py`` describes what each subcommand takes and imports nothing slow. Each subcommand has
+a file of its own, with a function ``run`` that takes the parsed arguments, calls the library and
+returns a `Result` to print.
 """

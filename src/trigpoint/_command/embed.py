@@ -3,424 +3,300 @@
 import argparse
 import re
 import time
-import warnings
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trigpoint._command import common
-from trigpoint._command.cluster import add_dask, points_on_cluster
-from trigpoint._command.columns import check_images, read_colors, read_things_of, value_place
-from trigpoint._command.common import CommandError, Interrupted, Result, UsageError
-from trigpoint._command.expectation import expect
-from trigpoint._command.inspection import DOMINANT_SHARE, ROWS, dominant_columns
-from trigpoint._command.methods import METHODS, choose_method, failures, reason, scores
-from trigpoint._command.picture import draw_picture, open_page, picture_color
-from trigpoint._common.memory import available_memory
-from trigpoint._common.words import counted, duration, size
+from trigpoint import plot
+from trigpoint._command.cluster import on_cluster
+from trigpoint._command.inspection import DOMINANT_SHARE, dominant_columns
+from trigpoint._command.points import check_outputs, listed, open_points, read_colors, read_named
+from trigpoint._command.results import Result, UsageError, item, progress, say
+from trigpoint._common.words import counted, duration
+from trigpoint._estimators import (
+    DiffusionMaps,
+    Isomap,
+    KernelPCA,
+    LandmarkMap,
+    LaplacianEigenmaps,
+    compare_methods,
+)
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
-from trigpoint._estimators.output import fit_and_write
-from trigpoint._estimators.saving import save_model
-from trigpoint._extension.extensions import FarPointsWarning
-from trigpoint._files import PointSource, open_writer
-from trigpoint._sources.problems import require
-from trigpoint._sources.choosing import listed_names, split_place
-from trigpoint._sources.tables import FORMATS
-from trigpoint._forecast import forecast_bytes
+from trigpoint._graph import CompleteGraph, KNNGraph
 from trigpoint._landmarks import EfficientDPP
-from trigpoint._landmarks.choice import default_n_landmarks
-from trigpoint._numerics.blocks import block_rows
-from trigpoint._points.inputs import stays_sparse
-from trigpoint._points.torch.device import resolve_device
+from trigpoint._report.given import named_colors
+from trigpoint._report.things import read_things
+from trigpoint._sources import Output, Source, atomic_write, open_source, require
 from trigpoint.metrics._comparison import Comparison
+from trigpoint.plot._colors import read_coloring
 
-# Options that do not apply to a method.
+_METHODS: dict[str, Any] = {
+    "laplacian": LaplacianEigenmaps,
+    "diffusion": DiffusionMaps,
+    "isomap": Isomap,
+    "kernel-pca": KernelPCA,
+    "map": LandmarkMap,
+}
+_NAMES = {method.__name__: name for name, method in _METHODS.items()}
+
+# Options that do not apply to a method, and those that mean eigenmaps if no method is named.
 _NOT_FOR = {
     "kernel-pca": ("graph", "neighbors", "eigenvectors"),
     "isomap": ("eigenvectors",),
     "map": ("graph", "eigenvectors", "extension"),
 }
+_OF_EIGENMAPS = ("graph", "neighbors", "eigenvectors", "extension")
 
-# Numbers that options leave to the library are not known before the landmarks are.
-_LIBRARY_CHOOSES = "default: from the data and the number of coordinates"
+# Methods are compared for up to this many coordinates.
+_MOST_COMPARED = 3
 
+# Landmarks that `--refine` improves if their number is not given.
+_REFINED, _REFINED_OF_MAPS = 1_000, 10_000
 
-def add(commands: common.Commands) -> None:
-    """Add the subcommand."""
-    parser = common.add_command(
-        commands,
-        "embed",
-        run,
-        help="embed every point of a file from a few landmarks",
-        examples="""
-            trigpoint embed points.npy -o embedding.npy
-            trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet --landmarks 2500
-            trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
-            trigpoint embed scan.csv --columns x,y,z -o Y.csv --report scan.html --color kind,height
-            trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28 --open
-            trigpoint embed points.npy -o Y.npy --png points.png
-            trigpoint embed sentences.npy -o Y.npy --metric cosine
-            trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
-            trigpoint embed big.npy -o Y.npy --device cuda
-            trigpoint embed huge.zarr -o Y.zarr --dask local:4
-        """,
-        notes="Output is written block by block and appears only when complete.",
-    )
-    common.add_input(parser)
-    common.add_output(parser, "coordinates: .npy, .csv, .parquet or .zarr")
-    common.add_resume(parser)
-    common.add_selection(parser, fewest=2)
-    common.add_device(parser)
-    add_dask(parser)
-    parser.add_argument(
-        "-l",
-        "--components",
-        type=common.count_argument,
-        default=2,
-        metavar="N",
-        help="coordinates of each point (default: 2)",
-    )
-    parser.add_argument(
-        "--method",
-        choices=list(METHODS),
-        help="default: for up to three coordinates laplacian, isomap, kernel-pca and map are tried "
-        "on a sample, and the one that keeps most neighborhoods is taken; laplacian for more, with "
-        f"fewer than {FEWEST_TO_COMPARE} points, and with any of the next four options",
-    )
-    parser.add_argument(
-        "--graph",
-        choices=["bhattacharyya", "euclidean", "complete", "anchors"],
-        help="landmarks that are linked: nearest by one of two distances, all, or those that share "
-        "points (default: bhattacharyya for a picture, complete for more than five coordinates)",
-    )
-    parser.add_argument(
-        "--neighbors",
-        type=common.count_argument,
-        metavar="N",
-        help=f"neighbors of each landmark ({_LIBRARY_CHOOSES})",
-    )
-    parser.add_argument(
-        "--eigenvectors",
-        choices=["leading", "independent"],
-        help="independent skips eigenvectors that are functions of earlier ones (default: "
-        "independent for up to three coordinates, else leading)",
-    )
-    parser.add_argument(
-        "--extension",
-        type=_extension_argument,
-        metavar="smooth|graph|all|N",
-        help="what places a point: planes through its nearest landmarks, or means of those linked "
-        "to its nearest ones, of all, or of the N nearest (default: for a picture, smooth if it "
-        "has the dimensions of the data, else graph; all for more than five coordinates)",
-    )
-    parser.add_argument(
-        "--report", type=Path, metavar="HTML", help="also write an interactive page"
-    )
-    parser.add_argument(
-        "--open", action="store_true", help="show that page in the browser when it is written"
-    )
-    parser.add_argument(
-        "--png",
-        type=Path,
-        metavar="PNG",
-        help="also draw the first two coordinates, colored by the first of --color",
-    )
-    parser.add_argument(
-        "--color",
-        type=common.split_names,
-        metavar="NAME,...",
-        help="values to color page and picture by: columns of the same table, text or numbers, or "
-        f"{FORMATS}",
-    )
-    parser.add_argument(
-        "--images",
-        metavar="HxW|NAME",
-        help="images that the page shows of points: 28x28 or 32x32x3 if rows are images; or a "
-        "column, or other values, of paths or URLs, which the page loads only when asked",
-    )
-    parser.add_argument(
-        "--text",
-        metavar="NAME",
-        help="text that the page shows of points: a column, or other values",
-    )
-    parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
+# PCA is mentioned if its score is this much better.
+_PCA_BETTER = 0.02
+
+_INCHES, _DPI = (8, 6), 150
 
 
-def _image_shape(text: str | None) -> tuple[int, ...] | None:
-    """Height and width, and channels, if that is what was given."""
-    if text is None or not re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", text):
-        return None
-    return tuple(map(int, text.split("x")))
+class _Shown(NamedTuple):
+    """What the page and the picture show of the points, besides their coordinates."""
 
-
-def _extension_argument(text: str) -> str | int:
-    return text if text in ("smooth", "graph", "all") else common.count_argument(text)
-
-
-class _Inputs(NamedTuple):
-    """Everything that is read before the work begins."""
-
-    points: PointSource
     color: dict[str, np.ndarray]
-    # What the page shows of each point: text and images.
-    shown: dict[str, Any]
-    # Name and values that the picture is colored by.
-    picture_color: tuple[str | None, np.ndarray | None]
-
-
-class _Embedded(NamedTuple):
-    """What a run has fitted, and how long that took."""
-
-    estimator: Any
-    method: str
-    tried: Comparison | None
-    seconds: float
+    # The arguments `images` and `text` of `report`.
+    things: dict[str, Any]
 
 
 def run(options: argparse.Namespace) -> Result:
     """Fit, write the coordinates, then the model, the page and the picture."""
-    check_choices(options)
-    inputs = _read(options)
-    check_counts(inputs.points, options)
-    check_memory(inputs.points, options)
-    say_scales(inputs.points, options)
-    written: list[Path] = []
+    _check_choices(options)
+    source = open_points(options)
+    shown = _read_shown(options, source)
+    _say_scales(options, source)
     start = time.perf_counter()
-    try:
-        embedded = _embed(options, inputs.points)
-        written.append(options.output)
-        # One by one, so that an interrupt names the files that are complete.
-        for path in _write_others(options, inputs, embedded):
-            written.append(path)
-    except KeyboardInterrupt:
-        raise Interrupted(written) from None
-    in_all = time.perf_counter() - start
-    if options.open and not open_page(options.report):
-        common.say(options, f"there is no browser here: open {options.report} on your own machine")
-    return _result(options, inputs.points, embedded, written, in_all)
-
-
-def _read(options: argparse.Namespace) -> _Inputs:
-    """Open the points, and read what they are colored by and shown as."""
-    named = [*(options.color or ()), options.text, options.images]
-    points = common.open_points(options, named=[name for name in named if name])
-    # Rejected now rather than after an hour.
-    if (
-        options.method is not None
-        and stays_sparse(points)
-        and not METHODS[options.method].takes_sparse
-    ):
-        raise CommandError(
-            f"--method {options.method} takes no sparse points: choose another, or reduce the "
-            "columns first, as with scikit-learn's TruncatedSVD"
+    with on_cluster(options, source) as points:
+        method, tried = _choose_method(options, points)
+        estimator = make_estimator(options, method, source)
+        estimator.fit(points)
+        estimator.transform(
+            points, out=Output(options.output, options.force), device=options.device
         )
-    places = {text: value_place(text, points, "--color") for text in options.color or ()}
-    shape = _image_shape(options.images)
-    things = {"text": options.text, "images": None if shape else options.images}
-    things_at = {
-        name: value_place(text, points, f"--{name}") for name, text in things.items() if text
-    }
-    files = [Path(split_place(place)[0]) for place in [*places.values(), *things_at.values()]]
-    outputs = options.output, options.save, options.report, options.png
-    common.check_outputs(options, [points, *files], *outputs)
-    open_writer(options.output, 1, 1)
-    color = read_colors(places, points)
-    drawn = picture_color(color) if options.png is not None else (None, None)
-    shown: dict[str, Any] = {
-        name: read_things_of(name, place, points) for name, place in things_at.items()
-    }
-    if shape:
-        check_images(shape, points)
-        shown["images"] = shape
-    return _Inputs(points, color, shown, drawn)
-
-
-def _embed(options: argparse.Namespace, points: PointSource) -> _Embedded:
-    """Choose a method, fit it, and write the coordinates."""
-    start = time.perf_counter()
-    with points_on_cluster(options, points) as shared:
-        method, tried = choose_method(options, shared, points)
-        expect(options, points, [method])
-        estimator = make_estimator(options, method, points.shape[0])
-        fit_and_write(estimator, shared, common.output_of(options))
-    return _Embedded(estimator, method, tried, time.perf_counter() - start)
-
-
-def _write_others(
-    options: argparse.Namespace, inputs: _Inputs, embedded: _Embedded
-) -> Iterator[Path]:
-    """Write the model, the page and the picture, and yield each path once it is written."""
+    written = [options.output]
     if options.save is not None:
-        save_model(embedded.estimator, options.save, replace=options.force)
-        yield options.save
+        estimator.save(options.save)
+        written.append(options.save)
     if options.report is not None:
-        with warnings.catch_warnings():
-            # The same warning was just shown for these points.
-            warnings.simplefilter("ignore", FarPointsWarning)
-            embedded.estimator.report(
-                options.report,
-                inputs.points,
-                color=inputs.color or None,
-                tried=embedded.tried,
-                force=options.force,
-                **inputs.shown,
-            )
-        yield options.report
+        estimator.report(
+            options.report,
+            source,
+            color=shown.color or None,
+            coordinates=options.output,
+            tried=tried,
+            force=options.force,
+            **shown.things,
+        )
+        written.append(options.report)
     if options.png is not None:
-        draw_picture(options.output, options.png, inputs.picture_color, replace=options.force)
-        yield options.png
+        _draw(options, shown.color)
+        written.append(options.png)
+    seconds = time.perf_counter() - start
+    return _result(options, source, estimator, method, tried, written, seconds)
+
+
+def _check_choices(options: argparse.Namespace) -> None:
+    """Reject options that have no effect with others."""
+    for option in _NOT_FOR.get(options.method, ()):
+        if getattr(options, option) is not None:
+            raise UsageError(f"--{option} does not apply to --method {options.method}")
+    if options.graph == "complete" and options.neighbors is not None:
+        raise UsageError(
+            "--neighbors does not apply to --graph complete, which links all landmarks"
+        )
+    if options.color and options.report is None and options.png is None:
+        raise UsageError("--color colors what --report and --png write: add --report HTML")
+    if options.png is not None:
+        if options.png.suffix.lower() != ".png":
+            raise UsageError(f"--png {options.png} does not end in .png")
+        if options.components < 2:
+            raise UsageError("--png draws two coordinates: choose --components 2 or more")
+        require("matplotlib", "--png")
+    for option in ("images", "text"):
+        if getattr(options, option) and options.report is None:
+            raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
+
+
+def _read_shown(options: argparse.Namespace, source: Source) -> _Shown:
+    """Read colors, texts and images, and check them and the outputs before any work."""
+    color, read = read_colors(options.color or (), source)
+    things: dict[str, Any] = {}
+    shape = re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", options.images or "")
+    for option in ("text", "images"):
+        text = getattr(options, option)
+        if text and not (option == "images" and shape):
+            name, file, values = read_named(f"--{option}", text, source)
+            things[option] = {name: values}
+            read.append(file)
+    if shape:
+        things["images"] = tuple(map(int, options.images.split("x")))
+    names = ("output", "save", "report", "png")
+    outputs = {f"--{name}": getattr(options, name) for name in names}
+    check_outputs(options, [source.path, *read], outputs)
+    if color:
+        named_colors(color, source.n)
+    if things:
+        read_things(things.get("images"), things.get("text"), source.n, source.columns.count)
+    if options.png is not None and color:
+        read_coloring(_drawn_values(color)[1], None, "viridis")
+    return _Shown(color, things)
+
+
+def _say_scales(options: argparse.Namespace, source: Source) -> None:
+    """Say which columns dominate distances, judged by the first rows."""
+    if options.metric != "euclidean" or options.quiet or source.columns.sparse:
+        return
+    _, block = next(iter(source.blocks()))
+    if dominant := dominant_columns(block):
+        names = source.columns.names or tuple(map(str, range(source.columns.count)))
+        say(
+            options,
+            f"columns {listed(names[j] for j in dominant)} hold {DOMINANT_SHARE:.1%} of the "
+            "variance: if the columns differ in units, add --metric seuclidean",
+        )
+
+
+def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Comparison | None]:
+    """The method that was asked for, or the best in a comparison, and that comparison."""
+    if options.method is not None:
+        return options.method, None
+    if _not_compared(options, points.n):
+        return "laplacian", None
+    tried = compare_methods(
+        points,
+        options.components,
+        landmarks=options.landmarks if isinstance(options.landmarks, int) else None,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=progress(options),
+    )
+    return _NAMES[tried.attempts[0].method], tried
+
+
+def _not_compared(options: argparse.Namespace, n: int) -> str:
+    """Why methods are not compared; empty if they are."""
+    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
+    if given:
+        return f"--{given[0]} is an option of it"
+    if options.components > _MOST_COMPARED:
+        return f"methods are compared for up to {_MOST_COMPARED} coordinates"
+    few = n < FEWEST_TO_COMPARE
+    return f"methods are compared for {FEWEST_TO_COMPARE} points or more" if few else ""
+
+
+def make_estimator(options: argparse.Namespace, method: str, source: Source) -> Any:
+    """Return the estimator that the options describe."""
+    landmarks = options.landmarks
+    if options.refine:
+        usual = _REFINED_OF_MAPS if method == "map" else _REFINED
+        k = usual if landmarks is None else landmarks
+        # If every point is a landmark, there is nothing to refine.
+        if landmarks is not None or usual < source.n:
+            landmarks = EfficientDPP(k, refine=True, random_state=options.seed)
+    chosen = {"eigenvectors": options.eigenvectors, "extension": options.extension}
+    if method == "map":
+        chosen["n_neighbors"] = options.neighbors
+    elif options.graph == "complete":
+        chosen["graph"] = CompleteGraph()
+    elif options.graph is not None or options.neighbors is not None:
+        metric = options.graph or "bhattacharyya"
+        chosen["graph"] = KNNGraph(options.neighbors, metric=metric)
+    return _METHODS[method](
+        options.components,
+        landmarks=landmarks,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=progress(options),
+        **{name: value for name, value in chosen.items() if value is not None},
+    )
+
+
+def _draw(options: argparse.Namespace, color: Mapping[str, np.ndarray]) -> None:
+    """Draw the first two coordinates that were written."""
+    # Not by pyplot, which would need a display.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
+    coordinates = open_source(options.output).take(None)
+    name, values = _drawn_values(color)
+    title = counted(len(coordinates), "point")
+    axes = figure.add_subplot()
+    plot.embedding(coordinates, color=values, label=name, ax=axes, title=title)
+    with atomic_write(options.png, replace=options.force) as partial:
+        figure.savefig(partial, format="png")
+
+
+def _drawn_values(color: Mapping[str, np.ndarray]) -> tuple[str | None, np.ndarray | None]:
+    """Name and values of the first color; dates as years."""
+    name, values = next(iter(color.items()), (None, None))
+    if values is not None and values.dtype.kind == "M":
+        days = values.astype("datetime64[D]")
+        values = np.where(np.isnat(days), np.nan, 1970 + days.astype(np.float64) / 365.2425)
+    return name, values
 
 
 def _result(
     options: argparse.Namespace,
-    points: PointSource,
-    embedded: _Embedded,
+    source: Source,
+    estimator: Any,
+    method: str,
+    tried: Comparison | None,
     written: list[Path],
-    in_all: float,
+    seconds: float,
 ) -> Result:
     """What is printed at the end, as text and as JSON."""
-    estimator, method, tried, seconds = embedded
-    n, d = points.shape
-    k, n_components = len(estimator.landmarks_), int(estimator.landmark_embedding_.shape[1])
+    k, n_components = estimator.landmark_embedding_.shape
+    scores = {} if tried is None else {_NAMES[name]: s for name, s in tried.scores.items()}
+    failures = {} if tried is None else {_NAMES[name]: why for name, why in tried.failures.items()}
+    if tried is not None:
+        scores["pca"] = tried.pca_score
     values = {
-        "input": {"name": points.name, "rows": n, "columns": d, "dtype": points.dtype.name},
+        "input": {
+            "name": source.name,
+            "rows": source.n,
+            "columns": source.columns.count,
+            "dtype": source.dtype.name,
+        },
         "method": method,
-        "tried": None if tried is None else scores(tried),
-        "not_tried": {} if tried is None else failures(tried),
+        "scores": {name: round(score, 4) for name, score in scores.items()},
+        "not_tried": failures,
         "metric": options.metric,
         "landmarks": k,
         "components": n_components,
         "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
         "bridges": len(getattr(estimator, "bridges_", ())),
         "dimension": round(estimator.dimension_, 2),
-        # Not known if this run resumed after a fit that an earlier one has made.
-        "device": getattr(estimator, "device_", None),
         "seed": options.seed,
         "seconds": round(seconds, 3),
-        "seconds_in_all": round(in_all, 3),
-        "stage_seconds": {k: round(v, 3) for k, v in estimator.stage_seconds_.items()},
+        "stage_seconds": {name: round(s, 3) for name, s in estimator.stage_seconds_.items()},
         "written": [str(path) for path in written],
     }
     coordinates = counted(n_components, "coordinate")
-    lines = [f"{n:,} points to {coordinates} from {k:,} landmarks in {duration(in_all)}"]
+    lines = [f"{source.n:,} points to {coordinates} from {k:,} landmarks in {duration(seconds)}"]
     if options.method is None:
-        lines.append(f"  method {method}: {reason(tried, options, n)}")
+        why = _not_compared(options, source.n) if tried is None else _reason(scores, failures)
+        lines.append(item(f"method {method}: {why}", "  ", "    "))
     lines += [f"  {path}" for path in written]
     return Result("\n".join(lines), values)
 
 
-def check_choices(options: argparse.Namespace) -> None:
-    """Reject options that have no effect with others, and a GPU that is not there."""
-    # Workers elsewhere may have one.
-    if not isinstance(options.dask, str):
-        resolve_device(options.device)
-    for option in _NOT_FOR.get(options.method, ()):
-        if getattr(options, option) is not None:
-            raise UsageError(f"--{option} does not apply to --method {options.method}")
-    if options.resume and options.dask is not None:
-        raise UsageError("--resume does not apply to --dask, whose workers keep nothing")
-    if options.metric == "seuclidean" and options.dask is not None:
-        raise UsageError("--metric seuclidean does not apply to --dask: divide columns beforehand")
-    if options.color and options.report is None and options.png is None:
-        raise UsageError("--color colors what --report and --png write: add --report HTML")
-    if options.png is not None:
-        if options.png.suffix.lower() != ".png":
-            raise UsageError(f"--png {options.png} does not end in .png: name a picture")
-        if options.components < 2:
-            raise UsageError("--png draws two coordinates: choose --components 2 or more")
-        require("matplotlib", "--png")
-    for option in ("open", "images", "text"):
-        if getattr(options, option) and options.report is None:
-            raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
-
-
-def make_estimator(options: argparse.Namespace, method: str, n_points: int) -> Any:
-    """Return the estimator that the options describe."""
-    chosen = {
-        "graph": options.graph,
-        "eigenvectors": options.eigenvectors,
-        "n_neighbors": options.neighbors,
-        "extension": options.extension,
-    }
-    return METHODS[method](
-        options.components,
-        landmarks=_sampler(options, n_points),
-        metric=options.metric,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        device=options.device,
-        callback=common.progress(options),
-        **{name: value for name, value in chosen.items() if value is not None},
-    )
-
-
-def _sampler(options: argparse.Namespace, n_points: int) -> EfficientDPP | None:
-    """The sampler of the landmarks; ``None`` uses the library's default."""
-    k = options.landmarks
-    if k is None:
-        k = default_n_landmarks(n_points)
-        # If every point is a landmark, there is nothing to refine.
-        if k == n_points or not options.refine:
-            return None
-    return EfficientDPP(k, refine=options.refine, random_state=options.seed)
-
-
-def say_scales(points: PointSource, options: argparse.Namespace) -> None:
-    """Say which columns distances depend on almost alone, from the first rows."""
-    if options.metric != "euclidean" or options.quiet or points.n_stored is not None:
-        return
-    most = min(ROWS, block_rows(points.shape[1] * points.dtype.itemsize))
-    if dominant := dominant_columns(next(iter(points.blocks(most)))):
-        names = points.feature_names or list(map(str, range(points.shape[1])))
-        common.say(
-            options,
-            f"{DOMINANT_SHARE:.1%} of the variance is in column "
-            f"{listed_names(names[j] for j in dominant)}: if units differ, add --metric seuclidean",
-        )
-
-
-def check_counts(points: PointSource, options: argparse.Namespace) -> None:
-    """Reject, before it starts, more landmarks or coordinates than there can be."""
-    k, n = options.landmarks, points.shape[0]
-    most = k if isinstance(k, int) else n
-    if most > n:
-        raise CommandError(
-            f"--landmarks {k} is too large: choose --landmarks <= {n} (the data has "
-            f"{counted(n, 'point')})"
-        )
-    # A single row has a message of its own.
-    if n > 1 and options.components >= most:
-        raise CommandError(
-            f"--components {options.components} is too large: choose --components <= {most - 1} "
-            f"(there are at most {counted(most, 'landmark')})"
-        )
-
-
-def check_memory(points: PointSource, options: argparse.Namespace) -> None:
-    """Reject, before it starts, work that would not fit in memory."""
-    if options.dask is not None:
-        # The points are in the memory of other processes.
-        return
-    n, d = points.shape
-    k = default_n_landmarks(n) if options.landmarks is None else options.landmarks
-    if not isinstance(k, int) or not 1 < k <= n:
-        return  # Not known yet, or the sampler rejects it for this number of points.
-    needed = forecast_bytes(
-        n,
-        d,
-        k,
-        n_components=min(options.components, k - 1),
-        dtype=points.dtype,
-        keep=False,
-        n_jobs=options.jobs,
-        searched_here=resolve_device(options.device) is None,
-    )
-    available = available_memory()
-    if needed > available:
-        raise CommandError(
-            f"{n:,} points of {d} columns need about {size(needed)} of memory besides the "
-            f"file, and {size(available)} is free: choose fewer --columns, fewer "
-            "--landmarks, or another machine"
-        )
+def _reason(scores: Mapping[str, float], failures: Mapping[str, str]) -> str:
+    """Why the first of the methods was chosen."""
+    (_, best), *others = [(name, score) for name, score in scores.items() if name != "pca"]
+    text = f"best neighborhood agreement, {best:.2f} of 1"
+    text += "".join(f", {name} {score:.2f}" for name, score in others)
+    if scores["pca"] > best + _PCA_BETTER:
+        text += f"; PCA would agree better, {scores['pca']:.2f}"
+    return text + "".join(f"; {name} was not tried: {why}" for name, why in failures.items())

@@ -1,106 +1,163 @@
-"""``trigpoint info``: what a file holds, and the cost of embedding it."""
+"""``trigpoint info``: what a file holds, its problems, and how to embed it."""
 
 import argparse
+import csv
+import io
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trigpoint._command import common
-from trigpoint._command.common import Result
-from trigpoint._command.inspection import DOMINANT_SHARE, Inspection, inspect
-from trigpoint._command.messages import explain, join_names
-from trigpoint._common.memory import available_memory
-from trigpoint._common.words import counted, duration, size
+from trigpoint._command.cli import described
+from trigpoint._command.inspection import DOMINANT_SHARE, inspect
+from trigpoint._command.points import listed, open_points
+from trigpoint._command.results import Result, listing
+from trigpoint._common.words import counted, size
 from trigpoint._estimators import load
-from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
-from trigpoint._files import DamagedFileError, PointSource, read_points
-from trigpoint._sources.tables import DECIMAL_COMMA, TableColumn, is_table, table_columns
-from trigpoint._files.contents import likely_points, stored_arrays
-from trigpoint._sources.anndata import obs_columns
-from trigpoint._sources.choosing import split_place
-from trigpoint._sources.tensors import is_tensor_file
-from trigpoint._files.text import TextSource
-from trigpoint._files.text_layout import has_thousands_points, text_suffix
-from trigpoint._files.text_table import TextTable
-from trigpoint._sources.tables import read_values
-from trigpoint._forecast import Forecast, forecast
-from trigpoint._landmarks.choice import default_n_landmarks
 from trigpoint._numerics.outliers import FACTOR, SHARE
+from trigpoint._sources import (
+    DamagedFileError,
+    Source,
+    is_table,
+    is_tensor_file,
+    likely_points,
+    obs_columns,
+    open_source,
+    read_values,
+    split_place,
+    stored_arrays,
+    table_columns,
+)
 
-_NAMES_SHOWN = 12
+# Most bytes of points whose values are checked without --check: a second or two.
+_LITTLE = 2**28
 
-# More are not told apart by their colors.
+# Columns of text are classes if they have at most this many different values.
 _MOST_CLASSES = 40
 
-# Most bytes of points whose values are checked without --check, if they can be mapped and if they
-# have to be read first: a second or two.
-_LITTLE = 2**28
-_LITTLE_TO_READ = 2**26
-
-# Files that cannot be mapped are read to choose landmarks, and again to embed the points.
-_TIMES_READ = 2
-
 # Two coordinates need at least three landmarks.
-_FEWEST_LANDMARKS = 3
+_FEWEST_ROWS = 3
 
 # For scripts, and for people.
 _Found = tuple[dict[str, Any], dict[str, str]]
 
 
-def add(commands: common.Commands) -> None:
-    """Add the subcommand."""
-    parser = common.add_command(
-        commands,
-        "info",
-        run,
-        help="show what a file holds and what embedding it would cost",
-        examples="""
-            trigpoint info points.npy
-            trigpoint info cells.h5ad::obsm/X_pca --json
-            trigpoint info big.npy --check
-            trigpoint info model.trig
-        """,
-    )
-    common.add_input(parser, "points, or a model written by --save")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="check for missing values and constant columns even if that takes long (above "
-        f"{size(_LITTLE)}, or {size(_LITTLE_TO_READ)} if the file cannot be mapped)",
-    )
-
-
 def run(options: argparse.Namespace) -> Result:
-    """Read the header of a file, and its values if there are few."""
+    """Describe a model or a file of points."""
     if is_tensor_file(options.input):
         return _model(options)
-    path = Path(options.input)
-    arrays = stored_arrays(path) if path.exists() else {}
-    if (likely := likely_points(arrays)) is not None:
-        options.input = f"{path}::{likely}"
-    whole_table = options.columns is None and path.exists() and is_table(path)
-    columns = table_columns(path) if path.exists() and is_table(path) else []
-    if not whole_table or {column.kind for column in columns} <= {"number", "row label"}:
-        values, shown = _numbers(options, whole_table)
-    else:
-        values, shown = _mixed_table(options, columns)
-    # Those of a sparse array are not its rows.
-    if likely is not None:
-        values["arrays"] = {key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()}
-        told = [
-            f"{key} ({' x '.join(f'{count:,}' for count in shape)}, {kind})"
-            for key, (shape, kind) in arrays.items()
-        ]
-        shown = {"arrays": _some(range(len(told)), told)} | shown
-    kinds = {column.name: column.kind for column in columns if column.name}
-    if path.exists() and path.name.lower().endswith(".h5ad"):
+    path = Path(split_place(options.input)[0])
+    values: dict[str, Any] = {"name": options.input}
+    shown: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    if options.input == str(path) and path.exists():
+        arrays = stored_arrays(path)
+        if (likely := likely_points(arrays)) is not None:
+            options.input = f"{path}::{likely}"
+        if arrays:
+            values["arrays"] = {
+                key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()
+            }
+            shown["arrays"] = listed(
+                f"{key} ({' x '.join(map(str, shape))} {kind})"
+                for key, (shape, kind) in arrays.items()
+            )
+    if path.exists() and is_table(path):
+        columns = table_columns(path)
+        kinds = {of.name or str(number): of.kind for number, of in enumerate(columns)}
+        values["column_kinds"] = kinds
+        shown["columns"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
+    elif path.name.lower().endswith(".h5ad") and path.exists():
         values["obs"] = kinds = obs_columns(path, str(path))
-        told = [f"{name} ({kind})" for name, kind in kinds.items()]
-        shown["obs"] = _some(range(len(told)), told)
+        shown["obs"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
+    if kinds and "column_kinds" in values and "number" not in kinds.values():
+        values["problem"] = shown["problem"] = "no column holds numbers: there are no points"
+    else:
+        found, told = _points(options, kinds if "column_kinds" in values else {})
+        values, shown = values | found, shown | told
     if "problem" not in values:
-        values["next"] = shown["next"] = _next_command(options, kinds, values)
-    return Result(f"{values['name']}\n{common.listing(shown)}", values)
+        values["next"] = _next_command(options, kinds, values)
+        shown["next"] = _wrapped(values["next"])
+    return Result(f"{values['name']}\n{listing(shown)}", values)
+
+
+def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
+    """What the points are, and what is wrong with them."""
+    try:
+        numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
+        if options.columns is None and 0 < len(numbers) < len(kinds):
+            source = open_source(options.input, columns=numbers)
+        else:
+            source = open_points(options)
+        values, shown = _described(source)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        # What is asked for has to exist, but any table can be described.
+        if not kinds or options.columns is not None:
+            raise
+        return {"problem": described(error)}, {"problem": described(error)}
+    if values["bytes"] > _LITTLE and not options.check:
+        shown["values"] = "not checked: --check finds missing values and constant columns"
+        return values, shown
+    try:
+        found, told = _inspected(source)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        found, told = {"problem": described(error)}, {"problem": described(error)}
+    return values | found, shown | told
+
+
+def _described(source: Source) -> _Found:
+    n, columns = source.n, source.columns
+    values: dict[str, Any] = {
+        "rows": n,
+        "columns": columns.count,
+        "dtype": columns.dtype.name,
+        "sparse": columns.sparse,
+        "bytes": n * columns.count * columns.dtype.itemsize,
+        "feature_names": None if columns.names is None else list(columns.names),
+    }
+    kind = f"sparse {columns.dtype.name}" if columns.sparse else columns.dtype.name
+    table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}"
+    shown = {"points": table if columns.sparse else f"{table} ({size(values['bytes'])} in memory)"}
+    if columns.names is not None:
+        shown["columns used"] = listed(columns.names)
+    return values, shown
+
+
+def _inspected(source: Source) -> _Found:
+    """Constant columns, the local dimension, and what may spoil an embedding."""
+    seen = inspect(source)
+    if source.n < _FEWEST_ROWS:
+        raise ValueError(f"{counted(source.n, 'row')}: too few to choose landmarks from")
+    names: Sequence[Any] = source.columns.names or range(source.columns.count)
+    values = {
+        "constant_columns": seen.constant,
+        "dimension": round(seen.dimension, 2),
+        "dominant_columns": seen.dominant,
+        "outliers": seen.outliers,
+    }
+    shown = {"values": "all finite"}
+    if seen.constant:
+        shown["constant"] = f"columns {listed(names[j] for j in seen.constant)}: can be left out"
+    if seen.dimension:
+        shown["dimension"] = f"about {seen.dimension:.1f} around each point"
+    if seen.dominant:
+        shown["scales"] = (
+            f"columns {listed(names[j] for j in seen.dominant)} hold {DOMINANT_SHARE:.1%} of the "
+            "variance; if the columns differ in units, keep --metric seuclidean, which divides "
+            "each by its standard deviation"
+        )
+    if seen.outliers:
+        among = "" if seen.n_sampled == source.n else f" among {seen.n_sampled:,} sampled rows"
+        shown["outliers"] = (
+            f"rows {listed(seen.outliers)}{among} lie more than {FACTOR:g} times farther from the "
+            f"rest than {SHARE:.0%} of rows; remove them if they are errors"
+        )
+    return values, shown
 
 
 def _next_command(
@@ -112,209 +169,42 @@ def _next_command(
     stem, here = path.name.partition(".")[0], "./" if path.name.startswith("-") else ""
     suffix = ".npy"
     if is_table(path):
-        suffix = ".csv" if text_suffix(path) else ".parquet"
+        suffix = ".parquet" if ".parquet" in path.name.lower() or path.is_dir() else ".csv"
     points = f"./{options.input}" if options.input.startswith("-") else options.input
     words = ["trigpoint", "embed", points, "-o", f"{here}{stem}_embedding{suffix}"]
     words += ["--report", f"{here}{stem}.html"]
     if options.columns is not None:
-        words += ["--columns", join_names(options.columns)]
+        words += ["--columns", _joined(options.columns)]
     if found.get("dominant_columns"):
         words += ["--metric", "seuclidean"]
     color = next((name for name, kind in kinds.items() if _are_classes(path, name, kind)), None)
-    return shlex.join([*words, "--color", join_names([color])] if color else words)
+    return shlex.join([*words, "--color", _joined([color])] if color else words)
 
 
 def _are_classes(path: Path, name: str, kind: str) -> bool:
     """Whether the values of a column are few, and many points share them."""
-    if kind != "text" or path.stat().st_size > _LITTLE_TO_READ:
+    if kind != "text" or path.stat().st_size > _LITTLE:
         return kind == "classes"
     values = read_values(f"{path}::{name}")
     return 1 < len(set(values.tolist())) <= min(_MOST_CLASSES, len(values) // 2)
 
 
-def _numbers(options: argparse.Namespace, whole_table: bool) -> _Found:
-    """Result for points, or for a table of numbers only."""
-    try:
-        points = common.open_points(options)
-    except DamagedFileError:
-        raise
-    except ValueError as error:
-        # A missing value in its first row can prevent a table from being opened.
-        if not whole_table:
-            raise
-        problem = explain(error)
-        return {"name": options.input, "problem": problem}, {"problem": problem}
-    return _points(points, options.check)
+def _joined(names: Sequence[str]) -> str:
+    """Names as an option takes them, separated by commas; those with commas in quotes."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
-def _mixed_table(options: argparse.Namespace, columns: Sequence[TableColumn]) -> _Found:
-    """Result for a table with other columns too: the kinds of columns, and the numbers."""
-    labels = [column.name or str(number) for number, column in enumerate(columns)]
-    kinds = {label: column.kind for label, column in zip(labels, columns, strict=True)}
-    told = [f"{label} ({of.described()})" for label, of in zip(labels, columns, strict=True)]
-    values: dict[str, Any] = {"name": options.input, "column_kinds": kinds}
-    shown = {"columns": _some(range(len(told)), told)}
-    numbers = [number for number, column in enumerate(columns) if column.kind == "number"]
-    if not numbers:
-        problem = "no column holds numbers: there are no points"
-        if like := [of.example for of in columns if of.example]:
-            problem = f"no column holds numbers; {like[0]} is text: write numbers without signs"
-        points = [of.example for of in columns if has_thousands_points(of.example)]
-        if points:
-            problem = f"{points[0]} has points between thousands: write 1.234 as 1234"
-        elif DECIMAL_COMMA in kinds.values():
-            problem = "numbers have a decimal comma: write them with a point"
-        values["problem"] = shown["problem"] = problem
-        return values, shown
-    try:
-        found, of_numbers = _points(read_points(options.input, columns=numbers), options.check)
-    except DamagedFileError:
-        raise
-    except ValueError as error:
-        values["problem"] = shown["problem"] = explain(error)
-        return values, shown
-    suggested = found.get("suggested", {}) | {"columns": [labels[j] for j in numbers]}
-    return found | values | {"suggested": suggested}, of_numbers | shown
-
-
-def _points(points: PointSource, check: bool) -> _Found:
-    n, d = points.shape
-    values: dict[str, Any] = {
-        "name": points.name,
-        "rows": n,
-        "columns": d,
-        "dtype": points.dtype.name,
-        "stored_dtype": None if points.stored_dtype is None else points.stored_dtype.name,
-        "bytes": n * d * points.dtype.itemsize,
-        "stored_values": points.n_stored,
-        "feature_names": points.feature_names,
-    }
-    kind = points.dtype.name
-    if points.stored_dtype not in (None, points.dtype):
-        kind = f"{values['stored_dtype']} read as {kind}"
-    table = f"{counted(n, 'row')} x {counted(d, 'column')}, {kind}"
-    shown = {"points": f"{table} ({size(values['bytes'])} in memory)"}
-    if points.n_stored is not None:
-        stored = f"{points.n_stored:,} values, {points.n_stored / (n * d):.2%} of all"
-        shown["points"] = f"{table}, sparse: {stored}"
-    if isinstance(points, TextSource):
-        _skipped(points.table, values, shown)
-    if points.feature_names is not None:
-        shown["columns"] = _some(range(d), points.feature_names)
-    k = default_n_landmarks(n)
-    seen = Inspection()
-    little = _LITTLE if points.array() is not None else _LITTLE_TO_READ
-    if check or values["bytes"] <= little:
-        seen = _inspected(points, k, check)
-        values["constant_columns"] = list(seen.constant)
-        if seen.problem is None:
-            shown["values"] = "all finite"
-        if seen.constant:
-            constant = _some(seen.constant, points.feature_names)
-            shown["constant"] = f"column {constant}: can be left out"
-        if seen.problem is None:
-            _judged(points, seen, values, shown)
-    else:
-        shown["values"] = "not checked: use --check to find missing values and constant columns"
-    if seen.problem is not None:
-        values["problem"] = shown["problem"] = seen.problem
-        return values, shown
-    if seen.n_distinct is not None and seen.n_distinct < n:
-        values["distinct_rows"] = seen.n_distinct
-        shown["distinct"] = f"only {seen.n_distinct:,} rows are distinct"
-        k = default_n_landmarks(seen.n_distinct)
-    if k < _FEWEST_LANDMARKS:
-        values["problem"] = shown["problem"] = "too few distinct points to choose landmarks from"
-    else:
-        _forecast(points, k, seen, values, shown)
-    return values, shown
-
-
-def _skipped(table: TextTable, values: dict[str, Any], shown: dict[str, str]) -> None:
-    """Add the lines of a text file that are not rows."""
-    comments, blank = table.layout.n_comments, table.n_blank
-    values["skipped"] = {"comments": comments, "blank_lines": blank}
-    parts = [f"{counted(comments, 'comment line')} at the top"] * bool(comments)
-    parts += [f"{counted(blank, 'blank line')} between rows"] * bool(blank)
-    if parts:
-        shown["skipped"] = " and ".join(parts)
-
-
-def _judged(
-    points: PointSource, seen: Inspection, values: dict[str, Any], shown: dict[str, str]
-) -> None:
-    """Add the local dimension, and what would spoil an embedding without making it impossible."""
-    n = points.shape[0]
-    values["dimension"] = round(seen.dimension, 2)
-    values["dominant_columns"] = list(seen.dominant)
-    values["outliers"] = list(seen.outliers)
-    shown["dimension"] = f"about {seen.dimension:.1f} of {points.shape[1]}, around each point"
-    if seen.dominant:
-        dominant = _some(seen.dominant, points.feature_names)
-        shown["scales"] = (
-            f"column {dominant}: {DOMINANT_SHARE:.1%} of the variance, so that the others hardly "
-            "count; if units differ, keep --metric seuclidean, which divides each column by its "
-            "standard deviation first"
-        )
-    if seen.outliers:
-        among = "" if seen.n_looked_at == n else f" among {seen.n_looked_at:,} rows looked at"
-        shown["outliers"] = (
-            f"row {_some(seen.outliers, None)}{among}: more than {FACTOR:g} times as far from the "
-            f"others as {SHARE:.0%} of the rows; if they are errors, remove them"
-        )
-
-
-def _inspected(points: PointSource, most: int, every: bool) -> Inspection:
-    try:
-        return inspect(points, most, every)
-    except DamagedFileError:
-        raise
-    except ValueError as error:
-        return Inspection(problem=explain(error))
-
-
-def _forecast(
-    points: PointSource, k: int, seen: Inspection, values: dict[str, Any], shown: dict[str, str]
-) -> None:
-    """Add the number of landmarks and the cost; nothing is drawn if every point is taken."""
-    n, d = points.shape
-    # Fewer points are embedded without trying methods first.
-    compare = n >= FEWEST_TO_COMPARE
-    expected = forecast(n, d, k, dtype=points.dtype, compare=compare, report=True)
-    report, comparison = expected.stages["report"], expected.stages.get("comparison", 0.0)
-    seconds = expected.seconds - report + _TIMES_READ * seen.reading_seconds
-    free = available_memory()
-    suggested = {} if k == seen.n_distinct else {"landmarks": k}
-    values["suggested"] = suggested
-    values["forecast"] = {
-        "seconds": round(seconds, 2),
-        "comparison_seconds": round(comparison, 2),
-        "report_seconds": round(report, 2),
-        "compilation_seconds": round(expected.stages.get("compilation", 0.0), 2),
-        "bytes": round(expected.bytes),
-        "free_bytes": round(free) if free < float("inf") else None,
-    }
-    shown["forecast"] = (
-        f"about {duration(seconds)}{_of_which(expected)}, with --report {duration(report)} more, "
-        f"and {size(expected.bytes)} besides the points ({size(free)} free)"
-    )
-
-
-def _of_which(expected: Forecast) -> str:
-    """What of it can be spared, or is spared the next time."""
-    parts = []
-    if (compiling := expected.stages.get("compilation")) is not None:
-        parts.append(f"{duration(compiling)} to compile loops, the first time only")
-    if (comparing := expected.stages.get("comparison")) is not None:
-        parts.append(f"{duration(comparing)} to compare methods")
-    return f" (of which {' and '.join(parts)})" if parts else ""
-
-
-def _some(columns: Sequence[int], names: Sequence[str] | None) -> str:
-    """The first few columns, by name if they have names."""
-    shown = columns[:_NAMES_SHOWN]
-    more = f" and {len(columns) - len(shown):,} more" if len(columns) > len(shown) else ""
-    return ", ".join(str(c) if names is None else names[c] for c in shown) + more
+def _wrapped(command: str) -> str:
+    """A command in lines that fit beside its name, continued as shells do."""
+    room = shutil.get_terminal_size().columns - 20
+    lines = [""]
+    for word in map(shlex.quote, shlex.split(command)):
+        if lines[-1] and len(lines[-1]) + len(word) + 1 > room:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return " \\\n".join(lines)
 
 
 def _model(options: argparse.Namespace) -> Result:
@@ -324,24 +214,26 @@ def _model(options: argparse.Namespace) -> Result:
         name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
         for name, value in model.fitted_.parameters.items()
     }
+    n_components = int(model.landmark_embedding_.shape[1])
+    n_bytes = Path(options.input).stat().st_size
+    names = getattr(model, "feature_names_in_", None)
     values: dict[str, Any] = {
         "name": options.input,
         "estimator": type(model).__name__,
         "landmarks": k,
         "columns": d,
-        "components": int(model.landmark_embedding_.shape[1]),
+        "components": n_components,
         "eigenvalues": [float(value) for value in model.fitted_.spectrum.eigenvalues],
         "parameters": parameters,
-        "bytes": Path(options.input).stat().st_size,
+        "feature_names": None if names is None else list(names),
+        "bytes": n_bytes,
     }
+    coordinates = counted(n_components, "coordinate")
     shown = {
-        "model": f"{values['estimator']}, {counted(values['components'], 'coordinate')} from {k:,} "
-        "landmarks",
-        "takes": f"points of {d:,} columns",
-        "size": size(float(Path(options.input).stat().st_size)),
+        "model": f"{values['estimator']}, {coordinates} from {k:,} landmarks",
+        "takes": f"points of {d:,} columns" + ("" if names is None else f": {listed(names)}"),
+        "size": size(float(n_bytes)),
     }
-    if hasattr(model, "feature_names_in_"):
-        values["feature_names"] = list(model.feature_names_in_)
-        shown["takes"] += ": " + ", ".join(model.feature_names_in_[:_NAMES_SHOWN])
+    parameters["landmarks"] = k
     shown |= {name: " ".join(str(value).split()) for name, value in parameters.items()}
-    return Result(f"{options.input}\n{common.listing(shown)}", values)
+    return Result(f"{options.input}\n{listing(shown)}", values)

@@ -18,47 +18,41 @@ from trigpoint._common.words import duration
 # Called as report(stage, done, total).
 Report = Callable[[str, int, int], None]
 
-_USUAL_SIZE = {"ncols": 80, "nrows": 24}
-_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]{postfix}"
-
-# The time that is left is shown if it is at least this many seconds.
-_WORTH_SAYING = 2.0
-# After this many seconds, a stage is judged by its own pace instead of by its forecast.
-_TELLING = 1.0
+_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]"
+_FINISHED_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}]"
+_ONE_STEP_BAR = "{desc}: {elapsed}"
 
 
 def reporter(verbose: Any, callback: Any = None) -> Report:
-    """Return a reporter: bars on the terminal, calls of a function, both, or neither."""
+    """Return a reporter for the parameter `verbose`.
+
+    ``True`` shows bars or lines on standard error, ``False`` nothing, and a function receives the
+    stage, the amount done and the total.
+    """
+    # Estimators that still have a `callback` pass it here.
+    verbose = verbose if callback is None else callback
+    if callable(verbose):
+        report: Report = verbose
+        return report
     if not isinstance(verbose, (Integral, np.bool_)):
         raise ParameterTypeError(
             "verbose",
             verbose,
-            "{parameter=} is not understood",
-            "pass True or False; a function that receives progress goes in {callback}",
+            "{parameter=} is neither a switch nor a function",
+            "pass True, False, or a function of the stage, the amount done and the total",
         )
-    if callback is not None and not callable(callback):
-        raise ParameterTypeError(
-            "callback",
-            callback,
-            "{parameter=} cannot be called",
-            "pass a function of the stage, the amount done and the total",
-        )
-    listeners: list[Report] = [progress_display(sys.stderr)] if verbose else []
-    if callback is not None:
-        listeners.append(callback)
+    return progress_display(sys.stderr) if verbose else _silent
 
-    def report(stage: str, done: int, total: int) -> None:
-        for listener in listeners:
-            listener(stage, done, total)
 
-    return report
+def _silent(stage: str, done: int, total: int) -> None:
+    pass
 
 
 class ProgressMixin(BaseEstimator):
-    """For estimators with `verbose` and `callback`: clones keep the callback.
+    """For estimators with `verbose`: clones share the function that receives progress.
 
-    A callback may belong to a window or a file, which can be neither copied nor pickled. So clones
-    share the same callback object, and pickles and other copies have none.
+    Such a function may belong to a window or a file, which can be neither copied nor pickled.
+    Pickles and other copies are silent.
     """
 
     verbose: Any
@@ -66,23 +60,19 @@ class ProgressMixin(BaseEstimator):
 
     def __sklearn_clone__(self) -> Self:
         cloned: Self = BaseEstimator.__sklearn_clone__(copy(self))
-        cloned.callback = self.callback
+        cloned.verbose = self.verbose
+        if hasattr(self, "callback"):
+            cloned.callback = self.callback
         return cloned
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "callback": None}
+        state: dict[str, Any] = {**super().__getstate__()}
+        state |= {"callback": None} if "callback" in state else {}
+        return state | {"verbose": False} if callable(self.verbose) else state
 
 
 class Display(Protocol):
-    """Something that shows progress and can be closed.
-
-    Attributes
-    ----------
-    expected : dict of str to float
-        Seconds of the stages to come, in order, if they are known.
-    """
-
-    expected: dict[str, float]
+    """Something that shows progress and can be closed."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how much of a stage is done."""
@@ -99,29 +89,9 @@ def progress_display(stream: TextIO) -> Display:
 
 
 def _in_notebook() -> bool:
-    """Whether the code is run by a kernel; where there is one, IPython has been imported."""
+    """Whether a Jupyter kernel runs this code; in one, IPython has been imported."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
-
-
-def left_in_all(
-    expected: dict[str, float], stage: str, done: int, total: int, seconds: float
-) -> str:
-    """What is left of a run, in words: of this stage and of those to come; empty if it is little.
-
-    Stages that are over are taken out of those `expected`.
-    """
-    if stage in expected:
-        for earlier in list(expected)[: list(expected).index(stage)]:
-            del expected[earlier]
-    share = min(done / total, 1.0) if total > 0 else 1.0
-    own = expected.get(stage, 0.0) * (1 - share)
-    if share > 0 and seconds > _TELLING:
-        own = seconds * (1 - share) / share
-    left = own + sum(later for name, later in expected.items() if name != stage)
-    if share == 1.0:
-        expected.pop(stage, None)
-    return f"about {duration(left)} left in all" if left >= _WORTH_SAYING else ""
 
 
 class ProgressBars:
@@ -134,12 +104,8 @@ class ProgressBars:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        # Slow to import, and needed only here.
-        from tqdm import tqdm
-
-        self._bar_class, self._stream = tqdm, stream
-        self.expected: dict[str, float] = {}
-        self._stage, self._since = "", 0.0
+        self._stream = stream
+        self._stage = ""
         self._bar: Any = None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -147,12 +113,10 @@ class ProgressBars:
         if self._bar is None or stage != self._stage:
             self.close()
             self._stage, self._bar = stage, self._new_bar(stage, done, total)
-            self._since = monotonic()
-        if self.expected:
-            left = left_in_all(self.expected, stage, done, total, monotonic() - self._since)
-            self._bar.set_postfix_str(left, refresh=False)
         self._bar.update(done - self._bar.n)
         if done >= total:
+            if total > 1:
+                self._bar.bar_format = _FINISHED_BAR
             self.close()
 
     def close(self) -> None:
@@ -162,25 +126,27 @@ class ProgressBars:
             self._bar = None
 
     def _new_bar(self, stage: str, done: int, total: int) -> Any:
-        # Work done before the first report says nothing about the speed.
-        return self._bar_class(
+        # Slow to import, and needed only here.
+        from tqdm import tqdm
+
+        # `initial`: work done before the first report says nothing about the speed.
+        return tqdm(
             desc=stage,
             initial=done,
             total=total,
             file=self._stream,
+            bar_format=_BAR if total > 1 else _ONE_STEP_BAR,
             **_width(self._stream),
-            bar_format=_BAR if total > 1 else None,
         )
 
 
 def _width(stream: TextIO) -> dict[str, Any]:
-    """Options for the width of a bar."""
+    """Options for the width of a bar; some terminals report 0, at which tqdm draws nothing."""
     try:
-        known = os.get_terminal_size(stream.fileno()).columns > 0
+        is_known = os.get_terminal_size(stream.fileno()).columns > 0
     except (OSError, ValueError, AttributeError):
-        known = True  # If tqdm can find it out.
-    # Some terminals report a width of 0, at which nothing would be drawn.
-    return {"dynamic_ncols": True} if known else _USUAL_SIZE
+        is_known = True  # tqdm may find out in another way.
+    return {"dynamic_ncols": True} if is_known else {"ncols": 80, "nrows": 24}
 
 
 class ProgressLines:
@@ -195,7 +161,6 @@ class ProgressLines:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.expected: dict[str, float] = {}
         self._stage = ""
         self._since = self._last = 0.0
         self._done_before = 0
@@ -215,7 +180,7 @@ class ProgressLines:
             self._stage = ""
 
     def _begin(self) -> None:
-        """Nothing is shown of a stage before its first line."""
+        """A stage shows nothing before its first line."""
 
     def _show(self, line: str, done: int, total: int) -> None:
         self._stream.write(line + "\n")
@@ -229,10 +194,6 @@ class ProgressLines:
         progress = done - self._done_before
         if done < total and progress > 0:
             times += f", {duration(seconds * (total - done) / progress)} left"
-        if self.expected and (
-            in_all := left_in_all(self.expected, self._stage, done, total, seconds)
-        ):
-            times += f", {in_all}"
         # A stage of one step has nothing to count.
         if total == 1:
             return f"{self._stage}: {times}"
@@ -247,11 +208,11 @@ class NotebookBars(ProgressLines):
 
     def __init__(self) -> None:
         super().__init__(sys.stderr)
-        self._over: list[str] = []
+        self._finished: list[str] = []
         self._handle: Any = None
 
     def _begin(self) -> None:
-        # Drawn at once, unless the stage before has just been.
+        # Draw the first bar of a stage at once.
         self._last = 0.0
 
     def _show(self, line: str, done: int, total: int) -> None:
@@ -264,10 +225,10 @@ class NotebookBars(ProgressLines):
             f'<progress value="{share:.3f}" style="vertical-align: middle">{share:.0%}</progress> '
             f"{escape(rest)}</div>"
         )
-        page = HTML("".join([*self._over, bar]))
+        page = HTML("".join([*self._finished, bar]))
         if self._handle is None:
             self._handle = display(page, display_id=True)
         else:
             self._handle.update(page)
         if done >= total:
-            self._over.append(bar)
+            self._finished.append(bar)

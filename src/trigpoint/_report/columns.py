@@ -1,4 +1,4 @@
-"""Columns of values in two or four bytes each: numbers on a scale, dates, or labels."""
+"""Columns of values for the page: numbers or dates in steps on a scale, or labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +8,6 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.labels import MOST_CLASSES, is_missing, natural_order
-
-# Codes from 0 to the last but one; the last is for missing values.
-MISSING = 65535
-_MISSING_WIDE = 2**32 - 1
-
-# If most values are within so small a share of the range, two bytes would leave them few steps.
-_CROWDED = 1 / 8
 
 # The color scale omits outliers, which would make all other colors alike.
 _COLOR_QUANTILES = (0.01, 0.99)
@@ -61,25 +54,32 @@ class Column:
     @property
     def is_missing(self) -> np.ndarray:
         """Which values (s,) are missing."""
-        return np.asarray(self.codes == np.iinfo(self.codes.dtype).max)
+        return np.asarray(self.codes == _missing(self.codes.dtype))
+
+    @property
+    def step(self) -> float:
+        """Difference between the numbers of two codes."""
+        n_steps = _missing(self.codes.dtype) - 1
+        return self.high / n_steps - self.low / n_steps
 
 
-def number_column(name: str, values: np.ndarray) -> Column:
-    """Column of numbers on their own scale; those that are not finite are missing."""
+def number_column(name: str, values: np.ndarray, dtype: Any = np.uint32) -> Column:
+    """Column of numbers on their own scale; those that are not finite are missing.
+
+    With codes of type uint32, values keep nine digits of their range; with uint16, four.
+    """
     values = np.asarray(values, dtype=np.float64)
+    codes = np.full(len(values), _missing(dtype), dtype=dtype)
     finite = np.isfinite(values)
     if not finite.any():
-        return Column(name, np.full(len(values), MISSING, dtype=np.uint16))
+        return Column(name, codes)
     low, high = float(values[finite].min()), float(values[finite].max())
     # Halved, here and for the quantiles, so that a range beyond the largest float does not
     # overflow.
     width = high / 2 - low / 2
-    ends = 2 * np.quantile(values[finite] / 2, _COLOR_QUANTILES)
-    crowded = ends[1] / 2 - ends[0] / 2 < _CROWDED * width
-    missing = _MISSING_WIDE if crowded else MISSING
-    codes = np.full(len(values), missing, dtype=np.uint32 if crowded else np.uint16)
     share = (values[finite] / 2 - low / 2) / (width if width > 0 else 1.0)
-    codes[finite] = np.round((missing - 1) * share).astype(codes.dtype)
+    codes[finite] = np.round((_missing(dtype) - 1) * share).astype(dtype)
+    ends = 2 * np.quantile(values[finite] / 2, _COLOR_QUANTILES)
     if ends[0] == ends[1]:
         ends = np.array([low, high])
     return Column(name, codes, low, high, float(ends[0]), float(ends[1]))
@@ -101,15 +101,11 @@ def date_column(name: str, values: np.ndarray) -> Column:
     milliseconds = np.full(len(values), np.nan)
     milliseconds[known] = values[known].astype("datetime64[us]").astype(np.int64) / 1000
     column = number_column(name, milliseconds)
-    step = (column.high - column.low) / (np.iinfo(column.codes.dtype).max - 1)
-    return replace(column, unit=_unit(milliseconds[known], step))
+    return replace(column, unit=_unit(milliseconds[known], column.step))
 
 
 def _unit(milliseconds: np.ndarray, step: float) -> str:
-    """The largest unit in which all dates are whole, or a larger one if steps are coarser.
-
-    Midnights are shown as days. So are times that span three years, whose steps are 24 minutes.
-    """
+    """The largest unit in which all dates are whole, or a larger one if steps are coarser."""
     found = "millisecond"
     for unit, size in _UNITS.items():
         if step >= _UNITS[found] or not (milliseconds % size).any():
@@ -136,15 +132,16 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
         listed = np.concatenate([listed[colored], listed[~colored]])
     # An empty label would leave a color unexplained.
     labels = [names[kind] if names[kind].strip() else "(empty)" for kind in listed]
-    wide = len(names) >= MISSING
-    codes = np.full(
-        len(values), _MISSING_WIDE if wide else MISSING, np.uint32 if wide else np.uint16
-    )
-    new_places = np.argsort(listed)
-    codes[~missing] = new_places[places.reshape(-1)]
+    codes = np.full(len(values), _missing(np.uint32), dtype=np.uint32)
+    codes[~missing] = np.argsort(listed)[places.reshape(-1)]
     return Column(name, codes, labels=tuple(labels), n_colored=n_colored)
 
 
 def label_text(value: Any) -> str:
     """A label as text; bytes are decoded."""
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _missing(dtype: Any) -> int:
+    """The code of missing values."""
+    return int(np.iinfo(dtype).max)

@@ -11,30 +11,22 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
-from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
-from trigpoint._extension.extensions import extend
-from trigpoint._files import PointSource
 from trigpoint._landmarks import LandmarkCurve, landmark_curve
 from trigpoint._landmarks.count import distinct_points
+from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._report.columns import Column, number_column
-from trigpoint._report.density import DensityImage
-from trigpoint._report.given import Given, color_column, named_colors
+from trigpoint._report.given import color_column, named_colors
 from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
 from trigpoint._report.parameters import used_parameters
-from trigpoint._report.streaming import MOST_COORDINATES, Streamed, stream
+from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
-from trigpoint._report.things import Things, read_things, shown_texts
-from trigpoint._report.tiles import Tiles, make_tiles
+from trigpoint._report.things import Things, Tiles, make_tiles, read_things, shown_texts
 from trigpoint._report.tried import tried_section
+from trigpoint._sources import Source
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
-from trigpoint.metrics._suspects import (
-    JudgedEdges,
-    is_complete,
-    judge_edges,
-    with_covariances,
-)
+from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, with_covariances
 from trigpoint.plot._eigenvalues import Eigenvalues, leading_eigenvalues
 
 SAMPLE = 40_000
@@ -47,77 +39,30 @@ _CURVE_FEWEST, _CURVE_LAST = 10, 2000
 # Points on which the curve is measured: few enough to take seconds.
 _CURVE_BYTES = 2**24
 
+# Points of which small copies of images are made, at most.
+_TILED_BYTES = 2**26
+
 
 @dataclass(frozen=True)
 class Content:
     """What a report shows.
 
-    Attributes
-    ----------
-    title : str
-    method : str
-        Name of the estimator.
-    n_points : int or None
-        Number of points; ``None`` if only the landmarks are shown.
-    n_features, n_components, n_landmarks : int
-    tiles : Tiles or None
-        Pictures of points and landmarks.
-    addresses : list of str or None
-        Where the images of the sampled points lie.
-    text : tuple of str and list of str, or None
-        Name of the text, and that of each sampled point.
-    rows : int64 ndarray of shape (s,) or None
-        Row numbers of the sampled points, if they have any.
-    coordinates : list of Column
-        Coordinates of the sample, followed by those of the landmarks.
-    columns : list of Column
-        Original values of the same points.
-    first_columns : (int, int)
-        The two of them in which the landmarks vary most.
-    derived : list of Column
-        Derived values to color the sample by.
-    colors : list of Column
-        Values that the user gave to color the sample by.
-    cells : int64 ndarray of shape (s,)
-        Nearest landmark of each sampled point.
-    images : list of DensityImage
-    edges : JudgedEdges or None
-    quality : Quality or None
-        ``None`` without points, or with too few.
-    tried : str
-        The section about methods that were tried; empty if none were.
-    covariances : str
-        Where the local covariances come from; empty if there are none.
-    eigenvalues : Eigenvalues or None
-    curve : LandmarkCurve or None
-    curve_wanted : bool
-        Whether the curve was requested.
-    neighborhoods : Neighborhoods
-    covering_radius : float or None
-    cell_sizes : int64 ndarray of shape (k,) or None
-    parameters, versions : dict of str
-    seconds : dict
-        By stage, without compiling.
-    compile_seconds : float
+    Columns and coordinates hold values of the sample, followed by those of the landmarks; without
+    a sample, only the landmarks are shown. `derived` are computed values to color the sample by,
+    `colors` those that the user gave. What is ``None`` is left out of the page.
     """
 
     title: str
-    method: str
-    n_points: int | None
-    n_features: int
-    n_components: int
-    n_landmarks: int
-    tiles: Tiles | None
-    addresses: list[str] | None
-    text: tuple[str, list[str]] | None
-    rows: np.ndarray | None
+    fitted: Any
+    sample: Sample | None
     coordinates: list[Column]
     columns: list[Column]
     first_columns: tuple[int, int]
     derived: list[Column]
     colors: list[Column]
-    cells: np.ndarray
-    images: list[DensityImage]
+    tiles: Tiles | None
+    addresses: list[str] | None
+    text: tuple[str, list[str]] | None
     edges: JudgedEdges | None
     quality: Quality | None
     tried: str
@@ -126,109 +71,103 @@ class Content:
     curve: LandmarkCurve | None
     curve_wanted: bool
     neighborhoods: Neighborhoods
-    covering_radius: float | None
-    cell_sizes: np.ndarray | None
     parameters: dict[str, str]
     seconds: dict[str, float]
-    compile_seconds: float
     versions: dict[str, str]
 
 
 def gather(
     subject: Subject,
-    source: PointSource | None,
+    source: Source | None,
     *,
     color: Any = None,
     images: Any = None,
     text: Any = None,
     title: str | None = None,
     sample: int = SAMPLE,
+    coordinates: Any = None,
     neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
     curve: bool = True,
     tried: Comparison | None = None,
 ) -> Content:
     """Compute the content of a report on a fitted embedding; see `write_report`."""
-    fitted, report = subject.fitted, subject.progress
+    fitted, n = subject.fitted, None if source is None else source.n
     landmarks, graph = fitted.landmarks, fitted.graph
-    shown = _chosen_columns(landmarks.points)
-    if source is None and color is not None:
+    if n is None and color is not None:
         raise ParameterValueError(
             "color",
             color,
             "{parameter} needs one value per row of X, and X was not passed",
             "pass both",
         )
-    n = None if source is None else source.shape[0]
-    colors = {} if n is None else named_colors(color, n)
+    given = {} if n is None else named_colors(color, n)
     things = read_things(images, text, n, landmarks.points.shape[1])
-    if things.image_shape is not None:
-        # One pixel against another says nothing.
-        shown = shown[:0]
-    streamed = None if source is None else stream(subject, source, shown, sample)
-    known, origin = with_covariances(
-        landmarks, None if streamed is None else streamed.points, subject.n_threads
-    )
-    names = _column_names(subject, source)
-    own = _landmark_coordinates(subject, streamed)
-    values = landmarks.points[:, shown].astype(np.float64)
-    if streamed is not None:
-        own = np.concatenate([streamed.coordinates, own])
-        values = np.concatenate([streamed.columns, values])
-    if subject.scales is not None:
-        values *= subject.scales[shown]
+    drawn = None if source is None else draw_sample(subject, source, sample, coordinates)
+    part = None if drawn is None else _dense_part(drawn)
+    known, origin = with_covariances(landmarks, part, subject.n_threads)
     edges = None if graph is None else judge_edges(graph, known)
-    quality, lost = _measured(subject, streamed, n, edges)
-    axes = [f"coordinate {j + 1}" for j in range(own.shape[1])]
-    if own.shape[1] == 1:
-        own = np.column_stack([own, _spread(landmarks, streamed)])
-        axes.append("(spread out)")
+    # Images: one pixel against another shows nothing.
+    shown = _chosen_columns(landmarks.points) if things.image_shape is None else np.arange(0)
+    quality = None if drawn is None else _measured(subject, drawn, edges)
+    colors = (
+        []
+        if drawn is None
+        else [color_column(name, one.take(drawn.rows)) for name, one in given.items()]
+    )
     return Content(
-        title=title or _title(subject, n),
-        method=fitted.method,
-        n_points=n,
-        n_features=landmarks.points.shape[1],
-        n_components=fitted.extension.n_components,
-        n_landmarks=len(landmarks.points),
-        tiles=_tiles(things, landmarks, streamed),
-        addresses=_addresses(things, streamed),
-        text=_text(things, streamed),
-        rows=landmarks.indices if streamed is None else streamed.rows,
-        coordinates=_numbers(axes, own),
-        columns=_numbers([names[j] for j in shown], values),
+        title=title or _title(fitted, n),
+        fitted=fitted,
+        sample=drawn,
+        coordinates=_coordinates(subject, drawn),
+        columns=_columns(subject, source, drawn, shown),
         first_columns=_first_columns(landmarks.points[:, shown]),
-        derived=_derived(streamed, lost),
-        colors=_sampled(colors, streamed),
-        cells=np.arange(len(values)) if streamed is None else streamed.cells,
-        images=[] if streamed is None else streamed.images,
+        derived=_derived(drawn, quality),
+        colors=colors,
+        tiles=_tiles(things, landmarks.points, drawn),
+        addresses=_addresses(things, drawn),
+        text=_text(things, drawn),
         # A drawing of all pairs shows nothing.
         edges=None if graph is None or is_complete(graph) else edges,
         quality=quality,
-        tried="" if tried is None else tried_section(tried, colors),
+        tried="" if tried is None else tried_section(tried, given),
         covariances=origin,
         eigenvalues=leading_eigenvalues(fitted) if len(fitted.spectrum.eigenvalues) else None,
-        curve=_curve(streamed, len(landmarks.points), report) if curve else None,
+        curve=None if part is None or not curve else _curve(part, subject),
         curve_wanted=curve,
         neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
-        covering_radius=None if streamed is None else streamed.covering_radius,
-        cell_sizes=None if streamed is None else streamed.cell_sizes,
         parameters=used_parameters(fitted, subject.decided),
-        seconds=_seconds(subject, streamed),
-        compile_seconds=subject.compile_seconds,
+        seconds=_seconds(subject, drawn),
         versions=_versions(),
     )
 
 
-def _landmark_coordinates(subject: Subject, streamed: Streamed | None) -> np.ndarray:
-    """Coordinates of the landmarks; with points, computed by the extension, like theirs.
+def _dense_part(sample: Sample) -> np.ndarray:
+    """Evenly spaced points of the sample, as an array of limited size."""
+    s, d = sample.points.shape
+    return dense(sample.points[:: max(1, -(-s * d * 4 // _CURVE_BYTES))])
 
-    In high dimension the extension smooths, and the landmarks' own coordinates would lie outside
-    the cloud.
+
+def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
+    """Coordinates of the sample and of the landmarks.
+
+    Those of the landmarks are computed by the extension, like those of the points: in high
+    dimension it smooths, and the landmarks' own coordinates would lie outside the cloud.
     """
-    fitted = subject.fitted
-    own = fitted.landmark_coordinates
-    if streamed is not None:
-        own, _ = extend(fitted.extension, fitted.landmarks.points, subject.n_threads)
-    return np.asarray(own[:, :MOST_COORDINATES], dtype=np.float64)
+    landmarks = subject.fitted.landmarks
+    own, rows = subject.fitted.landmark_coordinates, landmarks.indices
+    if rows is None:
+        rows = np.arange(len(landmarks.points))
+    if sample is not None:
+        own = np.concatenate([sample.coordinates, subject.coordinates(landmarks.points)])
+        rows = np.concatenate([sample.rows, rows])
+    own = own[:, :MOST_COORDINATES]
+    names = [f"coordinate {j + 1}" for j in range(own.shape[1])]
+    if own.shape[1] == 1:
+        # A second axis, filled evenly so that points do not hide each other. It depends on the
+        # row, so that a landmark coincides with its own point.
+        own = np.column_stack([own, rows * (np.sqrt(5) - 1) / 2 % 1])
+        names.append("(spread out)")
+    return [number_column(name, own[:, j], np.uint16) for j, name in enumerate(names)]
 
 
 def _chosen_columns(points: np.ndarray) -> np.ndarray:
@@ -247,128 +186,109 @@ def _first_columns(points: np.ndarray) -> tuple[int, int]:
     return first, second
 
 
-def _column_names(subject: Subject, source: PointSource | None) -> list[str]:
-    names = subject.feature_names
+def _columns(
+    subject: Subject, source: Source | None, sample: Sample | None, shown: np.ndarray
+) -> list[Column]:
+    """Values of the sample and of the landmarks in the chosen columns."""
+    landmarks = subject.fitted.landmarks.points
+    values = landmarks[:, shown].astype(np.float64)
+    if sample is not None:
+        values = np.concatenate([sample.columns(shown), values])
+    if subject.scales is not None:
+        values *= subject.scales[shown]
+    names = subject.model.columns.names
     if names is None and source is not None:
-        names = source.feature_names
-    if names is None:
-        return [f"column {j}" for j in range(subject.fitted.landmarks.points.shape[1])]
-    return [str(name) for name in names]
+        names = source.columns.names
+    if names is None or len(names) != landmarks.shape[1]:
+        names = [f"column {j}" for j in range(landmarks.shape[1])]
+    return [number_column(str(names[j]), values[:, place]) for place, j in enumerate(shown)]
 
 
-def _numbers(names: list[str], values: np.ndarray) -> list[Column]:
-    return [number_column(name, values[:, j]) for j, name in enumerate(names)]
-
-
-def _spread(landmarks: Landmarks, streamed: Streamed | None) -> np.ndarray:
-    """A second axis for one-dimensional data: evenly filled, so that points do not hide each other.
-
-    The position depends on the row, so that a landmark coincides with its own point.
-    """
-    rows = landmarks.indices
-    if rows is None:
-        rows = np.arange(len(landmarks.points))
-    if streamed is not None:
-        rows = np.concatenate([streamed.rows, rows])
-    return rows * (np.sqrt(5) - 1) / 2 % 1
-
-
-def _tiles(things: Things, landmarks: Landmarks, streamed: Streamed | None) -> Tiles | None:
-    if things.image_shape is None or streamed is None:
+def _tiles(things: Things, landmarks: np.ndarray, sample: Sample | None) -> Tiles | None:
+    if things.image_shape is None or sample is None:
         return None
-    return make_tiles(streamed.points, streamed.whole, landmarks.points, things.image_shape)
+    s, d = sample.points.shape
+    places = np.arange(s)[:: max(1, -(-s * d * 4 // _TILED_BYTES))]
+    return make_tiles(dense(sample.points[places]), places, landmarks, things.image_shape)
 
 
-def _addresses(things: Things, streamed: Streamed | None) -> list[str] | None:
-    if things.addresses is None or streamed is None:
+def _addresses(things: Things, sample: Sample | None) -> list[str] | None:
+    if things.addresses is None or sample is None:
         return None
     # A shortened address leads nowhere.
-    return shown_texts(things.addresses, streamed.rows, whole=True)
+    return shown_texts(things.addresses, sample.rows, whole=True)
 
 
-def _text(things: Things, streamed: Streamed | None) -> tuple[str, list[str]] | None:
-    if things.texts is None or streamed is None:
+def _text(things: Things, sample: Sample | None) -> tuple[str, list[str]] | None:
+    if things.texts is None or sample is None:
         return None
-    return things.text_name, shown_texts(things.texts, streamed.rows)
+    return things.text_name, shown_texts(things.texts, sample.rows)
 
 
-def _measured(
-    subject: Subject, streamed: Streamed | None, n: int | None, edges: JudgedEdges | None
-) -> tuple[Quality | None, np.ndarray | None]:
-    """The verdict, and the distortion of the sampled points.
-
-    Points whose whole rows were not kept have the mean distortion of those in their cell, which is
-    missing if there are none.
-    """
-    if streamed is None or n is None or len(streamed.points) < LEAST_SAMPLE:
-        return None, None
-    fitted, points = subject.fitted, streamed.points
+def _measured(subject: Subject, sample: Sample, edges: JudgedEdges | None) -> Quality | None:
+    """The verdict, on the same points as `quality` of the estimators if all are in the sample."""
+    size = sample_size(sample.n, sample.points.shape[1], sample.points.dtype.itemsize)
+    size = min(size, len(sample.rows))
+    if size < LEAST_SAMPLE:
+        return None
     subject.progress("quality", 0, 1)
-    own, _ = extend(fitted.extension, points, subject.n_threads)
-    size = min(len(points), sample_size(n, points.shape[1], points.dtype.itemsize))
-    # Drawn as by `quality` of the estimators: the same points where all of them were kept.
-    part = np.random.default_rng(0).choice(len(points), size, replace=False)
-    rows = streamed.rows[streamed.whole]
-    quality = assess(fitted, points[part], own[part], rows[part], n, subject.n_threads, edges=edges)
-    known, k = streamed.cells[streamed.whole], len(fitted.landmarks.points)
-    distortion = quality.distortion_of(points, own)
-    with np.errstate(invalid="ignore"):
-        means = np.bincount(known, distortion, k) / np.bincount(known, minlength=k)
-    lost = means[streamed.cells]
-    lost[streamed.whole] = distortion
+    part = np.random.default_rng(0).choice(len(sample.rows), size, replace=False)
+    quality = assess(
+        subject.fitted,
+        dense(sample.points[part]),
+        sample.coordinates[part],
+        sample.rows[part],
+        sample.n,
+        subject.n_threads,
+        edges=edges,
+    )
     subject.progress("quality", 1, 1)
-    return quality, lost
+    return quality
 
 
-def _derived(streamed: Streamed | None, lost: np.ndarray | None) -> list[Column]:
-    if streamed is None:
+def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
+    if sample is None:
         return []
-    derived = [number_column("points in the cell", streamed.cell_sizes[streamed.cells])]
-    if lost is not None:
-        derived.append(number_column("neighbors lost", lost))
+    sizes = sample.cell_sizes[sample.cells]
+    derived = [number_column("points in the cell", sizes, np.uint16)]
+    if quality is not None:
+        lost = [
+            quality.distortion_of(dense(sample.points[part]), sample.coordinates[part])
+            for part in row_blocks(len(sample.rows), block_rows(8 * sample.points.shape[1]))
+        ]
+        derived.append(number_column("neighbors lost", np.concatenate(lost), np.uint16))
     return derived
 
 
-def _sampled(colors: dict[str, Given], streamed: Streamed | None) -> list[Column]:
-    if streamed is None:
-        return []
-    return [color_column(name, given.take(streamed.rows)) for name, given in colors.items()]
-
-
-def _curve(streamed: Streamed | None, k: int, report: Report) -> LandmarkCurve | None:
+def _curve(points: np.ndarray, subject: Subject) -> LandmarkCurve | None:
     """Error curve on part of the sample, including the number of landmarks if within reach."""
-    if streamed is None:
-        return None
-    points = streamed.points
-    points = points[:: -(-points.nbytes // _CURVE_BYTES)]
-    most = min(_CURVE_LAST, len(points) // 2)
+    most, k = min(_CURVE_LAST, len(points) // 2), len(subject.fitted.landmarks.points)
     last = distinct_points(points, most) if most >= _CURVE_FEWEST else 0
     if last < _CURVE_FEWEST:
         return None
     numbers = set(np.geomspace(_CURVE_FEWEST, last, _CURVE_NUMBERS).round().astype(int).tolist())
     if k < last:
         numbers.add(k)
+    report: Report = subject.progress
     report("landmark curve", 0, len(numbers))
-    return landmark_curve(points, sorted(numbers), random_state=0, callback=report)
+    return landmark_curve(points, sorted(numbers), random_state=0, verbose=report)
 
 
-def _seconds(subject: Subject, streamed: Streamed | None) -> dict[str, float]:
-    seconds = dict(subject.seconds)
-    if streamed is not None:
-        seconds["extension"] = streamed.transform_seconds
-    return seconds
+def _seconds(subject: Subject, sample: Sample | None) -> dict[str, float]:
+    if sample is None or sample.seconds is None:
+        return dict(subject.seconds)
+    return subject.seconds | {"extension": sample.seconds}
 
 
-def _title(subject: Subject, n: int | None) -> str:
-    k = len(subject.fitted.landmarks.points)
-    what = counted(k, "landmark") if n is None else counted(n, "point")
+def _title(fitted: Any, n: int | None) -> str:
+    what = counted(len(fitted.landmarks.points), "landmark") if n is None else counted(n, "point")
     words = {
         "LaplacianEigenmaps": "Laplacian eigenmaps",
         "DiffusionMaps": "Diffusion maps",
         "KernelPCA": "Kernel PCA",
         "LandmarkMap": "Map",
     }
-    return f"{words.get(subject.fitted.method, subject.fitted.method)} of {what}"
+    return f"{words.get(fitted.method, fitted.method)} of {what}"
 
 
 def _versions() -> dict[str, str]:

@@ -1,14 +1,14 @@
-"""Density of points that are streamed through an embedding."""
+"""Density of all points in a plane of the embedding."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-# How often a grid may double its width. Points still outside are only counted, so that a few
-# distant ones do not cost the others resolution.
-_DOUBLINGS = 2
+# How far the grid may extend beyond the landmarks, as a share of their extent. Points farther away
+# are only counted, so that a few distant ones do not cost the others resolution.
+_REACH = 1.5
 
-# Margin around the landmarks, as a share of their extent: points extend slightly beyond.
+# Margin around the points from which the extent is known.
 _MARGIN = 0.06
 
 
@@ -35,72 +35,44 @@ class DensityImage:
     outside: int
 
 
-class GrowingGrid:
-    """Counts points in the cells of a plane whose extent is not known in advance.
-
-    The grid starts around the landmarks. If points lie outside, it doubles its width and merges
-    pairs of cells, so that no count is lost and the points are read once.
+class Grid:
+    """Counts points in the cells of a plane.
 
     Parameters
     ----------
-    landmarks : ndarray of shape (k, 2)
-        Where points are expected.
+    axes : (int, int)
+        The coordinates that span the plane.
+    landmarks, sample : ndarray of shape (k, l) and (s, l)
+        Coordinates of the landmarks and of some of the points, which set the extent.
     size : int
-        Cells per side, an even number.
+        Cells per side.
     """
 
-    def __init__(self, landmarks: np.ndarray, size: int) -> None:
-        low = landmarks.min(axis=0).astype(np.float64)
-        high = landmarks.max(axis=0).astype(np.float64)
-        extent = np.where(high > low, high - low, 1.0)
-        self.low = low - _MARGIN * extent
-        self.high = high + _MARGIN * extent
-        self.outside = 0
+    def __init__(
+        self, axes: tuple[int, int], landmarks: np.ndarray, sample: np.ndarray, size: int
+    ) -> None:
+        ends = landmarks[:, axes].min(axis=0), landmarks[:, axes].max(axis=0)
+        extent = np.where(ends[1] > ends[0], ends[1] - ends[0], 1.0)
+        here = np.concatenate([landmarks[:, axes], sample[:, axes]])
+        low = np.maximum(here.min(axis=0), ends[0] - _REACH * extent)
+        high = np.minimum(here.max(axis=0), ends[1] + _REACH * extent)
+        self._axes, self._outside = axes, 0
+        self._low, self._high = low - _MARGIN * extent, high + _MARGIN * extent
         self._counts = np.zeros((size, size), dtype=np.int64)
-        self._doublings = [0, 0]
 
-    def add(self, points: np.ndarray) -> None:
-        """Count points, shape (b, 2)."""
-        for axis in range(2):
-            self._reach(axis, float(points[:, axis].min()), float(points[:, axis].max()))
+    def add(self, coordinates: np.ndarray) -> None:
+        """Count points, given by all their coordinates (b, l)."""
         size = len(self._counts)
-        cells = np.floor((points - self.low) * (size / (self.high - self.low))).astype(np.int64)
-        inside = ((cells >= 0) & (cells < size)).all(axis=1)
-        self.outside += int(len(points) - inside.sum())
-        np.add.at(self._counts.reshape(-1), cells[inside] @ [1, size], 1)
+        points = coordinates[:, self._axes].astype(np.float64)
+        share = (points - self._low) / (self._high - self._low)
+        inside = ((share >= 0) & (share < 1)).all(axis=1)
+        self._outside += int(len(points) - inside.sum())
+        cells = (share[inside] * size).astype(np.int64)
+        np.add.at(self._counts.reshape(-1), cells @ [1, size], 1)
 
-    def image(self, axes: tuple[int, int]) -> DensityImage:
-        """Return the part of the grid that contains points."""
-        rows, columns = (np.flatnonzero(self._counts.any(axis=axis)) for axis in (1, 0))
-        if not len(rows):
-            return DensityImage(axes, self.low, self.high, self._counts[:1, :1], self.outside)
-        first = np.array([columns[0], rows[0]])
-        last = np.array([columns[-1], rows[-1]]) + 1
-        cell = (self.high - self.low) / len(self._counts)
-        counts = self._counts[first[1] : last[1], first[0] : last[0]]
-        low, high = self.low + first * cell, self.low + last * cell
-        return DensityImage(axes, low, high, counts, self.outside)
-
-    def _reach(self, axis: int, least: float, most: float) -> None:
-        """Widen the grid along an axis to cover `least` to `most`, as far as allowed."""
-        while self._doublings[axis] < _DOUBLINGS:
-            width = self.high[axis] - self.low[axis]
-            if least < self.low[axis]:
-                self._double(axis, upwards=False)
-                self.low[axis] -= width
-            elif most >= self.high[axis]:
-                self._double(axis, upwards=True)
-                self.high[axis] += width
-            else:
-                return
-            self._doublings[axis] += 1
-
-    def _double(self, axis: int, *, upwards: bool) -> None:
-        counts = self._counts if axis == 1 else self._counts.T
-        half = len(counts) // 2
-        merged = counts[0::2] + counts[1::2]
-        counts[:] = 0
-        counts[slice(0, half) if upwards else slice(half, None)] = merged
+    def image(self) -> DensityImage:
+        """Return the counts."""
+        return DensityImage(self._axes, self._low, self._high, self._counts, self._outside)
 
 
 def grid_size(n_points: int) -> int:

@@ -14,7 +14,7 @@ KEYS = (
     "points; two move and zoom.</p><p>Press a label of the legend to select its points.</p>"
 )
 
-LANDMARKS = "Triangles are landmarks: the few points that all others were placed from."
+LANDMARKS = "Triangles are landmarks: the few points that determine the positions of all others."
 
 OTHER_GRAPHS = (
     "The same landmarks, embedded from other graphs. With too many neighbors, Euclidean graphs "
@@ -23,17 +23,17 @@ OTHER_GRAPHS = (
 
 # What the numbers at the top mean.
 _TERMS = {
-    "kept": "share of the nearest neighbors of a point that are still among its nearest in the "
-    "embedding; beside it, the same for principal components",
-    "trustworthiness": "1 if no point has come near that was far",
-    "continuity": "1 if no point has gone far that was near",
+    "kept": "share of the nearest neighbors of a point that are among its nearest in the "
+    "embedding, too; the other bar is the same for principal components",
+    "trustworthiness": "1 if no distant points have become neighbors",
+    "continuity": "1 if no neighbors have become distant",
     "local dimension": "directions in which the points vary around a point",
     "redundant": "coordinates that are functions of others",
-    "covering radius": "largest distance from any point to its nearest landmark",
+    "covering radius": "largest distance from a point on this page to its nearest landmark",
 }
 _TERMS_OF_GRAPH = {
     "suspected shortcut": "an edge between landmarks that may not be near along the data",
-    "bridge": "an edge added to join separate pieces",
+    "bridge": "an edge added to join connected components",
 }
 
 

@@ -1,6 +1,5 @@
 """The landmarks embedded from other graphs: both metrics, several numbers of neighbors."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -10,7 +9,8 @@ import numpy as np
 from trigpoint._common.checks import check_count
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
-from trigpoint._graph import METRICS, KNNGraph
+from trigpoint._graphs import KNNGraph
+from trigpoint._graphs.graph import METRICS
 from trigpoint._report.subject import Subject
 from trigpoint.metrics._suspects import JudgedEdges, judge_edges
 
@@ -108,16 +108,13 @@ def _reason_against(subject: Subject, k: int, fewest: int) -> str:
 
 def _embedded(subject: Subject, landmarks: Landmarks, metric: str, number: int) -> Neighborhood:
     assert subject.embed_graph is not None
-    bandwidth = subject.fitted.parameters.get("bandwidth")
+    bandwidth = getattr(subject.fitted.parameters.get("graph"), "bandwidth", None)
     builder = KNNGraph(number, metric=metric, bandwidth=bandwidth)
-    with warnings.catch_warnings():
-        # No warning: the page itself shows disconnected graphs, by the number of bridges.
-        warnings.simplefilter("ignore")
-        graph = builder.build(landmarks, subject.n_threads)
-        embedded = subject.embed_graph(landmarks, graph, 2)
-        edges = judge_edges(graph, landmarks)
+    graph = builder.build(landmarks, subject.n_threads)
+    # Disconnected graphs need no warning: the page shows the number of bridges.
+    embedded = subject.embed_graph(landmarks, graph, 2)
     coordinates = _turned(embedded.spectrum.coordinates, subject.fitted.spectrum.coordinates)
-    return Neighborhood(metric, number, coordinates, edges)
+    return Neighborhood(metric, number, coordinates, judge_edges(graph, landmarks))
 
 
 def _turned(coordinates: np.ndarray, like: np.ndarray) -> np.ndarray:

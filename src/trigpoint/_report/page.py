@@ -27,38 +27,15 @@ from trigpoint._report.explanations import (
     terms,
 )
 from trigpoint._report.neighborhoods import Neighborhood
-from trigpoint._report.packing import Packed, smallest
-from trigpoint._report.tiles import Tiles
+from trigpoint._report.things import Tiles
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
 # In this order: each may use those before it while it is read, and all of them later.
 _SCRIPTS = (
-    "data.js",
-    "colors.js",
-    "density.js",
-    "bounds.js",
-    "ticks.js",
-    "view.js",
-    "crowding.js",
-    "labels.js",
-    "panel.js",
-    "svg.js",
-    "figure.js",
-    "gestures.js",
-    "selection.js",
-    "table.js",
-    "breakdown.js",
-    "search.js",
-    "pictures.js",
-    "tip.js",
-    "address.js",
-    "help.js",
-    "legend.js",
-    "neighborhoods.js",
-    "models.js",
-    "page.js",
-)
+    "data colors density bounds ticks view crowding labels panel svg figure gestures selection "
+    "table breakdown search pictures tip address help legend neighborhoods models page"
+).split()
 
 # Most edges drawn, for the graph and for each neighborhood compared: ordinary and odd ones.
 _GRAPH_EDGES = (40_000, 20_000)
@@ -67,15 +44,40 @@ _COMPARED_EDGES = (10_000, 6_000)
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
 
-# Seconds of compiling that are shown.
-_WORTH_SAYING = 0.05
-
 # By bars, or among the figures.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+_TYPES = {"uint8": "u8", "uint16": "u16", "uint32": "u32"}
+_ALIGNMENT = 4
+
+
+class Packed:
+    """The arrays of a page in one block of bytes; `add` returns the location of each one."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, array: np.ndarray) -> dict[str, Any]:
+        """Add an array of 8-, 16- or 32-bit integers."""
+        data = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+        place = {"type": _TYPES[array.dtype.name], "start": self._size, "length": int(array.size)}
+        padding = -len(data) % _ALIGNMENT
+        self._parts.append(data + bytes(padding))
+        self._size += len(data) + padding
+        return place
+
+    def add_counts(self, array: np.ndarray) -> dict[str, Any]:
+        """Add nonnegative integers, in two bytes if they fit, otherwise four."""
+        return self.add(array.astype(np.uint16 if array.max(initial=0) < 2**16 else np.uint32))
+
+    def text(self) -> str:
+        """The whole block, as base64."""
+        return base64.b64encode(b"".join(self._parts)).decode("ascii")
 
 
 def page(content: Content) -> str:
@@ -108,7 +110,9 @@ def page(content: Content) -> str:
         "spectrum": _spectrum(content),
         "curve": _curve(content),
         "parameters": _details("Parameters", content.parameters),
-        "seconds": _details("Stages", _stages(content)),
+        "seconds": _details(
+            "Stages", {stage: f"{spent:.2f} s" for stage, spent in content.seconds.items()}
+        ),
         "versions": _details("Versions", content.versions),
     }
     return _filled(_asset("page.html"), slots)
@@ -116,7 +120,11 @@ def page(content: Content) -> str:
 
 def page_script() -> str:
     """All scripts, in a scope of their own."""
-    return "(() => {\n'use strict';\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
+    return (
+        "(() => {\n'use strict';\n"
+        + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+        + "\n})();"
+    )
 
 
 def _filled(template: str, slots: Mapping[str, str]) -> str:
@@ -128,27 +136,29 @@ def _asset(name: str) -> str:
 
 
 def _facts(content: Content, packed: Packed) -> dict[str, Any]:
-    k = content.n_landmarks
-    n_sampled = len(content.cells)
+    sample, landmarks = content.sample, content.fitted.landmarks
+    k = len(landmarks.points)
+    cells = np.arange(k) if sample is None else sample.cells
+    rows = landmarks.indices if sample is None else sample.rows
     return {
-        "method": content.method,
-        "points": content.n_points,
-        "sampled": n_sampled,
+        "method": content.fitted.method,
+        "points": None if sample is None else sample.n,
+        "sampled": len(cells),
         "landmarks": k,
         # Landmark values follow those of the sample, unless the landmarks are the sample.
-        "firstLandmark": 0 if content.n_points is None else n_sampled,
-        "equalScales": content.method in _EQUAL_SCALES,
+        "firstLandmark": 0 if sample is None else len(cells),
+        "equalScales": content.fitted.method in _EQUAL_SCALES,
         "labelColors": PAGE_LABELS,
         "accent": PAGE_ACCENT,
-        "components": content.n_components,
-        "rows": None if content.rows is None else packed.add(content.rows.astype(np.uint32)),
-        "cells": packed.add(smallest(content.cells)),
+        "components": _n_components(content),
+        "rows": None if rows is None else packed.add(rows.astype(np.uint32)),
+        "cells": packed.add_counts(cells),
         "coordinates": [_column(column, packed) for column in content.coordinates],
         "columns": [_column(column, packed) for column in content.columns],
         "firstColumns": content.first_columns,
         "derived": [_column(column, packed) for column in content.derived],
         "colors": [_column(column, packed) for column in content.colors],
-        "images": [_image(image, packed) for image in content.images],
+        "images": [] if sample is None else [_image(image, packed) for image in sample.images],
         "tiles": None if content.tiles is None else _tiles(content.tiles, packed),
         "addresses": content.addresses,
         "text": None
@@ -157,6 +167,10 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "graph": None if content.edges is None else _edges(content.edges, packed, _GRAPH_EDGES),
         "neighborhoods": [_compared(one, packed) for one in content.neighborhoods.embeddings],
     }
+
+
+def _n_components(content: Content) -> int:
+    return int(content.fitted.landmark_coordinates.shape[1])
 
 
 def _column(column: Column, packed: Packed) -> dict[str, Any]:
@@ -173,7 +187,7 @@ def _column(column: Column, packed: Packed) -> dict[str, Any]:
 
 def _tiles(tiles: Tiles, packed: Packed) -> dict[str, Any]:
     return {
-        "points": packed.add(smallest(tiles.points)),
+        "points": packed.add_counts(tiles.points),
         "landmarks": len(tiles.points) if tiles.n_landmarks else -1,
         "height": tiles.height,
         "width": tiles.width,
@@ -208,7 +222,7 @@ def _edges(edges: JudgedEdges, packed: Packed, most: tuple[int, int]) -> dict[st
         )
     )
     return {
-        "ends": packed.add(smallest(edges.ends[drawn])),
+        "ends": packed.add_counts(edges.ends[drawn]),
         "kinds": packed.add(edges.kinds[drawn]),
         "total": len(edges.kinds),
         "shortcuts": edges.count(SHORTCUT),
@@ -224,7 +238,9 @@ def _thinned(places: np.ndarray, most: int) -> np.ndarray:
 
 def _compared(one: Neighborhood, packed: Packed) -> dict[str, Any]:
     names = ("coordinate 1", "coordinate 2")
-    columns = [number_column(name, one.coordinates[:, j]) for j, name in enumerate(names)]
+    columns = [
+        number_column(name, one.coordinates[:, j], np.uint16) for j, name in enumerate(names)
+    ]
     return {
         "metric": one.metric,
         "neighbors": one.n_neighbors,
@@ -234,15 +250,12 @@ def _compared(one: Neighborhood, packed: Packed) -> dict[str, Any]:
 
 
 def _lead(content: Content) -> str:
-    columns = counted(content.n_features, "column")
-    to = counted(content.n_components, "coordinate")
-    landmarks = counted(content.n_landmarks, "landmark")
-    if content.n_points is None:
-        text = f"{landmarks}, from {columns} to {to}. No points were passed."
-    else:
-        points = counted(content.n_points, "point")
-        text = f"{points}, from {columns} to {to}, using {landmarks}."
-    return escape(text)
+    k, d = content.fitted.landmarks.points.shape
+    columns, to = counted(d, "column"), counted(_n_components(content), "coordinate")
+    landmarks = counted(k, "landmark")
+    if content.sample is None:
+        return f"{landmarks}, from {columns} to {to}. No points were passed."
+    return f"{counted(content.sample.n, 'point')}, from {columns} to {to}, using {landmarks}."
 
 
 def _verdict(quality: Quality) -> str:
@@ -287,38 +300,25 @@ def _search_hint(content: Content) -> str:
 
 
 def _figures(content: Content) -> str:
-    figures = [("points", "&ndash;")]
-    if content.n_points is not None:
-        figures = [_figure(content.n_points, "point")]
-    figures.append(_figure(content.n_landmarks, "landmark"))
-    if content.covering_radius is not None:
-        figures.append(("covering radius", f"{content.covering_radius:.3g}"))
-    if content.cell_sizes is not None:
-        median = int(np.median(content.cell_sizes))
+    sample, k = content.sample, len(content.fitted.landmarks.points)
+    figures = [("points", "&ndash;") if sample is None else _figure(sample.n, "point")]
+    figures.append(_figure(k, "landmark"))
+    if sample is not None:
+        figures.append(("covering radius", f"{sample.covering_radius:.3g}"))
+        median = int(np.median(sample.cell_sizes))
         figures.append(("median points per landmark", f"{median:,}"))
     if content.edges is not None:
         figures.append(_figure(len(content.edges.kinds), "edge"))
         figures.append(_figure(content.edges.count(SHORTCUT), "suspected shortcut"))
         figures.append(_figure(content.edges.count(BRIDGE), "bridge"))
     # A model loaded from a file has no timings.
-    if seconds := _fit_seconds(content):
+    if seconds := sum(spent for stage, spent in content.seconds.items() if stage != "extension"):
         figures.append(("seconds to fit", f"{seconds:.2f}"))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
 
 
 def _figure(count: int, noun: str) -> tuple[str, str]:
     return plural(noun, count), f"{count:,}"
-
-
-def _stages(content: Content) -> dict[str, str]:
-    stages = {stage: f"{spent:.2f} s" for stage, spent in content.seconds.items()}
-    if content.compile_seconds > _WORTH_SAYING:
-        stages["compiling, once"] = f"{content.compile_seconds:.2f} s"
-    return stages
-
-
-def _fit_seconds(content: Content) -> float:
-    return sum(spent for stage, spent in content.seconds.items() if stage != "extension")
 
 
 def _neighborhoods(content: Content) -> str:
@@ -350,7 +350,7 @@ def _curve(content: Content) -> str:
         "Relative trace error of the Nyström approximation "
         "against the number of landmarks, measured on a sample."
     )
-    return _chart(title, note, curve_chart(content.curve, content.n_landmarks))
+    return _chart(title, note, curve_chart(content.curve, len(content.fitted.landmarks.points)))
 
 
 def _chart(title: str, note: str, drawn: str = "") -> str:

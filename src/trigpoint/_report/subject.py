@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from trigpoint._common.progress import Report
-from trigpoint._common.records import (
-    EmbeddedLandmarks,
-    FittedEmbedding,
-    LandmarkGraph,
-    Landmarks,
-)
+from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.sparse import Points
+from trigpoint._numerics.threads import thread_map
+from trigpoint._sources import Source
 
 
 @dataclass(frozen=True)
@@ -20,31 +20,40 @@ class Subject:
 
     Attributes
     ----------
-    fitted : FittedEmbedding
-    feature_names : list of str or None
-        Names of the columns it was fitted to.
+    fitted : Fit
+    model : Model
+        Columns, space and extension: from rows as they are read to coordinates.
     seconds : dict
-        How long each stage of the fit took, without compiling.
+        How long each stage of the fit took.
     n_threads : int
     progress : callable
         Receives progress.
     embed_graph : callable or None
-        ``embed_graph(landmarks, graph, n_components)`` embeds landmarks from another graph in the
-        same way; ``None`` for an embedding without a graph.
-    compile_seconds : float
-        How long loops were compiled during the fit.
+        ``embed_graph(landmarks, graph, 2)`` embeds the landmarks from another graph in the same
+        way, and returns a record with a `spectrum`; ``None`` for an embedding without a graph.
     scales : ndarray of shape (d,) or None
-        What columns were divided by.
+        What the space divided the columns by.
     decided : dict
-        What parameters stand for that were left to the library, if the result does not show it.
+        Values of automatic parameters that the result does not show.
     """
 
-    fitted: FittedEmbedding
-    feature_names: list[str] | None
+    fitted: Any
+    model: Any
     seconds: dict[str, float]
     n_threads: int
     progress: Report
-    embed_graph: Callable[[Landmarks, LandmarkGraph, int], EmbeddedLandmarks] | None = None
-    compile_seconds: float = 0.0
+    embed_graph: Callable[[Landmarks, LandmarkGraph, int], Any] | None = None
     scales: np.ndarray | None = None
     decided: dict[str, str] = field(default_factory=dict)
+
+    def points(self, source: Source, rows: np.ndarray) -> Points:
+        """Euclidean coordinates of some rows, in ascending order, read in one pass."""
+        points: Points = self.model.space(source.matching(self.model.columns).take(rows))
+        return points
+
+    def coordinates(self, points: Points) -> np.ndarray:
+        """Coordinates (b, l) in the embedding, float64, of points in Euclidean coordinates."""
+        extension = self.model.extension
+        parts = row_blocks(points.shape[0], block_rows(extension.row_bytes))
+        found = thread_map(lambda part: extension(points[part])[0], parts, self.n_threads)
+        return np.concatenate(list(found)).astype(np.float64, copy=False)

@@ -1,5 +1,7 @@
-"""The things that points stand for: images, or addresses of images, and text."""
+"""What the page shows of a point: its image, the address of an image, and text."""
 
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -15,6 +17,16 @@ from trigpoint._report.given import named_colors
 # Bytes of text on a page, all points together, and characters of one point.
 _TEXT_BYTES = 1_500_000
 _MOST_CHARACTERS = 400
+
+# Larger images are reduced to about this many pixels per side. Fewer levels compress better, and
+# at that size nobody sees the difference.
+_MOST_PIXELS = 48
+_LEVELS = 32
+
+# Bytes of all images, and the number of them that is compressed to see how many there is room for.
+_MOST_BYTES = 2**21
+_PROBED = 256
+_ACROSS = 64
 
 
 @dataclass(frozen=True)
@@ -45,22 +57,16 @@ def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -
             raise ParameterValueError(
                 name, given, "{parameter} belongs to the rows of X, and X was not passed", "pass X"
             )
-    shape = _shape(images)
-    addresses = None
-    if shape is not None:
+    few = isinstance(images, tuple | list) and 0 < len(images) <= 3
+    shape = None
+    if few and all(isinstance(side, Integral) and int(side) > 0 for side in images):
+        shape = tuple(map(int, images))
         _check_shape(shape, n_features)
-    elif images is not None:
+    addresses = None
+    if images is not None and shape is None:
         addresses = _texts("images", images, n_points)[1]
     name, texts = ("", None) if text is None else _texts("text", text, n_points)
     return Things(shape, addresses, texts, name)
-
-
-def _shape(images: Any) -> tuple[int, ...] | None:
-    """The shape of an image, if that is what was passed."""
-    few = isinstance(images, tuple | list) and 0 < len(images) <= 3
-    if not few or not all(isinstance(side, Integral) and int(side) > 0 for side in images):
-        return None
-    return tuple(map(int, images))
 
 
 def _check_shape(shape: tuple[int, ...], n_features: int) -> None:
@@ -86,16 +92,12 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
     """One text per point, and the name of the column."""
     if isinstance(values, str):
         raise ParameterTypeError(
-            parameter,
-            values,
-            "{parameter=} is one text",
-            "pass one for each row of X",
+            parameter, values, "{parameter=} is one text", "pass one for each row of X"
         )
     assert n_points is not None
     if not hasattr(values, "shape") and isinstance(values, Sequence):
         values = np.array(values, dtype=object)
-    given = named_colors(values, n_points, parameter=parameter)
-    name, found = next(iter(given.items()))
+    name, found = next(iter(named_colors(values, n_points, parameter=parameter).items()))
     return name, found.values
 
 
@@ -108,3 +110,108 @@ def shown_texts(values: np.ndarray, rows: np.ndarray, *, whole: bool = False) ->
     while most > 20 and sum(min(len(text), most) for text in texts) > _TEXT_BYTES:
         most = most * 3 // 4
     return [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Small images of some of the sampled points, then of all landmarks, in one PNG image.
+
+    Attributes
+    ----------
+    points : int64 ndarray of shape (t,)
+        Positions in the sample of the points that have an image.
+    n_landmarks : int
+        Images of landmarks after those; 0 if there is no room for them.
+    height, width : int
+        Pixels of a tile.
+    across : int
+        Tiles in each row of the PNG image.
+    png : bytes
+    """
+
+    points: np.ndarray
+    n_landmarks: int
+    height: int
+    width: int
+    across: int
+    png: bytes
+
+
+def make_tiles(
+    rows: np.ndarray, places: np.ndarray, landmarks: np.ndarray, shape: tuple[int, ...]
+) -> Tiles:
+    """Make images of points whose columns are pixels, as many as there is room for.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (p, d)
+        Points.
+    places : int64 ndarray of shape (p,)
+        Their positions in the sample.
+    landmarks : ndarray of shape (k, d)
+    shape : tuple
+        Height and width of an image, and its channels before or after, if it has any.
+    """
+    scale = _scale(rows)
+    probed = _pictures(_spread(rows, _PROBED), shape, scale)
+    room = max(1, _MOST_BYTES * len(probed) // len(_png(_sheet(probed))))
+    n_landmarks = len(landmarks) if len(landmarks) <= room // 2 else 0
+    chosen = _spread(np.arange(len(rows)), room - n_landmarks)
+    pictures = _pictures(np.concatenate([rows[chosen], landmarks[:n_landmarks]]), shape, scale)
+    height, width = pictures.shape[1:3]
+    return Tiles(places[chosen], n_landmarks, height, width, _ACROSS, _png(_sheet(pictures)))
+
+
+def _spread(items: np.ndarray, most: int) -> np.ndarray:
+    return items[np.linspace(0, len(items) - 1, min(most, len(items))).astype(np.int64)]
+
+
+def _scale(rows: np.ndarray) -> tuple[float, float]:
+    """Values shown as black and white: those of common pixels, otherwise the extremes."""
+    low, high = float(rows.min()), float(rows.max())
+    if low >= 0 and high <= 255:
+        return 0.0, 1.0 if high <= 1 else 255.0
+    return low, high if high > low else low + 1.0
+
+
+def _pictures(rows: np.ndarray, shape: tuple[int, ...], scale: tuple[float, float]) -> np.ndarray:
+    """Images (p, height, width, channels) with 1 or 3 channels, uint8."""
+    pixels = rows.reshape(len(rows), *shape).astype(np.float32)
+    if len(shape) == 2:
+        pixels = pixels[..., None]
+    elif shape[0] in (1, 3, 4) and shape[2] not in (1, 3, 4):
+        pixels = np.moveaxis(pixels, 1, 3)
+    pixels = pixels[..., : 3 if pixels.shape[3] >= 3 else 1]
+    step = -(-max(pixels.shape[1:3]) // _MOST_PIXELS)
+    height, width = (side // step for side in pixels.shape[1:3])
+    blocks = pixels[:, : height * step, : width * step].reshape(
+        len(pixels), height, step, width, step, pixels.shape[3]
+    )
+    share = (blocks.mean(axis=(2, 4)) - scale[0]) / (scale[1] - scale[0])
+    levels = np.round((_LEVELS - 1) * np.clip(share, 0, 1))
+    return np.round(levels * (255 / (_LEVELS - 1))).astype(np.uint8)
+
+
+def _sheet(pictures: np.ndarray) -> np.ndarray:
+    """One image (rows, columns, channels) of all images, from left to right, then down."""
+    count, height, width, channels = pictures.shape
+    down = -(-count // _ACROSS)
+    sheet = np.zeros((down * _ACROSS, height, width, channels), dtype=np.uint8)
+    sheet[:count] = pictures
+    sheet = sheet.reshape(down, _ACROSS, height, width, channels).swapaxes(1, 2)
+    return sheet.reshape(down * height, _ACROSS * width, channels)
+
+
+def _png(image: np.ndarray) -> bytes:
+    """A PNG file of an image with 1 or 3 channels; matplotlib's writer is not always installed."""
+    height, width, channels = image.shape
+    # Each line begins with the number of its filter: none.
+    lines = np.zeros((height, 1 + width * channels), dtype=np.uint8)
+    lines[:, 1:] = image.reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
+    parts = {b"IHDR": header, b"IDAT": zlib.compress(lines.tobytes(), 9), b"IEND": b""}
+    file = b"\x89PNG\r\n\x1a\n"
+    for kind, data in parts.items():
+        check = struct.pack(">I", zlib.crc32(kind + data))
+        file += struct.pack(">I", len(data)) + kind + data + check
+    return file

@@ -188,8 +188,8 @@ class Source(ABC):
         n_threads : int, default=1
         report : callable or None
             Called as ``report("points", done, total)``.
-        device : None or device
-            A GPU that computes.
+        device : None, str or torch.device
+            Where PyTorch computes the coordinates; NumPy does if it is None.
 
         Returns
         -------
@@ -198,16 +198,17 @@ class Source(ABC):
         n_far : int
             Number of points that are far from all landmarks.
         """
+        mapped = self._mapped(model, n_threads)
         if device is not None:
-            from trigpoint._sources.torch import map_on_device
+            from trigpoint._sources.torch import mapped_on_device
 
-            return map_on_device(self, model, out=out, report=report, device=device)
+            mapped = mapped_on_device(self.blocks(), model, device)
         shape, dtype = (self.n, model.n_components), np.dtype(model.columns.dtype)
         result: Any = np.empty(shape, dtype=dtype) if out is None else None
         output = out if isinstance(out, Output) else Output(out)
         opened = open_output(output, shape, dtype, self.path) if result is None else nullcontext()
         n_far = 0
-        with opened as writer, closing(self._mapped(model, n_threads)) as parts:
+        with opened as writer, closing(mapped) as parts:
             for first, coordinates, count in parts:
                 done = first + len(coordinates)
                 if writer is None:

@@ -109,7 +109,7 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
 
 def extended_landmarks(estimator: Any) -> np.ndarray:
     """Coordinates that `transform` gives an estimator's landmarks; these may be closer together."""
-    return extend(estimator.fitted_.extension, estimator.landmarks_)[0]
+    return extend(estimator.model_.extension, estimator.landmarks_)[0]
 
 
 def label_coordinates(ax: Any, plane: Any, title: str | None) -> None:

@@ -1,0 +1,400 @@
+"""What each subcommand takes. Nothing slow is imported here, so that help appears at once."""
+
+import argparse
+import csv
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trigpoint
+
+METHODS = ("laplacian", "diffusion", "isomap", "kernel-pca", "map")
+SAMPLERS = (
+    "efficient-dpp",
+    "farthest-point",
+    "k-means++",
+    "k-means",
+    "rp-cholesky",
+    "greedy-nystrom",
+    "uniform",
+)
+VALUE_FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
+
+_OUTPUT = "coordinates: .npy, .csv, .parquet or .zarr"
+_MODEL = "a file written by --save"
+
+_EXIT_CODES = """
+exit codes:
+  0    done
+  1    failed; the reason is on standard error, and no file was left half-written
+  2    wrong arguments
+  130  interrupted (Ctrl-C)
+"""
+
+_Commands = Any  # argparse has no public name for this type.
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Make the parser of the command with all its subcommands."""
+    parser = argparse.ArgumentParser(
+        prog="trigpoint",
+        description="Embed millions of points from a few diverse landmarks.",
+        epilog=f"'trigpoint COMMAND --help' shows options and examples.\n{_EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"trigpoint {trigpoint.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    for add in (_add_embed, _add_select, _add_transform, _add_evaluate, _add_info, _add_demo):
+        add(commands)
+    return parser
+
+
+COMMANDS = ("embed", "select", "transform", "evaluate", "info", "demo")
+
+
+def _add_embed(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "embed",
+        "embed every point of a file from a few landmarks",
+        """
+        trigpoint embed points.npy -o embedding.npy
+        trigpoint embed cells.h5ad::obsm/X_pca -o cells.parquet -k 2500
+        trigpoint embed scan.csv --columns x,y,z -o scan2d.csv --report scan.html
+        trigpoint embed scan.csv --columns x,y,z -o Y.csv --png Y.png --color kind
+        trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28
+        trigpoint embed sentences.npy -o Y.npy --metric cosine
+        trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
+        trigpoint embed huge.zarr -o Y.zarr --dask local:4
+        """,
+        "Coordinates are written block by block, and appear only when they are complete.",
+    )
+    _add_input(parser)
+    _add_output(parser, _OUTPUT)
+    _add_selection(parser, fewest=2)
+    _add_device(parser)
+    parser.add_argument(
+        "--dask",
+        type=_cluster,
+        metavar="ADDRESS|local:N",
+        help="read and embed the points on a Dask cluster: the address of its scheduler, or "
+        "local:N for N processes on this machine; reads .zarr, .npy and .parquet",
+    )
+    parser.add_argument(
+        "-l",
+        "--components",
+        type=count,
+        default=2,
+        metavar="N",
+        help="coordinates of each point (default: 2)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        help="default: for up to three coordinates, the one of laplacian, isomap, kernel-pca and "
+        "map that preserves most neighborhoods of a sample; laplacian for more coordinates, for "
+        "few points, and with any of the next four options",
+    )
+    parser.add_argument(
+        "--graph",
+        choices=("bhattacharyya", "euclidean", "complete"),
+        help="link each landmark to the nearest ones by one of two distances, or all landmarks "
+        "(default: chosen from the data)",
+    )
+    parser.add_argument(
+        "--neighbors",
+        type=count,
+        metavar="N",
+        help="neighbors of each landmark (default: chosen from the data)",
+    )
+    parser.add_argument(
+        "--eigenvectors",
+        choices=("leading", "independent"),
+        help="independent skips eigenvectors that are functions of earlier ones (default: "
+        "independent for up to three coordinates, else leading)",
+    )
+    parser.add_argument(
+        "--extension",
+        type=_extension,
+        metavar="smooth|graph|all|N",
+        help="landmarks that determine the coordinates of a point: the nearest ones by local "
+        "linear fits, those linked to the nearest ones, all, or the N nearest (default: chosen "
+        "from the data)",
+    )
+    parser.add_argument("--save", type=Path, metavar="TRIG", help="also save the model")
+    _add_page(parser)
+
+
+def _add_page(parser: argparse.ArgumentParser) -> None:
+    """Add the page, the picture, and what they show."""
+    parser.add_argument(
+        "--report", type=Path, metavar="HTML", help="also write an interactive page"
+    )
+    parser.add_argument(
+        "--png",
+        type=Path,
+        metavar="PNG",
+        help="also draw the first two coordinates, colored by the first of --color",
+    )
+    parser.add_argument(
+        "--color",
+        type=names,
+        metavar="NAME,...",
+        help="values to color page and picture by: columns of the same table, text or numbers, or "
+        f"{VALUE_FORMATS}",
+    )
+    parser.add_argument(
+        "--images",
+        metavar="HxW|NAME",
+        help="images of the points for the page: 28x28 or 32x32x3 if rows are images; or a column, "
+        "or other values, of paths or URLs, which the page loads only when asked",
+    )
+    parser.add_argument(
+        "--text", metavar="NAME", help="text of the points for the page: a column, or other values"
+    )
+
+
+def _add_select(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "select",
+        "choose a diverse subsample of the rows",
+        """
+        trigpoint select points.npy -k 500 > rows.txt
+        trigpoint select cells.parquet -k 2000 -o subsample.parquet
+        trigpoint select cells.h5ad::obsm/X_pca -k 500 > rows.txt
+        trigpoint select points.npy -k 100 --method farthest-point > rows.txt
+        trigpoint select scan.csv --columns x,y,z -k auto --refine -o small.csv
+        """,
+        """
+        Row numbers, counted from 0, go to standard output; with -o the rows themselves
+        go to a file. Both are in the order drawn. Text to text, Parquet to Parquet or
+        text, and arrays keep all columns; otherwise only the columns compared are
+        written.
+        """,
+    )
+    _add_input(parser, columns="columns to compare, by name or number")
+    _add_output(
+        parser,
+        "the chosen rows: .npy, .csv, .parquet or .zarr; for text also .tsv and .txt",
+        required=False,
+    )
+    _add_selection(parser, fewest=1)
+    parser.add_argument(
+        "--method",
+        choices=SAMPLERS,
+        default=SAMPLERS[0],
+        metavar="NAME",
+        help=f"sampler: {', '.join(SAMPLERS)} (default: {SAMPLERS[0]}); farthest-point takes rare "
+        "rows and every outlier",
+    )
+
+
+def _add_transform(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "transform",
+        "embed other points with a saved model",
+        """
+        trigpoint transform big.trig new.npy -o new_embedding.npy
+        trigpoint transform scan.trig scan2.csv -o scan2_2d.csv
+        """,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help=_MODEL)
+    _add_input(parser)
+    _add_output(parser, _OUTPUT)
+    _add_jobs(parser)
+    _add_device(parser)
+
+
+def _add_evaluate(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "evaluate",
+        "measure the landmarks and the embedding of a saved model",
+        """
+        trigpoint evaluate big.trig big.npy
+        trigpoint evaluate digits.trig digits.npz::X --labels digits.npz::y
+        """,
+        "Figures are measured on a random sample of the points.",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help=_MODEL)
+    _add_input(parser)
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help=f"labels of the points, for nearest-neighbor accuracy: {VALUE_FORMATS}",
+    )
+    _add_seed(parser, "seed for the sample")
+
+
+def _add_info(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "info",
+        "show what a file holds, its problems, and how to embed it",
+        """
+        trigpoint info points.npy
+        trigpoint info cells.h5ad::obsm/X_pca --json
+        trigpoint info big.npy --check
+        trigpoint info model.trig
+        """,
+    )
+    _add_input(parser, "points, or a model written by --save")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="check all values even if that takes long (above 268 MB)",
+    )
+
+
+def _add_demo(commands: _Commands) -> None:
+    parser = _add_command(
+        commands,
+        "demo",
+        "unroll a Swiss roll of a million points",
+        """
+        trigpoint demo
+        trigpoint demo --points 100000 --landmarks 300
+        """,
+    )
+    for option, default in (("--points", 1_000_000), ("--landmarks", 1_000)):
+        parser.add_argument(
+            option,
+            type=count,
+            default=default,
+            metavar="N",
+            help=f"number of {option[2:]} (default: {default:,})",
+        )
+    _add_seed(parser, "seed for the data and the landmarks")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the picture"
+    )
+
+
+def _add_command(
+    commands: _Commands, name: str, help: str, examples: str, notes: str = ""
+) -> argparse.ArgumentParser:
+    """Add a subcommand whose help ends with examples."""
+    lines = "\n".join(f"  {line.strip()}" for line in examples.strip().splitlines())
+    more = "\n".join(line.strip() for line in notes.strip().splitlines())
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help,
+        description=help[0].upper() + help[1:] + ".",
+        epilog=f"examples:\n{lines}" + (f"\n\n{more}" if more else ""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for option, what in (
+        ("--json", "print the result as JSON"),
+        ("--quiet", "show no progress"),
+        ("--debug", "show the traceback of an error"),
+    ):
+        parser.add_argument(option, action="store_true", help=what)
+    parser.set_defaults(parser=parser)
+    return parser
+
+
+def _add_input(
+    parser: argparse.ArgumentParser,
+    what: str = "the points",
+    columns: str = "columns to use, by name or number",
+) -> None:
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        help=f"{what}: .npy, .npz, .csv, .tsv, .txt, .parquet, .zarr, .h5 or .h5ad; write an array "
+        "inside as FILE::KEY",
+    )
+    parser.add_argument("--columns", type=names, metavar="A,B,...", help=columns)
+
+
+def _add_output(parser: argparse.ArgumentParser, help: str, *, required: bool = True) -> None:
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
+def _add_selection(parser: argparse.ArgumentParser, fewest: int) -> None:
+    """Add the options for choosing landmarks, `fewest` or more of them."""
+    parser.add_argument(
+        "-k",
+        "--landmarks",
+        type=partial(_landmarks, fewest),
+        metavar="N",
+        help="number of landmarks, or auto (default: 1000, 10000 for a map, or every distinct "
+        "point if there are fewer)",
+    )
+    parser.add_argument(
+        "--metric",
+        choices=("euclidean", "cosine", "seuclidean"),
+        default="euclidean",
+        help="cosine compares directions only, for embedding vectors and word counts; seuclidean "
+        "divides each column by its standard deviation, for columns in different units (default: "
+        "euclidean)",
+    )
+    parser.add_argument(
+        "--refine", action="store_true", help="improve the drawn landmarks by exchanges; slower"
+    )
+    _add_seed(parser, "seed for the landmarks")
+    _add_jobs(parser)
+
+
+def _add_seed(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help=f"{what} (default: 0)")
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: -1, all cores)"
+    )
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device",
+        metavar="cuda|cpu|auto",
+        help="compute the coordinates of the points on a GPU, with PyTorch: cuda, cuda:1, ..., or "
+        "auto for a GPU if there is one (default: cpu)",
+    )
+
+
+def names(text: str) -> list[str]:
+    """Names or numbers, separated by commas; names with commas are in quotes, as in a CSV file."""
+    found = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} contains an empty name: write A,B,C")
+    return found
+
+
+def count(text: str) -> int:
+    """Whole number, 1 or more."""
+    return _whole(text, 1)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _jobs(text: str) -> int:
+    return -1 if text == "-1" else _whole(text, 1, ", or -1 for all cores")
+
+
+def _extension(text: str) -> str | int:
+    return text if text in ("smooth", "graph", "all") else count(text)
+
+
+def _cluster(text: str) -> int | str:
+    kind, _, number = text.partition(":")
+    return count(number) if kind == "local" else text
+
+
+def _landmarks(fewest: int, text: str) -> int | str:
+    return text if text == "auto" else _whole(text, fewest, ", or auto")
+
+
+def _whole(text: str, low: int, otherwise: str = "") -> int:
+    if not text.isdecimal() or int(text) < low:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number, {low} or more{otherwise}"
+        )
+    return int(text)

@@ -1,0 +1,84 @@
+"""Results of subcommands, the ways in which they fail, and messages on the way."""
+
+import argparse
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trigpoint._common.words import printable
+
+# Exit codes other than 0 and argparse's 2; the last is the shell's code for Ctrl-C.
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+
+
+class CommandError(Exception):
+    """An error that the user can fix; no traceback is shown for it."""
+
+
+class UsageError(CommandError):
+    """Arguments that do not go together; argparse rejects single wrong ones."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Result of a subcommand.
+
+    Attributes
+    ----------
+    text : str
+        For people.
+    values : mapping
+        For scripts: what ``--json`` prints.
+    """
+
+    text: str
+    values: Mapping[str, Any]
+
+    def show(self, as_json: bool) -> None:
+        """Print to standard output."""
+        print(json.dumps(self.values, indent=2) if as_json else printable(self.text))
+
+
+def listing(values: Mapping[str, str]) -> str:
+    """Two columns, names and values, that fit the terminal."""
+    width = max(map(len, values), default=0)
+    return "\n".join(
+        item(value, f"  {name:<{width}}  ", " " * (width + 4)) for name, value in values.items()
+    )
+
+
+def item(text: str, first: str, others: str) -> str:
+    """A paragraph after `first`, broken between words so that it fits the terminal."""
+    # A paragraph of several lines was broken before.
+    if "\n" in text:
+        return first + text.replace("\n", f"\n{others}")
+    return textwrap.fill(
+        text,
+        shutil.get_terminal_size().columns,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def say(options: argparse.Namespace, text: str) -> None:
+    """Write a message to standard error, unless --quiet was given."""
+    if not options.quiet and sys.stderr is not None:
+        text = f"trigpoint: {printable(text)}"
+        print(item(text, "", "  ") if sys.stderr.isatty() else text, file=sys.stderr)
+
+
+def progress(options: argparse.Namespace) -> Any:
+    """What estimators take as `verbose`: a display that `main` closes, or False."""
+    if options.quiet or sys.stderr is None:
+        return False
+    if getattr(options, "display", None) is None:
+        from trigpoint._common.progress import progress_display
+
+        options.display = progress_display(sys.stderr)
+    return options.display

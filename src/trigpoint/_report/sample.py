@@ -1,0 +1,151 @@
+"""The points that a page shows one by one, and the density of all points."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.sparse import Points
+from trigpoint._report.density import DensityImage, Grid, grid_size
+from trigpoint._report.subject import Subject
+from trigpoint._sources import Source, open_source
+
+# Coordinates shown, and those whose pairs get a density of all points.
+MOST_COORDINATES = 6
+_DENSITY_COORDINATES = 3
+
+# Bytes of the sampled rows; with more columns, fewer points are sampled.
+_SAMPLE_BYTES = 2**29
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Points drawn uniformly, and the density of all points.
+
+    Attributes
+    ----------
+    n : int
+        Number of all points.
+    rows : int64 ndarray of shape (s,)
+        Row numbers of the sampled points, ascending.
+    points : ndarray or csr_array of shape (s, d)
+        Their Euclidean coordinates.
+    coordinates : float64 ndarray of shape (s, l)
+        Their coordinates in the embedding.
+    cells : int64 ndarray of shape (s,)
+        Their nearest landmarks.
+    cell_sizes : int64 ndarray of shape (k,)
+        Points nearest to each landmark: counted in the sample, and scaled up to all points.
+    covering_radius : float
+        Largest distance from a sampled point to its nearest landmark.
+    images : list of DensityImage
+        Densities of all points; empty if all of them are in the sample.
+    seconds : float or None
+        How long computing the coordinates of all points took, if that was necessary.
+    """
+
+    n: int
+    rows: np.ndarray
+    points: Points
+    coordinates: np.ndarray
+    cells: np.ndarray
+    cell_sizes: np.ndarray
+    covering_radius: float
+    images: list[DensityImage]
+    seconds: float | None
+
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Values (s, q) of the sampled points in some columns, float64."""
+        return dense(self.points[:, chosen]).astype(np.float64)
+
+
+def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = None) -> Sample:
+    """Draw points, and measure the density of all.
+
+    Parameters
+    ----------
+    subject : Subject
+    source : Source
+        All points.
+    size : int
+        Number of points to draw.
+    coordinates : array-like, file or None, default=None
+        Coordinates of all points, if they have been computed before.
+    """
+    n, columns = source.n, source.columns
+    given = None if coordinates is None else _given(coordinates, n)
+    row_bytes = columns.count * (1 if columns.sparse else columns.dtype.itemsize)
+    size = min(n, size, max(1, _SAMPLE_BYTES // row_bytes))
+    rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False)).astype(np.int64)
+    points = subject.points(source, rows)
+    landmarks = subject.fitted.landmarks.points
+    distances, cells = _nearest_landmark(landmarks, points, subject.n_threads)
+    counts = np.bincount(cells, minlength=len(landmarks))
+    own = subject.coordinates(points)
+    grids: list[Grid] = []
+    start = time.perf_counter()
+    if n > size:
+        grids = _grids(subject.fitted.landmark_coordinates, own, n)
+        for first, block in _embedded(subject, source) if given is None else given.blocks():
+            for grid in grids:
+                grid.add(block)
+            subject.progress("density", first + len(block), n)
+    seconds = time.perf_counter() - start if grids and given is None else None
+    return Sample(
+        n,
+        rows,
+        points,
+        own,
+        cells,
+        np.rint(counts * (n / size)).astype(np.int64),
+        float(distances.max()),
+        [grid.image() for grid in grids],
+        seconds,
+    )
+
+
+def _given(coordinates: Any, n: int) -> Source:
+    given = open_source(coordinates)
+    if given.n != n:
+        raise ParameterValueError(
+            "coordinates",
+            given.shape,
+            f"coordinates has {given.n:,} rows, and X has {n:,}: pass what `transform` returned "
+            "for X",
+        )
+    return given
+
+
+def _embedded(subject: Subject, source: Source) -> Iterator[tuple[int, np.ndarray]]:
+    """Coordinates of all points, block by block."""
+    for first, block in source.matching(subject.model.columns).blocks():
+        yield first, subject.coordinates(subject.model.space(block, first))
+
+
+def _nearest_landmark(
+    landmarks: np.ndarray, points: Points, n_threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distance to the nearest landmark (s,), and which that is (s,)."""
+    parts = row_blocks(points.shape[0], block_rows(8 * points.shape[1]))
+    found = [nearest(landmarks, dense(points[part]), 1, n_threads) for part in parts]
+    distances, cells = (np.concatenate(values)[:, 0] for values in zip(*found, strict=True))
+    return distances, cells
+
+
+def _grids(landmarks: np.ndarray, sample: np.ndarray, n: int) -> list[Grid]:
+    """Grids of pairs of coordinates; the first pair is shown first."""
+    pairs = combinations(range(min(sample.shape[1], _DENSITY_COORDINATES)), 2)
+    sizes = grid_size(n), grid_size(n) // 2
+    return [Grid(axes, landmarks, sample, sizes[axes != (0, 1)]) for axes in pairs]
+
+
+def dense(points: Points) -> np.ndarray:
+    """Points as an array."""
+    return np.asarray(points.toarray() if issparse(points) else points)
