@@ -155,7 +155,7 @@ def test_float32_is_preserved_and_a_model_decides(points, columns):
 
 @pytest.mark.parametrize("name", ["y.npy", "y.zarr", "y.parquet"])
 def test_to_a_file(tmp_path, points, columns, name, monkeypatch):
-    monkeypatch.setattr("trigpoint._sources.dask._ROWS_TOGETHER", 500)
+    monkeypatch.setattr("trigpoint._sources.dask._BYTES_TOGETHER", 5000)
     told = []
     path, _ = open_source(parted(points, "small")).map(
         Model(columns), out=tmp_path / name, report=lambda *message: told.append(message)

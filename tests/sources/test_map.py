@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from formats import OBJECTS, PATHS
+from formats import OBJECTS, PATHS, TEXTS
 from scipy import sparse
 from stand_in import Model
 
@@ -26,10 +26,10 @@ def test_blocks_of_a_fixed_size(points, columns, n_threads, step):
     assert sorted(model.blocks) == [(s, min(step, 103 - s)) for s in range(0, 103, step)]
 
 
-@pytest.mark.parametrize("name", [*PATHS, *OBJECTS])
+@pytest.mark.parametrize("name", [*PATHS, *TEXTS, *OBJECTS])
 def test_any_storage(tmp_path, points, columns, name):
-    if name in PATHS:
-        PATHS[name](tmp_path / name, points)
+    if name not in OBJECTS:
+        {**PATHS, **TEXTS}[name](tmp_path / name, points)
         result, _ = open_source(tmp_path / name).map(Model(columns, 10))
     else:
         with OBJECTS[name](tmp_path, points) as thing:

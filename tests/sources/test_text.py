@@ -26,7 +26,7 @@ def rows_of(path, **choice):
         ("a.csv", "x\ty\n1\t2\n", ("x", "y"), [[1, 2]]),
         ("a.tsv", "x\ty\n1\t2", ("x", "y"), [[1, 2]]),
         ("a.txt", "1 2\n3 4\n", None, [[1, 2], [3, 4]]),
-        ("a.txt", "  1   2  \n 3\t4\r\n", None, [[3, 4]]),
+        ("a.txt", "  1   2  \r\n 3\t4\r\n", None, [[1, 2], [3, 4]]),
         ("a.txt", "x y\n  1    2.5\n-3    4", ("x", "y"), [[1, 2.5], [-3, 4]]),
         ("a.txt", "1,2\n3,4\n", None, [[1, 2], [3, 4]]),
         ("a.csv", "x\n1\n2\n", ("x",), [[1], [2]]),
@@ -47,8 +47,6 @@ def rows_of(path, **choice):
 def test_layouts(tmp_path, name, content, names, rows, compressed):
     path = tmp_path / (name + ".gz" * compressed)
     path.write_bytes(gzip.compress(content.encode()) if compressed else content.encode())
-    if name == "a.txt" and "\t" in content:
-        pytest.skip("a tab in the first lines separates")
     source = open_source(path)
     assert source.columns.names == names
     assert source.dtype == np.float64
@@ -95,9 +93,10 @@ def test_quotes_and_line_breaks_in_columns_that_are_not_read(tmp_path):
         ("", "has no lines of numbers"),
         ("# nothing\n\n", "has no lines of numbers"),
         ("x,y\n", "has a header, and no rows to read below it"),
-        ("1.0,,3.0\n4.0,5.0,6.0\n", r"both text \(''\) and numbers \('1.0'\)"),
-        ("1.0,NA\n4.0,5.0\n", r"both text \('NA'\) and numbers \('1.0'\)"),
-        ("cell,1,2\ncell,3,4\n", r"both text \('cell'\) and numbers \('1'\)"),
+        ("1.0,,3.0\n4.0,5.0,6.0\n", "column '1' of .* has missing values, the first in row 0"),
+        ("1.0,NA\n4.0,5.0\n", "column '1' of .* has missing values, the first in row 0"),
+        ("cell,1,2\ncell,3,4\n", r"column '0' of type string .*leave it out with"),
+        ("a,1.5\n2,3\n4,5\n", "not a number, 'a' in column '0', row 0"),
         ("a,b\n1,2,3\n", "cannot be read as text: CSV parse error: .*Expected 2 columns, got 3"),
         ("a,b\n1,2\n3\n", "cannot be read as text: CSV parse error: .*Expected 2 columns, got 1"),
         ("a,b\n1,oak\n2,elm\n", r"'b' of type string of .* leave it out with .*columns=\['a'\]"),

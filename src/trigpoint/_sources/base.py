@@ -92,7 +92,9 @@ class Source(ABC):
         self.name, self.columns, self._n = name, columns, n
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name} {self.shape} {self.dtype}>"
+        # Not `shape`, which may have to be counted.
+        n = "?" if self._n is None else self._n
+        return f"<{type(self).__name__} {self.name} ({n}, {self.columns.count}) {self.dtype}>"
 
     def __len__(self) -> int:
         return self.n
@@ -249,13 +251,11 @@ class Source(ABC):
                 del piece
         except _DAMAGE as error:
             raise OSError(f"reading {self.name} failed after row {done}: {error}") from error
-        if rows is None:
-            self._n = done if self._n is None else self._n
-            if done != self._n:
-                raise DamagedFileError(
-                    f"{self.name} gave {done} rows but had {self._n} when it was opened: it is "
-                    "damaged, or was changed while it was being read"
-                )
+        if rows is None and done != self.n:
+            raise DamagedFileError(
+                f"{self.name} gave {done} rows but had {self.n} when it was opened: it is "
+                "damaged, or was changed while it was being read"
+            )
 
     def _taken(self, rows: np.ndarray | None) -> Any:
         """All rows or some, as values of any type and memory order."""
@@ -295,8 +295,8 @@ class Source(ABC):
         return piece
 
     def _counted(self) -> int:
-        """Number of rows, counted in a pass of its own."""
-        return sum(_length(piece) for _, piece in self._pieces(None))
+        """Number of rows, counted in a pass of its own, where it is not known."""
+        raise NotImplementedError
 
     def _rows_at_once(self) -> int:
         """Rows of a block of the usual number of bytes."""

@@ -1,7 +1,7 @@
 """Arrays whose rows are read by slices, in chunks that are decoded as a whole."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +10,16 @@ import numpy as np
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source, stays_sparse
-from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype
+from trigpoint._sources.choosing import (
+    Members,
+    check_shape,
+    choose_columns,
+    choose_member,
+    point_dtype,
+    refuse_key,
+)
 from trigpoint._sources.problems import refusal
+from trigpoint._sources.writers import NAMES_ATTRIBUTE
 
 # Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
 _BAND_BYTES = 256 * 2**20
@@ -75,3 +83,30 @@ class ChunkedSource(Source):
         if self._chunk <= rows:
             return rows - rows % self._chunk
         return self._chunk if self._chunk * self._row_bytes <= _BAND_BYTES else rows
+
+
+def array_in(
+    open_root: Callable[[], AbstractContextManager[Any]],
+    members: Callable[[Any], Members],
+    name: str,
+    key: str | None,
+    columns: Any,
+) -> ChunkedSource:
+    """Points in an array, or in one of the arrays of a group or file, which `members` lists."""
+    with open_root() as root:
+        member = None
+        if hasattr(root, "shape"):
+            refuse_key(key, name)
+        else:
+            member = choose_member(key, members(root), name)
+        array = root[member] if member else root
+        names = array.attrs.get(NAMES_ATTRIBUTE)
+        if not isinstance(names, list) or array.ndim != 2 or len(names) != array.shape[1]:
+            names = None
+
+    @contextmanager
+    def open_rows() -> Iterator[Any]:
+        with open_root() as root:
+            yield root[member] if member else root
+
+    return ChunkedSource(open_rows, f"{name}::{member}" if member else name, columns, names)

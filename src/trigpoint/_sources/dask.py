@@ -6,7 +6,7 @@ repeating and placing of work to Dask, and no scheduler in particular is needed.
 
 import pickle
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +37,8 @@ _MODEL_IN_GRAPH = 4 * 2**20
 
 _TO_ARRAYS = "convert it, as with X.map_blocks(lambda block: block.toarray())"
 
-# Partitions computed together where their results are used one after the other: rows, at most.
-_ROWS_TOGETHER = 2**22
-_PARTITIONS_TOGETHER = 32
+# Bytes of the partitions that are computed together where their results are used in order.
+_BYTES_TOGETHER = 2**28
 
 
 class UnknownChunksWarning(ParameterWarning):
@@ -152,18 +151,22 @@ class DaskSource(Source):
         return np.concatenate([np.empty((0, self.columns.count), self.dtype), *found])
 
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, np.ndarray]]:
-        tasks = [
-            (part, block)
-            for part, block in zip(self._partitions, self._array.to_delayed().ravel(), strict=True)
-            if part.n
-        ]
         import dask
 
-        at_once = block_rows(self.columns.count * self.dtype.itemsize, 16 * 2**24)
-        for group in _together(tasks, at_once):
-            found = dask.compute(*(dask.delayed(part.rows)(block) for part, block in group))
-            for (part, _), values in zip(group, found, strict=True):
-                yield part.first, values
+        blocks = self._array.to_delayed().ravel()
+        parts = [part for part in self._partitions if part.n]
+        tasks = [dask.delayed(part.rows)(blocks[part.number]) for part in parts]
+        row_bytes = self.columns.count * self.dtype.itemsize
+        for part, values in zip(parts, self._computed(tasks, row_bytes), strict=True):
+            yield part.first, values
+
+    def _computed(self, tasks: Sequence[Any], row_bytes: int) -> Iterator[np.ndarray]:
+        """Results of tasks of one partition each, in order; a few are computed together."""
+        import dask
+
+        at_once = block_rows(row_bytes * max(self._sizes), _BYTES_TOGETHER)
+        for some in row_blocks(len(tasks), at_once):
+            yield from dask.compute(*tasks[some])
 
     def map(
         self,
@@ -176,11 +179,8 @@ class DaskSource(Source):
     ) -> tuple[Any, int]:
         """Coordinates of all rows as a lazy Dask array, or written to a file.
 
-        Far points are counted only when they are written; otherwise their number is given as 0, and
-        tasks do not warn.
+        The number of far points is not known, and given as 0.
         """
-        import dask
-
         lazy = self._array.map_blocks(
             _coordinates,
             job=_shared((model, self._partitions)),
@@ -194,29 +194,13 @@ class DaskSource(Source):
         output = out if isinstance(out, Output) else Output(out)
         shape, done = (self.n, model.n_components), 0
         with open_output(output, shape, model.columns.dtype) as writer:
-            tasks = list(zip(self._partitions, lazy.to_delayed().ravel(), strict=True))
-            for group in _together(tasks, _ROWS_TOGETHER):
-                for coordinates in dask.compute(*(block for _, block in group)):
-                    writer.write(coordinates)
-                    done += len(coordinates)
-                    if report is not None:
-                        report("points", done, self.n)
+            row_bytes = shape[1] * np.dtype(model.columns.dtype).itemsize
+            for coordinates in self._computed(lazy.to_delayed().ravel(), row_bytes):
+                writer.write(coordinates)
+                done += len(coordinates)
+                if report is not None:
+                    report("points", done, self.n)
         return writer.path, 0
-
-
-def _together(tasks: list[Any], most: int) -> Iterator[list[Any]]:
-    """Consecutive tasks of at most so many rows, or of one partition."""
-    group: list[Any] = []
-    rows = 0
-    for task in tasks:
-        n = task[0].n
-        if group and (rows + n > most or len(group) == _PARTITIONS_TOGETHER):
-            yield group
-            group, rows = [], 0
-        group.append(task)
-        rows += n
-    if group:
-        yield group
 
 
 def _coordinates(

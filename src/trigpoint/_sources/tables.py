@@ -27,7 +27,7 @@ from trigpoint._sources.choosing import Members, choose_name, split_place
 from trigpoint._sources.hdf5 import hdf5_members, open_hdf5
 from trigpoint._sources.problems import check_is_file, naming_errors
 from trigpoint._sources.text import head, read_layout, text_suffix, usual_separator
-from trigpoint._sources.zarr import zarr_members
+from trigpoint._sources.zarr import open_zarr, zarr_members
 
 FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
 
@@ -276,4 +276,7 @@ def stored_arrays(path: Path) -> Members:
     if ending.endswith((".h5", ".hdf5")):
         with open_hdf5(path) as file:
             return hdf5_members(file)
-    return zarr_members(path) if ending.endswith((".zarr", ".zarr.zip")) else {}
+    if ending.endswith((".zarr", ".zarr.zip")):
+        with open_zarr(path) as node:
+            return zarr_members(node)
+    return {}

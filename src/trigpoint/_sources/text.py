@@ -31,6 +31,7 @@ MISSING = [
     *("", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "none"),
     *("missing", "-", "?", "."),
 ]
+_ALIGNED = re.compile(r"^ |[ \t]{2}|\t| \r?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 # Bytes that show the layout, rows of these, and bytes that are parsed at once.
@@ -45,7 +46,6 @@ class Layout:
     ----------
     path : Path
     separator : str
-        A blank stands for any number of blanks.
     names : tuple of str or None
         Names of the columns, if there is a header.
     n_columns : int
@@ -53,6 +53,8 @@ class Layout:
         Number of lines before the header or the first row.
     decimal : str
         Decimal point or comma.
+    aligned : bool
+        Whether several blanks separate columns.
     """
 
     path: Path
@@ -61,6 +63,7 @@ class Layout:
     n_columns: int
     skipped: int
     decimal: str
+    aligned: bool
 
     @property
     def labels(self) -> set[int]:
@@ -92,8 +95,13 @@ class Layout:
             ignore_empty_lines=self.n_columns > 1,
         )
         first = 0
-        with naming_errors(str(self.path), "text"), _bytes_of(self) as stream:
-            for batch in pyarrow.csv.open_csv(stream, read, parse, convert):
+        with (
+            naming_errors(str(self.path), "text"),
+            _bytes_of(self) as stream,
+            # Closed before the file, of which it reads ahead.
+            pyarrow.csv.open_csv(stream, read, parse, convert) as reader,
+        ):
+            for batch in reader:
                 step = at_once or max(1, batch.num_rows)
                 for start in range(0, batch.num_rows, step):
                     yield first + start, batch.slice(start, step)
@@ -212,12 +220,11 @@ def usual_separator(path: Path) -> str:
 def read_layout(path: Path) -> Layout:
     """Determine the layout of a text file from its first lines.
 
-    Blank lines and lines that begin with ``#`` or ``sep=`` are skipped at the top of the file. The
-    next line is a header if none of its fields is a number, or if its fields are names, some of
-    them whole numbers, above numbers.
+    Blank lines and lines that begin with ``#`` or ``sep=`` are skipped at the top of the file.
     """
     name = str(path)
-    lines = iter(_first_lines(path))
+    text = _first_lines(path)
+    lines = iter(text)
     top, skipped = "", 0
     for top in lines:
         if top.strip() and not top.lstrip().lower().startswith(_NOT_ROWS):
@@ -228,20 +235,30 @@ def read_layout(path: Path) -> Layout:
     separator = _separator(path, top)
     # The limit of fields belongs to the whole process, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), 2 * _HEAD_BYTES))
-    fields = csv.reader(chain([top], lines), delimiter=separator, skipinitialspace=separator == " ")
+    rows = csv.reader(chain([top], lines), delimiter=separator, skipinitialspace=separator == " ")
     with naming_errors(name, "text"):
-        records = [[field.strip() for field in row] for row in islice(fields, _ROWS_SEEN) if row]
+        records = [[field.strip() for field in row] for row in islice(rows, _ROWS_SEEN) if row]
     if separator == " ":
         records = [row if row[-1] else row[:-1] for row in records]
     decimal = "," if separator != "," and _have_decimal_commas(records) else "."
-    names = _header(records[0], records[1] if len(records) > 1 else [], decimal, name)
-    return Layout(path, separator, names, len(records[0]), skipped, decimal)
+    fields, below = records[0], records[1] if len(records) > 1 else []
+    names = tuple(fields) if _is_header(fields, below, decimal) else None
+    if names is None and len(fields) > 1 and fields == [str(j) for j in range(len(fields))]:
+        warn_user(
+            ParameterWarning(
+                "the first line of {name} counts its columns and is read as a point",
+                "if it is a header, as pandas writes it, give the columns names",
+                name=name,
+            )
+        )
+    aligned = separator == " " and any(map(_ALIGNED.search, text[skipped:]))
+    return Layout(path, separator, names, len(fields), skipped, decimal, aligned)
 
 
 def _first_lines(path: Path) -> list[str]:
     name = str(path)
     with naming_errors(name, "text"), _opened(path) as file:
-        raw = file.read(_HEAD_BYTES)
+        raw = file.read(_HEAD_BYTES) + file.readline()
     if b"\0" in raw:
         raise DamagedFileError(f"{name} has a NUL byte, so it is damaged or not text in UTF-8")
     try:
@@ -261,7 +278,7 @@ def _opened(path: Path) -> Any:
 
 def _bytes_of(layout: Layout) -> Any:
     """The bytes of a file, uncompressed."""
-    if layout.separator == " ":
+    if layout.aligned:
         return pyarrow.PythonFile(_SingleBlanks(_opened(layout.path)), mode="r")
     is_compressed = layout.path.name.lower().endswith(".gz")
     return pyarrow.input_stream(str(layout.path), compression="gzip" if is_compressed else None)
@@ -308,38 +325,20 @@ def _separator(path: Path, line: str) -> str:
     return next((s for s in _SEPARATORS[suffix] if s in unquoted), _SEPARATORS[suffix][0])
 
 
-def _header(fields: list[str], below: list[str], decimal: str, name: str) -> tuple[str, ...] | None:
-    """Names of the columns, if the first line has them; a mixture is an error, not a guess."""
-    numbers = [field for field in fields if is_number(field, decimal)]
-    if len(numbers) == len(fields):
-        if len(fields) > 1 and fields == [str(number) for number in range(len(fields))]:
-            warn_user(
-                ParameterWarning(
-                    "the first line of {name} counts its columns and is read as a point",
-                    "if it is a header, as pandas writes it, give the columns names",
-                    name=name,
-                )
-            )
-        return None
-    if not numbers or _names_numbers(fields, below, decimal):
-        return tuple(fields)
-    text = next(field for field in fields if field not in numbers)
-    raise DamagedFileError(
-        f"the first line of {name} has both text ({text!r}) and numbers ({numbers[0]!r}), so it is "
-        "neither a header nor a row: give the file a header line of names"
-    )
+def _is_header(fields: list[str], below: list[str], decimal: str) -> bool:
+    """Whether a first line has names, some of which may be whole numbers, such as years.
 
-
-def _names_numbers(fields: list[str], below: list[str], decimal: str) -> bool:
-    """Whether a first line of text and numbers is a header: years among names, or pandas' index.
-
-    In a header, a name stands above a number; a possible row with missing values is not a header.
+    If some fields are numbers, a name must stand above a number; a missing value is no name, except
+    in the first column, which pandas writes without one.
     """
-    if len(below) != len(fields) or any(field in MISSING for field in fields[1:]):
-        return False
-    whole = all(field.isdecimal() for field in fields if is_number(field, decimal))
-    named = any(
-        is_number(value, decimal) and not is_number(field, decimal)
-        for field, value in zip(fields, below, strict=True)
+    numbers = [field for field in fields if is_number(field, decimal)]
+    if not numbers:
+        return True
+    names = [
+        not is_number(field, decimal) and (field not in MISSING or (not j and not field))
+        for j, field in enumerate(fields)
+    ]
+    above = any(
+        name and is_number(value, decimal) for name, value in zip(names, below, strict=False)
     )
-    return whole and named and (not fields[0] or fields[0] not in MISSING)
+    return above and all(number.isdecimal() for number in numbers)
