@@ -96,11 +96,10 @@ fuzz: $(READY)
 properties: $(READY)
 	PROFILE=many EXAMPLES=$(or $(EXAMPLES),10000) $(PYTEST) tests/properties
 
-# Long use: a model that serves 64 threads for SECONDS=600, a thousand fits, memory beside its forecast.
+# Long use: a model that serves 64 threads for SECONDS=600, and a thousand fits.
 load: $(READY)
 	$(BIN)/python -m tools.load serve --seconds $(or $(SECONDS),600)
 	$(BIN)/python -m tools.load soak
-	$(BIN)/python -m tools.load shapes
 
 # The documentation, in docs/_build; broken links, unknown names and examples that fail are errors.
 docs: $(READY)

@@ -1,8 +1,8 @@
-"""Long use: a model that serves many threads, many fits in one process, memory beside its forecast.
+"""Long use: a model that serves many threads, and many fits in one process.
 
-``python -m tools.load serve --seconds 600``, and likewise ``soak`` and ``shapes``; ``make load``
-runs all three. Each prints what it measured, and fails if memory grows, a row is wrong, or a run
-takes more memory than was forecast. Linux only: /proc tells the memory of a process.
+``python -m tools.load serve --seconds 600``, and likewise ``soak``; ``make load`` runs both. Each
+prints what it measured, and fails if memory grows or a row is wrong. Linux only: the memory of a
+process is read from /proc.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -108,70 +107,28 @@ def soak(n_fits: int) -> int:
     return resident() - warm
 
 
-def shapes(count: int, seed: int = 0) -> list[tuple[int, int, int, int, float]]:
-    """Points, columns, landmarks, bytes taken and bytes forecast, for random shapes.
-
-    Each in a process of its own: one that has run before has loops loaded and memory at hand.
-    """
-    rng, rows = np.random.default_rng(seed), []
-    with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        for _ in range(count):
-            d = int(rng.choice([2, 3, 5, 10, 20, 50, 200]))
-            n = int(10 ** rng.uniform(4, 7 - np.log10(d)))
-            k = int(min(n // 10, 10 ** rng.uniform(1.5, 3.3)))
-            dtype = str(rng.choice(["float32", "float64"]))
-            expected = tp.forecast(n, d, k, dtype=np.dtype(dtype)).bytes
-            rows.append((n, d, k, pool.apply(_peak, (n, d, k, dtype)), expected))
-    return rows
-
-
-def _peak(n: int, d: int, k: int, dtype: str) -> int:
-    """Bytes that a run takes at most, besides the points and what the process has before."""
-    X = np.random.default_rng(0).standard_normal((n, d), dtype=dtype)
-    # Its name imports the library.
-    estimator = tp.LaplacianEigenmaps(landmarks=k, random_state=0)
-    before = resident()
-    estimator.fit_transform(X)
-    return _status("VmHWM") - before
-
-
 def resident() -> int:
     """Bytes of memory of this process."""
-    return _status("VmRSS")
-
-
-def _status(name: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
 def main() -> int:
-    """Run one of the three; exit with 1 if it did not hold."""
+    """Run one of the two; exit with 1 if it fails."""
     parser = argparse.ArgumentParser(prog="python -m tools.load", description=__doc__)
-    parser.add_argument("what", choices=["serve", "soak", "shapes"])
+    parser.add_argument("what", choices=["serve", "soak"])
     parser.add_argument("--seconds", type=float, default=600, help="to serve (default: 600)")
     parser.add_argument("--threads", type=int, default=64, help="to serve (default: 64)")
-    parser.add_argument("--count", type=int, help="of fits (default: 1000) or shapes (default: 50)")
+    parser.add_argument("--count", type=int, default=1000, help="number of fits (default: 1000)")
     options = parser.parse_args()
     if options.what == "serve":
         # Trees up to 15 columns, products above.
         served = [serve(options.seconds / 2, options.threads, d) for d in (3, 30)]
         print(*(f"{options.threads} threads: {one}" for one in served), sep="\n")
         return int(any(one.n_wrong or one.growth > _GROWTH for one in served))
-    if options.what == "soak":
-        n_fits = options.count or 1000
-        grown = soak(n_fits)
-        print(f"{n_fits:,} fits: memory {grown / _MB:+.1f} MB after the first tenth")
-        return int(grown > _GROWTH)
-    rows = shapes(options.count or 50)
-    above = [row for row in rows if row[3] > row[4]]
-    for n, d, k, taken, expected in sorted(rows, key=lambda row: row[3] / row[4]):
-        share = taken / expected
-        print(
-            f"{n:>9,} x {d:<3} {k:>5,} landmarks: {taken / _MB:>6.0f} MB, {share:.2f} of forecast"
-        )
-    print(f"{len(rows) - len(above)} of {len(rows)} shapes took no more than was forecast")
-    return int(bool(above))
+    grown = soak(options.count)
+    print(f"{options.count:,} fits: memory {grown / _MB:+.1f} MB after the first tenth")
+    return int(grown > _GROWTH)
 
 
 if __name__ == "__main__":
