@@ -28,11 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{', '.join(sorted(unknown))} not among {', '.join(known)}")
     data = options.data or os.environ.get("TRIGPOINT_DATA")
     data = Path(data).expanduser().absolute() if data else None
-    if options.kind == "bench" and (options.device or options.part):
-        parser.error("--device and --part are for the paper's experiments")
-    settings = Settings(
-        options.quick, options.runs, options.seed, data, options.device, options.part or (1, 1)
-    )
+    if options.kind == "bench" and options.part:
+        parser.error("--part is for the paper's experiments")
+    settings = Settings(options.quick, options.runs, options.seed, data, options.part or (1, 1))
     out = options.out or module.default_folder(options.quick)
     failures = 0
     for name in options.names or known:
@@ -74,7 +72,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--quick", action="store_true", help="small sizes and few runs")
     add("--runs", type=_whole(1), metavar="N", help="repetitions, of the paper's experiments")
     add("--seed", type=_whole(0), default=0, metavar="N", help="seed of the first repetition")
-    add("--device", help="device of PyTorch for the paper's real data, such as cuda")
     add("--part", type=_part, metavar="I/N", help="every Nth run, for N processes on one table")
     add("--data", metavar="DIR", help="folder of the real data (default: TRIGPOINT_DATA)")
     add("--out", type=Path, metavar="DIR", help="folder of the results")

@@ -22,6 +22,8 @@ LAYERS = [
     {"_landmarks", "_graph", "_spectrum", "_layout", "_extension"},
     {"_geometry"},
     {"_points"},
+    {"_sources"},
+    {"_spaces"},
     {"_files"},
     {"_numerics"},
     {"_common"},
@@ -57,21 +59,6 @@ def test_imports_go_down(path):
     own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
     above = {name for name in imported(path) - {own} if layer(name) <= layer(own)}
     assert not above, f"{own} imports {sorted(above)} from its own layer or above"
-
-
-COMPILED = SOURCE / "_numerics" / "compiled"
-
-
-@pytest.mark.parametrize("path", sorted(COMPILED.glob("*.py")), ids=lambda path: path.stem)
-def test_loops_use_nothing_of_ours_from_elsewhere(path):
-    """Their machine code is kept under a digest of this folder, which would miss an edit there."""
-    names = [
-        node.module
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("trigpoint")
-    ]
-    outside = {name for name in names if not name.startswith("trigpoint._numerics.compiled.")}
-    assert outside <= ({"trigpoint._common.warn"} if path.stem == "cache" else set())
 
 
 # What users may import. Everything else begins with an underscore and may change without notice.

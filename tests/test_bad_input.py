@@ -51,9 +51,9 @@ def test_columns_of_a_table_that_hold_no_numbers_are_named(X):
     table = pd.DataFrame(X, columns=["east", "north"])
     emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0).fit(table.astype(object))
     bad = table.assign(name="a", day=pd.Timestamp("2020-01-01"), kind=pd.Categorical(["b"] * 60))
-    with pytest.raises(ValueError, match="text or dates in column 'name', 'day', 'kind'"):
+    with pytest.raises(ValueError, match=r"'name' .*'day' .*'kind' .*not hold"):
         tp.EfficientDPP(20).fit(bad)
-    with pytest.raises(ValueError, match="text or dates in column 'north'"):
+    with pytest.raises(ValueError, match=r"column 'north' of type .* does not hold numbers"):
         emb.transform(table.assign(north="up"))
 
 
@@ -227,7 +227,7 @@ def test_a_number_of_neighbors_is_no_graph(X):
         (lambda X: X.astype("datetime64[D]"), ValueError, r"holds dates \(datetime64\[D\]\)"),
         (lambda X: csr_array(X * 1j), ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: np.zeros(9, "f8,f8"), ValueError, r"array of records: pass pandas.DataFrame\(X"),
-        (lambda X: pd.DataFrame(), ValueError, "X has no columns"),
+        (lambda X: pd.DataFrame(), ValueError, r"0 (sample|feature)\(s\)"),
         (lambda X: pd.DataFrame(X, columns=["a", "a"]), ValueError, "several columns .* 'a'"),
         (lambda X: X * 1j, ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: X.astype("timedelta64[s]"), ValueError, r"durations .*'timedelta64\[s\]'"),
@@ -256,7 +256,7 @@ def test_numbers_written_as_text_are_not_numbers(kind, X):
     for use in (emb.fit, tp.EfficientDPP(5).fit, emb.fit(X).transform):
         with pytest.raises(tp.ParameterError, match=r"written as text: .* pass X\.astype\(float\)"):
             use(text)
-        with pytest.raises(tp.ParameterError, match="X has text or dates in column 'a'"):
+        with pytest.raises(tp.ParameterError, match=r"column 'a' of type .* does not hold numbers"):
             use(pd.DataFrame(text, columns=list("abcdefgh")[: X.shape[1]]))
     np.testing.assert_array_equal(emb.fit_transform(text.astype(float)), emb.fit_transform(X))
     emb.fit(X.astype(object))
@@ -427,7 +427,7 @@ def test_the_call_that_leaves_a_text_column_out_is_one_that_fit_takes(X):
     frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "name": ["x"] * len(X)})
     with pytest.raises(ValueError, match="column 'name'") as refused:
         tp.LaplacianEigenmaps().fit(frame)
-    call = refused.value.remedy.removeprefix("leave it out with ")
+    call = str(refused.value).rpartition("leave it out with ")[2]
     points = eval(call, {"tp": tp, "X": frame})
     assert tp.LaplacianEigenmaps(landmarks=20).fit(points).n_features_in_ == 2
 
@@ -450,4 +450,4 @@ def test_what_numpy_and_python_would_say_in_their_own_words(call, message, X):
 def test_columns_are_no_slice(tmp_path, X):
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(tp.ParameterError, match="must be names or whole numbers, got slice"):
-        tp.read_points(tmp_path / "X.npy", columns=slice(0, 2))
+        tp.open_source(tmp_path / "X.npy", columns=slice(0, 2))

@@ -9,7 +9,7 @@ import pytest
 
 import trigpoint as tp
 from trigpoint._numerics import compiled
-from trigpoint._numerics.compiled import race, scan, tree
+from trigpoint._numerics.compiled import candidates, tree_search
 from trigpoint.datasets import make_swiss_roll
 
 
@@ -21,20 +21,20 @@ def searches(monkeypatch):
     """
     found = []
 
-    def nearest(*arguments, search=tree.nearest):
+    def nearest(*arguments, search=tree_search.nearest):
         found.append("tree")
         search(*arguments)
 
-    def narrow(*arguments, search=scan.narrow):
+    def narrow(*arguments, search=candidates.narrow):
         reached = search(*arguments)
         if reached[1] >= 0:
             found.append("products")
         return reached
 
-    for module, name in ((tree, "reaches"), (race, "race")):
-        monkeypatch.setattr(module, name, getattr(module, name).py_func)
-        monkeypatch.setattr(module, "nearest", nearest)
-    monkeypatch.setattr(scan, "narrow", narrow)
+    for name in ("reaches", "race"):
+        monkeypatch.setattr(tree_search, name, getattr(tree_search, name).py_func)
+    monkeypatch.setattr(tree_search, "nearest", nearest)
+    monkeypatch.setattr(candidates, "narrow", narrow)
     return found
 
 

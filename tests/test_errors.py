@@ -107,7 +107,6 @@ ABOUT_FILES = {
     "datasets/_mnist.py",
     "_estimators/model_arrays.py",
     "_estimators/saving.py",
-    "_numerics/compiled/cache.py",
 }
 
 

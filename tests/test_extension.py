@@ -16,7 +16,7 @@ from trigpoint._extension.extensions import (
 )
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graph import KNNGraph, ordinary_edges
-from trigpoint._numerics.compiled.extension import shepard_shares
+from trigpoint._numerics.compiled.landmark_sums import shepard_shares
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint._spectrum import (

@@ -263,27 +263,3 @@ def test_counts_far_points(case):
     found, n_far = extension(X)
     assert n_far == len(FAR)
     assert np.isfinite(found).all()
-
-
-def test_evaluated_by_torch(case, dtype):
-    """The formulas of the host, on a device of PyTorch."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    from trigpoint._extension.on_device import OnDevice
-
-    extension, *_, X, _, _ = case
-    X = X.astype(dtype)
-    expected, n_far = extension(X)
-    there = OnDevice(extension, torch.device("cpu"))
-    # Blocks that do not divide the points evenly.
-    there._n_bytes //= 2**8
-    found, count = there(torch.tensor(X))
-    assert count == n_far
-    assert found.dtype == (torch.float32 if dtype == np.float32 else torch.float64)
-    again, _ = there(torch.tensor(X))
-    np.testing.assert_array_equal(again.numpy(), found.numpy())
-    if isinstance(extension, MapExtension):
-        # On the host, roots by PyTorch may be off by the last bit.
-        np.testing.assert_allclose(found.double(), expected.astype(dtype), rtol=1e-13, atol=1e-15)
-    scale = np.abs(np.delete(expected, FAR, axis=0)).max()
-    tolerance = 1e-4 if dtype == np.float32 else 1e-6
-    np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance * scale)

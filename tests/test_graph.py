@@ -119,7 +119,7 @@ def test_candidates_are_the_nearest_that_the_budget_allows(form, landmarks, monk
         rows = np.arange(150)[:, None], order[:, 1 : candidates + 1]
         near[rows] = all_pairs[rows]
         some = Landmarks(points, landmarks.indices, landmarks.radii, covariances)
-        found = neighbors.NeighborSearch(some, 1, None).nearest("bhattacharyya", 6, 0.01)
+        found = neighbors.NeighborSearch(some, 1).nearest("bhattacharyya", 6, 0.01)
         np.testing.assert_array_equal(found, np.argsort(near, axis=1)[:, :6])
 
 
@@ -312,7 +312,7 @@ def test_more_anchors_than_landmarks(rng):
 
 
 def test_graphs_that_share_a_search_are_those_that_search(landmarks):
-    search = NeighborSearch(landmarks, 1, None, at_least=20)
+    search = NeighborSearch(landmarks, 1, at_least=20)
     for n_neighbors in (10, 5, 20, 30):
         graph = KNNGraph(n_neighbors)
         shared = graph_in_one_piece(graph, landmarks, search, 0)
@@ -326,7 +326,7 @@ def test_graphs_that_share_a_search_all_warn_of_singular_covariances(rng):
     covariances = np.broadcast_to(np.eye(2), (30, 2, 2)).copy()
     covariances[0] = 0
     landmarks = Landmarks(points, covariances=covariances)
-    search = NeighborSearch(landmarks, 1, None)
+    search = NeighborSearch(landmarks, 1)
     for n_neighbors in (10, 5):
         with pytest.warns(tp.SingularCovarianceWarning, match="1 of 30"):
             graph_in_one_piece(KNNGraph(n_neighbors), landmarks, search, 0)

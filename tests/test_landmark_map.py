@@ -13,7 +13,8 @@ from sklearn.datasets import load_digits
 import trigpoint as tp
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._extension.search import exact_search
-from trigpoint._numerics.compiled.placing import list_candidates, nearest_among, place
+from trigpoint._numerics.compiled.candidates import list_candidates, nearest_among
+from trigpoint._numerics.compiled.map_placing import place
 from trigpoint._numerics.reduction import all_projected, principal_projection, projected
 
 

@@ -14,7 +14,7 @@ from trigpoint._layout import (
     principal_start,
     shared_affinities,
 )
-from trigpoint._numerics.compiled.layout import (
+from trigpoint._numerics.compiled.forces import (
     _LEAF,
     TOGETHER,
     attract,

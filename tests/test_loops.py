@@ -4,13 +4,18 @@ Here are the cases that the library seldom meets: rounding at its worst, ties, t
 list, points so far away that every weight underflows.
 """
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from trigpoint._numerics.compiled.extension import (
+from trigpoint._numerics.compiled.candidates import mark, sift
+from trigpoint._numerics.compiled.distances import (
+    add_in_order,
+    largest_radii,
+    repelling,
+    repelling_in_tree,
+)
+from trigpoint._numerics.compiled.landmark_sums import (
     GraphRows,
     _exponentiate,
     _longest,
@@ -22,17 +27,8 @@ from trigpoint._numerics.compiled.extension import (
     nearest_sums,
     shortest_paths,
 )
-from trigpoint._numerics.compiled.repulsion import (
-    add_in_order,
-    largest_radii,
-    repelling,
-    repelling_in_tree,
-)
-from trigpoint._numerics.compiled.scan import mark, sift
-from trigpoint._numerics.compiled.selection import largest, select
-from trigpoint._numerics.compiled.shell import counts_within, exact_sums, shell
+from trigpoint._numerics.compiled.tree_search import largest, select
 from trigpoint._numerics.products import settle
-from trigpoint._numerics.shells import edges_between, sum_exponents
 from trigpoint._numerics.tree_building import build_tree
 
 FAR = -40.0
@@ -57,69 +53,6 @@ def test_the_smallest_come_first(order, count, m, rng):
     assert sorted(found_places[:count]) == sorted(places[:count])
     np.testing.assert_array_equal(found[count:], values[count:])
     assert largest(found, m) == values[smallest].max()
-
-
-# Shells ---------------------------------------------------------------------------------------
-
-
-def few_values(rng, n=400, d=3):
-    """Points on a grid, so that many are equally far."""
-    return rng.integers(0, 5, size=(n, d)).astype(np.float64)
-
-
-@pytest.mark.parametrize("bucket", [1, 8, 1000])
-def test_points_are_counted_between_edges(bucket, rng):
-    points = few_values(rng)
-    tree, queries = build_tree(points, bucket), points[::50]
-    squares = cdist(queries, points, "sqeuclidean")
-    for first, last, count in ((0.0, 20.0, 5), (0.0, 3.0, 64), (4.0, 4.0, 3), (2.5, 1e9, 7)):
-        edges = edges_between(np.full(8, first), np.full(8, last), count)
-        counts = np.zeros(edges.shape, dtype=np.int64)
-        counts_within(tree, queries, edges, counts)
-        # An edge belongs to what is below it.
-        expected = [(squares <= edges[:, [b]]).sum(axis=1) for b in range(count + 1)]
-        np.testing.assert_array_equal(np.cumsum(counts, axis=1), np.transpose(expected))
-
-
-@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 4.0), (0.0, 0.0), (2.0, 6.0), (6.0, 2.0)])
-def test_a_shell_has_its_outer_end(lower, upper, rng):
-    points = few_values(rng)
-    tree, query = build_tree(points, 8), points[7]
-    squares = cdist([query], points, "sqeuclidean")[0]
-    wanted = np.flatnonzero((squares > lower) & (squares <= upper))
-    found, places = np.empty(400), np.empty(400, dtype=np.int64)
-    assert shell(tree, query, lower, upper, found, places) == len(wanted)
-    rows = tree.rows[places[: len(wanted)]]
-    assert sorted(rows) == wanted.tolist()
-    np.testing.assert_array_equal(found[: len(wanted)], squares[rows])
-    # With too little room, all are counted.
-    assert shell(tree, query, lower, upper, np.empty(1), places[:1]) == len(wanted)
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-100, 1e100, 3e-7])
-@pytest.mark.parametrize("with_products", [True, False])
-def test_sums_of_whole_numbers_are_exact_in_any_order(scale, with_products, rng):
-    """Against fractions: what is lost is below the last digit of the largest value."""
-    points = scale * rng.normal(size=(600, 3))
-    query = points[0]
-    order = rng.permutation(600)
-    exponents = sum_exponents(np.square(points - query).sum(axis=1).max(keepdims=True))
-    results = []
-    for parts in ([order], np.split(order[::-1], [1, 1, 255, 512])):
-        sums = np.zeros((9 if with_products else 6, 2), dtype=np.int64)
-        for part in parts:
-            exact_sums(points, part, query, exponents[0], with_products, sums)
-        results.append(sums)
-    np.testing.assert_array_equal(*results)
-    differences = points - query
-    pairs = [(c, b) for c in range(3) for b in (range(c + 1) if with_products else [c])]
-    values = [*differences.T, *(differences[:, b] * differences[:, c] for c, b in pairs)]
-    for place, some in enumerate(values):
-        exponent = int(exponents[0]) * (1 if place < 3 else 2)
-        coarse, fine = (int(part) for part in results[0][place])
-        found = Fraction(coarse * 2**31 + fine) * Fraction(2) ** (exponent - 62)
-        error = abs(found - sum(map(Fraction, some.tolist())))
-        assert error <= 600 * Fraction(2) ** (exponent - 62)
 
 
 # Neighbors from products ----------------------------------------------------------------------
@@ -152,8 +85,7 @@ def test_rounding_within_its_bound_changes_no_neighbor(share, m, rng):
         norms, query_norm = (points**2).sum(axis=1), float(query @ query)
         exact = ((points - query) ** 2).sum(axis=1)
         off = share * (query_norm + norms) * rng.uniform(-1, 1, size=40)
-        squares, places = exact + off, rng.permutation(40)
-        squares = squares[places]
+        squares, places = exact + off, np.arange(40)
         reached = settle(
             exact.take,
             norms,

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import trigpoint as tp
+from experiments.data.mnist import load_mnist
 from trigpoint._common.records import EmbeddedLandmarks, LandmarkGraph
 from trigpoint._estimators import markov
 from trigpoint._estimators.trying import Judge, Tryout, best_of, graphs_to_try
@@ -599,7 +600,7 @@ def test_stage_times_are_kept(roll):
 
 def test_mnist_digits_are_told_apart(data_dir):
     """A small version of the paper's experiment: 1-NN in the embedding."""
-    X, y = tp.datasets.load_mnist(data_dir / "mnist", split="test")
+    X, y = load_mnist(data_dir / "mnist", split="test")
     emb = tp.LaplacianEigenmaps(n_components=30, landmarks=300, random_state=0)
     X, y = X[5000:], y[5000:]
     Y = emb.fit_transform(X)

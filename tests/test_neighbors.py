@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from trigpoint._numerics import products
-from trigpoint._numerics.compiled import scan
-from trigpoint._numerics.compiled.distance import squares_to
+from trigpoint._numerics.compiled import candidates
+from trigpoint._numerics.compiled.distances import squares_to
 from trigpoint._numerics.neighbors import TreeIndex, neighbor_index
 from trigpoint._numerics.products import ProductIndex
 from trigpoint._numerics.sparse import SparseIndex
@@ -140,8 +140,8 @@ def test_a_scan_holds_one_block_of_points_at_once(rng, monkeypatch):
         shapes.append(products.shape)
         return original(products, *rest)
 
-    original = scan.sift
-    monkeypatch.setattr(scan, "sift", sift)
+    original = candidates.sift
+    monkeypatch.setattr(candidates, "sift", sift)
     points = rng.normal(size=(1000, 40))
     _, rows = ProductIndex(points).query(points[:17], 30)
     np.testing.assert_array_equal(rows, by_definition(points, points[:17], 30)[1])
@@ -231,7 +231,7 @@ def test_copies_of_a_point(index):
 
 def test_marks_of_a_block():
     """By definition: 1 where a point of the block is among a query's neighbors."""
-    from trigpoint._numerics.compiled.scan import mark
+    from trigpoint._numerics.compiled.candidates import mark
 
     rng = np.random.default_rng(0)
     neighbors = np.sort([rng.choice(100, 30, replace=False) for _ in range(7)], axis=1)

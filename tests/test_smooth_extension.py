@@ -14,7 +14,7 @@ from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._extension import smooth
 from trigpoint._extension.smooth import SmoothExtension, fitted_planes
 from trigpoint._graph import KNNGraph
-from trigpoint._numerics.compiled.extension import blended_planes
+from trigpoint._numerics.compiled.landmark_sums import blended_planes
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._spectrum import laplacian_eigenmaps
 

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._numerics.compiled.distance import squares_to
-from trigpoint._numerics.compiled.sparse import (
+from experiments.data.mnist import load_mnist
+from trigpoint._numerics.compiled.distances import squares_to
+from trigpoint._numerics.compiled.sparse_loops import (
     sparse_norms,
     sparse_products,
     sparse_squares_to,
@@ -331,7 +332,7 @@ def test_products_norms_and_variances(q, rng):
 
 def test_digits_as_a_sparse_array(data_dir):
     """A fifth of the pixels of MNIST are not zero."""
-    X = tp.datasets.load_mnist(data_dir / "mnist", split="test")[0][:2000]
+    X = load_mnist(data_dir / "mnist", split="test")[0][:2000]
     S = csr_array(X)
     for metric in ("euclidean", "cosine"):
         emb = tp.LaplacianEigenmaps(landmarks=100, metric=metric, random_state=0)

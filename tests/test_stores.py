@@ -1,8 +1,6 @@
 """One contract for every place where points can live; a new store is one line in STORES."""
 
 import pickle
-from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ from trigpoint._landmarks.refinement import search as refinement
 from trigpoint._landmarks.window import Window
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._numerics.neighbors import Neighborhoods, TreeIndex
-from trigpoint._numerics.principal import MAX_RANK
 from trigpoint._numerics.products import ProductIndex
 from trigpoint._numerics.sparse import SparseIndex
 from trigpoint._points.dask import store as dask_module
@@ -149,15 +146,6 @@ def dask_store(points, forgetful=False):
     return DaskStore(shards, layout, *box, points.dtype)
 
 
-def torch_store(points, stays=False):
-    import torch
-
-    from trigpoint._points.torch.store import TorchStore
-
-    here = torch.device("cpu")
-    return TorchStore(points if stays else torch.tensor(points), here)
-
-
 STORES = {
     "tree": lambda points: MemoryStore(TreeIndex(points, 2)),
     "products": lambda points: MemoryStore(ProductIndex(points, 2, together=8)),
@@ -165,9 +153,6 @@ STORES = {
     "parts": PartedStore,
     "dask": dask_store,
 }
-if find_spec("torch"):
-    # Without it, the others are tested.
-    STORES |= {"torch": torch_store, "torch, from the host": partial(torch_store, stays=True)}
 
 
 def clouds():

@@ -1,6 +1,6 @@
 """Pictures of the documentation that a build cannot draw: those of recipes, and one of a report.
 
-``make pictures DATA=DIR`` runs the code of each recipe, as printed, in a folder with the file that
+``python -m tools.pictures --data DIR`` runs the code of each recipe, as printed, in a folder with the file that
 it takes for given, and keeps the picture that the code saves. The report is drawn by chromium.
 """
 

@@ -12,6 +12,8 @@ import numpy as np
 from sklearn import datasets
 
 import trigpoint as tp
+from experiments.data.ct_patches import load_ct_patches
+from experiments.data.mnist import load_mnist
 from experiments.framework.experiment import Settings
 
 # Points, and classes where there are any.
@@ -281,12 +283,12 @@ def _cells(settings: Settings) -> Labeled:
 
 
 def _mnist(settings: Settings) -> Labeled:
-    return tp.datasets.load_mnist(settings.find("mnist"), split="train")
+    return load_mnist(settings.find("mnist"), split="train")
 
 
 def _small_mnist(settings: Settings) -> Labeled:
     """The digits for testing, in 14 x 14 pixels."""
-    X, labels = tp.datasets.load_mnist(settings.find("mnist"), split="test")
+    X, labels = load_mnist(settings.find("mnist"), split="test")
     return X.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(len(X), -1), labels
 
 
@@ -294,7 +296,7 @@ def _ct(folder: str, shape: tuple[int, int, int]) -> Callable[[Settings], Labele
     """Patches of CT scans, as many of each organ as of their surroundings."""
 
     def load(settings: Settings) -> Labeled:
-        patches = tp.datasets.load_ct_patches(
+        patches = load_ct_patches(
             settings.find(folder), patch_shape=shape, n_patches=8000, random_state=0
         )
         return patches.X, patches.y

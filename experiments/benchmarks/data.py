@@ -3,6 +3,7 @@
 import numpy as np
 
 import trigpoint as tp
+from experiments.data.mnist import load_mnist
 from experiments.framework.experiment import Settings
 from experiments.paper.patches import load_patches
 
@@ -31,7 +32,7 @@ def swiss_roll(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def mnist(settings: Settings, split: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     """First `n` images of MNIST in float32 from 0 to 1, and their digits."""
-    X, digits = tp.datasets.load_mnist(settings.find(PLACES["mnist"]), split=split)
+    X, digits = load_mnist(settings.find(PLACES["mnist"]), split=split)
     return X[:n].copy(), digits[:n]
 
 
@@ -42,9 +43,9 @@ def coil(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
         return X / X.max(), file["y"]
 
 
-def patches(settings: Settings, n: int) -> tuple[np.ndarray, np.ndarray]:
+def patches(settings: Settings, n: int, source: str = "openkbp") -> tuple[np.ndarray, np.ndarray]:
     """Patches of CT scans as the paper's experiment takes them, and their classes."""
-    found = load_patches(settings.find(PLACES["patches"]), "openkbp", n)
+    found = load_patches(settings.find(PLACES["patches"]), source, n)
     return found.X, found.y
 
 

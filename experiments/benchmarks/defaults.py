@@ -11,11 +11,9 @@ from sklearn.neighbors import NearestNeighbors
 
 import trigpoint as tp
 from experiments.benchmarks.collection import COLLECTION, load
-from experiments.framework.chosen import Built, Chosen
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped, standard_error
-from experiments.internals import ParameterError, choose_landmarks, local_dimension, thread_count
 
 COORDINATES = (2, 10, 50)
 DEFAULT, UNIFORM, PRINCIPAL, KERNEL = "default", "uniform landmarks", "PCA", "kernel PCA"
@@ -35,16 +33,11 @@ QUICK = ("bowl", "digits")
 QUICK_POINTS = 600
 
 # Neighbors that graphs are tried with, by how points are placed.
-_NEIGHBORS = {"graph": (5, 7, 10, 20, 50), "smooth": (7, 10, 20), "all": (10, 20, 50, 200)}
-# Low-rank covariances are compared above this many columns; below, covariances are full.
-_LOW_RANK, _LOW_RANK_ABOVE = "low-rank", 32
-_LOW_RANK_NEIGHBORS = {"graph": (7, 10), "all": (200,)}
-_METRICS = {
-    "bhattacharyya": _NEIGHBORS,
-    "euclidean": _NEIGHBORS,
-    _LOW_RANK: _LOW_RANK_NEIGHBORS,
-}
-_ANCHORS = (3, 5)
+_NEIGHBORS = {"graph": (5, 10, 20), "smooth": (10,), "all": (20, 200)}
+_METRICS = ("bhattacharyya", "euclidean")
+
+# Scores are kept as whole numbers of these, in the order of `names`.
+_UNIT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -66,19 +59,26 @@ class Setting:
         return asked[:1] if self.extension == "smooth" else asked
 
 
-def grid(n_columns: int) -> list[Setting]:
-    """Settings that are tried on data with so many columns."""
-    return [
-        *(
-            Setting(metric, count, extension)
-            for metric, neighbors in _METRICS.items()
-            for extension, counts in neighbors.items()
-            for count in counts
-            if metric != _LOW_RANK or n_columns > _LOW_RANK_ABOVE
-        ),
-        Setting("complete", extension="all"),
-        *(Setting("anchors", count) for count in _ANCHORS),
-    ]
+GRID = [
+    *(
+        Setting(metric, count, extension)
+        for metric in _METRICS
+        for extension, counts in _NEIGHBORS.items()
+        for count in counts
+    ),
+    Setting("complete", extension="all"),
+]
+
+
+def names(count: int) -> list[str]:
+    """What is scored for a number of coordinates: the references first, then the grid."""
+    found = [DEFAULT, UNIFORM, PRINCIPAL, KERNEL]
+    for setting in GRID:
+        if count in setting.counts(COORDINATES):
+            found.append(setting.name)
+            if count == COORDINATES[0] and setting.graph != "complete":
+                found.append(setting.name + LEADING)
+    return found
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -102,90 +102,62 @@ def run(case: Row, settings: Settings) -> Row:
     with warnings.catch_warnings():
         # What poor settings warn of shows in their scores.
         warnings.simplefilter("ignore")
-        drawn = Drawn(trial.train, k, case["seed"])
+        drawn, uniform = (
+            sampler(k, random_state=case["seed"]).fit(trial.train).indices_
+            for sampler in (tp.EfficientDPP, tp.Uniform)
+        )
         for count in counts:
+            default = tp.LaplacianEigenmaps(count, landmarks=drawn)
             methods = {
-                DEFAULT: tp.LaplacianEigenmaps(count, landmarks=drawn.landmarks()),
-                UNIFORM: tp.LaplacianEigenmaps(count, landmarks=drawn.landmarks(tp.Uniform)),
-                KERNEL: tp.KernelPCA(count, landmarks=drawn.landmarks()),
+                DEFAULT: default,
+                UNIFORM: tp.LaplacianEigenmaps(count, landmarks=uniform),
+                KERNEL: tp.KernelPCA(count, landmarks=drawn),
             }
             if count <= X.shape[1]:
                 methods[PRINCIPAL] = PCA(count, random_state=0)
             for name, method in methods.items():
                 if (score := trial.attempt(method)) is not None:
                     scores[str(count)][name] = score
-        for setting in grid(X.shape[1]):
+        for setting in GRID:
             for count, name, score in _scored(trial, drawn, setting, setting.counts(counts)):
                 scores[str(count)][name] = score
-    sizes = {"n": len(trial.train), "held_back": len(trial.test), "d": X.shape[1], "k": k}
-    dimension = round(local_dimension(trial.train, k), 3)
-    return {**sizes, "dimension": dimension, "labeled": labels is not None, "scores": scores}
+    return {
+        **{"n": len(trial.train), "held_back": len(trial.test), "d": X.shape[1], "k": k},
+        "dimension": round(float(default.dimension_), 3),
+        "labeled": labels is not None,
+        "scores": {count: _packed(found, names(int(count))) for count, found in scores.items()},
+    }
 
 
-class Drawn:
-    """Landmarks of some points, and their graphs, each made once."""
+def _packed(scores: Mapping[str, float], order: Sequence[str]) -> list[int | None]:
+    return [round(scores[name] / _UNIT) if name in scores else None for name in order]
 
-    def __init__(self, X: np.ndarray, k: int, seed: int) -> None:
-        self._points, self._k, self._seed = X, k, seed
-        self._landmarks: dict[tuple[type, str], Chosen] = {}
-        self._graphs: dict[tuple[str, int], Built] = {}
 
-    def landmarks(self, sampler: type = tp.EfficientDPP, covariance: str = "auto") -> Chosen:
-        """Landmarks with what every graph needs to know, as an estimator would draw them."""
-        key = sampler, covariance
-        if key not in self._landmarks:
-            self._landmarks[key] = Chosen(
-                choose_landmarks(
-                    sampler(self._k),
-                    self._points,
-                    covariance=covariance,
-                    rng=np.random.default_rng(self._seed),
-                    n_threads=thread_count(None),
-                )
-            )
-        return self._landmarks[key]
-
-    def options(self, setting: Setting) -> dict[str, Any]:
-        """Parameters of an estimator."""
-        landmarks = self.landmarks(covariance=_LOW_RANK if setting.graph == _LOW_RANK else "auto")
-        return {
-            "landmarks": landmarks,
-            "graph": self._graph(setting, landmarks),
-            "extension": setting.extension,
-        }
-
-    def _graph(self, setting: Setting, landmarks: Chosen) -> Any:
-        if setting.count is None:
-            return setting.graph
-        if setting.graph == "anchors":
-            return tp.AnchorGraph(setting.count)
-        key = setting.graph, setting.count
-        if key not in self._graphs:
-            metric = "bhattacharyya" if setting.graph == _LOW_RANK else setting.graph
-            graph = tp.KNNGraph(setting.count, metric=metric).build(landmarks.chosen)
-            self._graphs[key] = Built(graph)
-        return self._graphs[key]
+def unpacked(row: Row, count: int) -> dict[str, float]:
+    """Scores of a row by name, as shares."""
+    found = zip(names(count), row["scores"][str(count)], strict=True)
+    return {name: _UNIT * score for name, score in found if score is not None}
 
 
 def _scored(
-    trial: "Trial", drawn: Drawn, setting: Setting, counts: Sequence[int]
+    trial: "Trial", landmarks: np.ndarray, setting: Setting, counts: Sequence[int]
 ) -> Iterator[tuple[int, str, float]]:
     """Number of coordinates, name of the setting, and score.
 
     For a picture, the leading eigenvectors are tried beside those that are taken by default.
     """
-    try:
-        options = drawn.options(setting)
-    except ParameterError:
-        return  # There are too few landmarks for so many neighbors.
+    graph: Any = setting.graph
+    if setting.count is not None:
+        graph = tp.KNNGraph(setting.count, metric=setting.graph)
+    options = {"landmarks": landmarks, "graph": graph, "extension": setting.extension}
     if setting.graph != "complete":
         # The leading ten coordinates are the first of the leading fifty.
         for most in reversed(counts):
             emb = tp.LaplacianEigenmaps(most, eigenvectors="leading", **options)
             try:
                 known, asked = trial.embedded(emb)
-            except ParameterError:
-                continue  # The graph does not have so many eigenvalues.
+            except tp.ParameterError:
+                continue  # The graph has too few landmarks, or not so many eigenvalues.
             for count in counts:
                 if count <= most:
                     name = setting.name + LEADING if count == counts[0] else setting.name
@@ -224,7 +196,7 @@ class Trial:
         """Fit an estimator and rate its coordinates; None if it cannot have so many."""
         try:
             return self.rated(*self.embedded(estimator))
-        except ParameterError:
+        except tp.ParameterError:
             return None
 
     def embedded(self, estimator: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -250,8 +222,8 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """Where the default stands, in short and then by data set."""
     standings = {count: list(_standings(rows, count)) for count in COORDINATES}
     page.text(
-        f"""Laplacian eigenmaps with default settings beside {len(grid(_LOW_RANK_ABOVE + 1))} other
-        choices of graph, neighbors, extension and covariances, for a picture also with the leading
+        f"""Laplacian eigenmaps with default settings beside {len(GRID)} other
+        choices of graph, neighbors and extension, for a picture also with the leading
         eigenvectors. All have the same landmarks, {MOST_LANDMARKS:,} or half of the points. Of up
         to 10,000 points {TRAIN_SHARE:.0%} are fitted, and up to {MOST_HELD_BACK:,} others are
         scored. *Accuracy* is the share of these that have the class of the nearest fitted point in
@@ -264,13 +236,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         scored on the other half, both ways, because the best on the same splits is partly luck.
         Where the halves disagree, both choices are named. *Uniform* has uniform landmarks instead,
         and all else by default. Data sets in italics were not looked at when the rule was chosen,
-        except for some of its numbers, which were decided on all of them: that all pairs of
-        landmarks are linked up to four coordinates for each column, that there are 200 neighbors
-        beyond, and 5 in pictures of points that spread further than there are coordinates; and
-        how much better than the first graph another must be. Which graphs a picture tries was
-        decided on all of them in two of the splits; the last to be added, with three neighbors and
-        with masses, gained on both halves of the data sets, divided at random. The default and
-        uniform landmarks were scored again with these graphs, and nothing else."""
+        except for a few of its numbers."""
     )
     lines = []
     for count, found in standings.items():
@@ -373,7 +339,7 @@ def _standings(rows: Sequence[Row], count: int) -> Iterator[Standing]:
     for (name,), runs in by_data.items():
         if len(runs) < 2:
             continue
-        found = [row["scores"][str(count)] for row in runs]
+        found = [unpacked(row, count) for row in runs]
         scores = {
             setting: 100 * np.array([one[setting] for one in found])
             for setting in found[0]

@@ -41,9 +41,15 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0,
-        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "memory": _memory(),
         "system": f"{platform.system()} {platform.machine()}",
     }
+
+
+def _memory() -> int:
+    if not hasattr(os, "sysconf"):  # Windows.
+        return 0
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _cpu_model() -> str:

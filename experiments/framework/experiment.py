@@ -30,8 +30,6 @@ class Settings:
         Seed of the first repetition.
     data : Path or None
         Folder of the real data.
-    device : str or None
-        Device of PyTorch that the paper's experiments on real data compute on, such as ``"cuda"``.
     part : pair of int
         Which part of the cases to run, of how many: processes can share the work.
     """
@@ -40,7 +38,6 @@ class Settings:
     runs: int | None = None
     seed: int = 0
     data: Path | None = None
-    device: str | None = None
     part: tuple[int, int] = (1, 1)
 
     def seeds(self, full: int, quick: int = 2) -> range:

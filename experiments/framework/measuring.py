@@ -4,7 +4,6 @@ import ctypes
 import gc
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -88,5 +87,9 @@ def _peak(source: str) -> int:
 
 
 def _rusage_peak() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows.
+        return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

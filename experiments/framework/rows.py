@@ -20,6 +20,21 @@ from experiments.framework.experiment import Row
 logger = logging.getLogger(__name__)
 
 
+# Significant digits of measurements: no page shows more.
+_DIGITS = 6
+
+
+def _rounded(value: Any) -> Any:
+    """The same value with few digits in its floats, those of lists and mappings included."""
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    return value
+
+
 class Table(ABC):
     """Rows of an experiment on disk; existing rows are kept.
 
@@ -68,6 +83,7 @@ class Table(ABC):
 
     def add(self, case: Row, result: Row) -> Row:
         """Append a row, flush it to disk, and return it."""
+        result = _rounded(result)
         lines = self._lines(case, result)
         if self._half_line:
             os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)

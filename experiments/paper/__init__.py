@@ -10,13 +10,11 @@ NAMES = {
     "repulsion": "figure 2: sin^2 against the Welsch function",
     "kmeanspp": "figure 3: where k-means++ is indifferent and Algorithm 2 is not",
     "table1": "table 1: errors of five samplers on the roll and the bowl",
-    "readings": "table 1: which readings of what the paper leaves open explain it",
     "neighbors": "the figure of ten million points: Euclidean against Bhattacharyya graphs",
     "mnist": "classification of digits from 100 coordinates",
     "headneck": "classification of CT patches from 50 coordinates",
     "patients": "the same patches over the number of patients to learn from",
     "graphs": "the setting in which the Bhattacharyya graph pays on images",
-    "digits": "a second look at the Bhattacharyya graph on digits",
     "runtime": "Algorithm 2 against k-means at an equal number of landmarks",
     "beyond": "what there is now, on the paper's data",
 }

@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped, mean
@@ -21,7 +19,6 @@ from experiments.paper.classification import (
     nearest_neighbor_scores,
     runs_text,
 )
-from experiments.paper.on_device import device_name, on_device
 from trigpoint import (
     DiffusionMaps,
     EfficientDPP,
@@ -50,10 +47,7 @@ def _sampled(sampler: Callable[[int, int], Any]) -> Method:
     """Laplacian eigenmaps from the landmarks of a sampler."""
 
     def embed(task: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        drawing = sampler(k, seed)
-        # RPCholesky does not compute on a GPU.
-        drawn_from = task if isinstance(drawing, EfficientDPP) else task.on_host
-        rows = drawing.fit(drawn_from.train).indices_
+        rows = sampler(k, seed).fit(task.train).indices_
         make = _fitted(lambda *_: LaplacianEigenmaps(wanted, landmarks=rows))
         return make(task, wanted, k, seed)
 
@@ -61,10 +55,10 @@ def _sampled(sampler: Callable[[int, int], Any]) -> Method:
 
 
 def _fitted(make: Callable[[int, int, int], Any]) -> Method:
-    """What has scikit-learn's methods, on the host."""
+    """What has scikit-learn's methods."""
 
     def embed(task: Task, wanted: int, k: int, seed: int) -> Coordinates:
-        method, task = make(wanted, k, seed), task.on_host
+        method = make(wanted, k, seed)
         return method.fit_transform(task.train), method.transform(task.test)
 
     return embed
@@ -139,11 +133,9 @@ def run(case: Row, settings: Settings) -> Row | None:
         except ModuleNotFoundError:
             return None
         seconds = time.perf_counter() - start
-        if isinstance(train, np.ndarray):
-            train, test = (on_device(points, settings.device) for points in (train, test))
         accuracy, _ = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
     return {
-        "device": device_name(task.train),
+        "device": "cpu",
         "accuracy": round(accuracy, 6),
         "seconds": round(seconds, 3),
     }
@@ -152,11 +144,11 @@ def run(case: Row, settings: Settings) -> Row | None:
 def _task(case: Row, settings: Settings) -> Task:
     if case["data"] == "mnist":
         sizes = mnist.QUICK_SIZES if settings.quick else mnist.SIZES
-        return mnist.digits(settings.find("mnist"), *sizes, settings.device)
+        return mnist.digits(settings.find("mnist"), *sizes)
     variant = next(found for found in headneck.VARIANTS if found.split == case["data"])
     n_patches = variant.quick_patches if settings.quick else variant.n_patches
     place = settings.find("ct"), variant.source, variant.split, n_patches, case["seed"]
-    return headneck.patch_task(*place, settings.device)
+    return headneck.patch_task(*place)
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
@@ -213,8 +205,8 @@ def _describe(settings: Settings, page: Page) -> None:
     page.text(
         f"""{k:,} landmarks, and {N_COMPONENTS["mnist"]} coordinates of digits and
         {N_COMPONENTS["patch"]} of patches, unless the name says otherwise; everything else has
-        its default. Only neighbors and refined landmarks were found on the device that the table
-        of all runs names. It has seconds too, but of runs that shared a machine with others. With
+        its default. The table of all runs has seconds too, but of runs that shared a machine with
+        others; where it names a GPU, that found neighbors and refined landmarks. With
         two coordinates, which are for pictures, the nearest neighbor says how well these separate
         the classes."""
     )

@@ -5,7 +5,7 @@ What `mnist`, `headneck` and `graphs` share.
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from experiments.framework.summary import (
     grouped,
     holm,
 )
-from experiments.paper.on_device import device_name, landmarks_of, nearest_labels, on_device
 from trigpoint import (
     EfficientDPP,
     KMeansLandmarks,
@@ -45,28 +44,12 @@ EXTENSION: Any = "all"
 
 @dataclass(frozen=True)
 class Task:
-    """Points with labels, for training and for testing; arrays, or tensors on a device."""
+    """Points with labels, for training and for testing."""
 
-    train: Any
+    train: np.ndarray
     train_labels: np.ndarray
-    test: Any
+    test: np.ndarray
     test_labels: np.ndarray
-
-    def on(self, device: str | None) -> "Task":
-        """The same points on a device."""
-        return replace(self, train=on_device(self.train, device), test=on_device(self.test, device))
-
-    @property
-    def device(self) -> str | None:
-        """What the library is to compute with."""
-        return None if isinstance(self.train, np.ndarray) else "cuda"
-
-    @property
-    def on_host(self) -> "Task":
-        """The same points as arrays."""
-        if self.device is None:
-            return self
-        return replace(self, train=self.train.cpu().numpy(), test=self.test.cpu().numpy())
 
 
 @dataclass(frozen=True)
@@ -183,58 +166,39 @@ def run_scheme(task: Task, case: Row, n_components: int) -> Row:
     if case["scheme"] == REFERENCE:
         start = time.perf_counter()
         scores = nearest_neighbor_scores(task.train, task.train_labels, task.test, task.test_labels)
-        return _measured(task.train, *scores, 0.0, 0.0, time.perf_counter() - start)
+        return _measured(*scores, 0.0, 0.0, time.perf_counter() - start)
     return classify_scheme(task, case["scheme"], case["k"], n_components, case["seed"])
 
 
 def classify_scheme(task: Task, name: str, k: int, n_components: int, seed: int) -> Row:
-    """Measure Laplacian eigenmaps with the landmarks and the graph of a scheme.
-
-    A device does what takes longest, k-means and the search for nearest neighbors. The rest is
-    quick on the host, of which each of many processes has a core of its own.
-    """
-    scheme, start = SCHEMES[name], time.perf_counter()
+    """Measure Laplacian eigenmaps with the landmarks and the graph of a scheme."""
+    scheme = SCHEMES[name]
     landmarks = scheme.sampler(k, len(task.train), seed)
-    drawn = 0.0
-    if task.device is not None and isinstance(landmarks, (KMeansLandmarks, KMeansPlusPlus)):
-        landmarks = landmarks_of(landmarks, task.train)
-        drawn = time.perf_counter() - start
     setting: dict[str, Any] = {"landmarks": landmarks, "random_state": seed}
     if not scheme.own:
         setting["graph"] = KNNGraph(GRAPH_NEIGHBORS, metric=scheme.metric)
         setting["extension"] = EXTENSION
-    estimator = LaplacianEigenmaps(n_components, **setting)
-    return classify(task.on_host, estimator, drawn, device=task.device)
+    return classify(task, LaplacianEigenmaps(n_components, **setting))
 
 
-def classify(
-    task: Task, estimator: LaplacianEigenmaps, drawn: float = 0.0, device: str | None = None
-) -> Row:
-    """Accuracy of the nearest neighbor in the embedding, and what it cost.
-
-    `drawn` are seconds that landmarks have taken before; `device` is where neighbors are searched.
-    """
+def classify(task: Task, estimator: LaplacianEigenmaps) -> Row:
+    """Accuracy of the nearest neighbor in the embedding, and what it cost."""
     estimator.fit(task.train)
     start = time.perf_counter()
     train, test = estimator.transform(task.train), estimator.transform(task.test)
     spent = time.perf_counter() - start
-    known, asked = on_device(train, device), on_device(test, device)
-    accuracy, recall = nearest_neighbor_scores(known, task.train_labels, asked, task.test_labels)
+    accuracy, recall = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
     seconds = estimator.stage_seconds_
     embedding = seconds["graph"] + seconds["spectrum"]
-    return _measured(known, accuracy, recall, drawn + seconds["landmarks"], embedding, spent)
+    return _measured(accuracy, recall, seconds["landmarks"], embedding, spent)
 
 
 def _measured(
-    searched: Any,
-    accuracy: float,
-    recall: float,
-    selection: float,
-    embedding: float,
-    extension: float,
+    accuracy: float, recall: float, selection: float, embedding: float, extension: float
 ) -> Row:
     return {
-        "device": device_name(searched),
+        # Some rows of the committed tables were computed with a GPU.
+        "device": "cpu",
         "accuracy": round(accuracy, 6),
         "mean_recall": round(recall, 6),
         "selection_seconds": round(selection, 3),
@@ -244,11 +208,10 @@ def _measured(
 
 
 def nearest_neighbor_scores(
-    train: Any, train_labels: np.ndarray, test: Any, test_labels: np.ndarray
+    train: np.ndarray, train_labels: np.ndarray, test: np.ndarray, test_labels: np.ndarray
 ) -> tuple[float, float]:
     """Share that is correct, overall and as a mean over the classes."""
-    nearest = knn_labels if isinstance(train, np.ndarray) else nearest_labels
-    right = nearest(train, train_labels, test) == test_labels
+    right = knn_labels(train, train_labels, test) == test_labels
     recalls = [right[test_labels == label].mean() for label in np.unique(test_labels)]
     return float(right.mean()), float(np.mean(recalls))
 

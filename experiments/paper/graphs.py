@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
-from experiments.framework.chosen import Chosen
+from experiments.data.mnist import load_mnist
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import (
@@ -20,24 +18,15 @@ from experiments.framework.summary import (
     grouped,
     with_error,
 )
-from experiments.internals import (
-    RIDGE,
-    Landmarks,
-    MemoryStore,
-    neighborhood_covariances,
-    thread_count,
-)
 from experiments.paper.classification import (
     BANDWIDTH_PAPER,
     N_NEIGHBORS_PAPER,
     Task,
     classify,
     paper_dpp,
-    paper_neighbors,
 )
 from experiments.paper.headneck import patch_task
 from trigpoint import KNNGraph, LaplacianEigenmaps
-from trigpoint.datasets import load_mnist
 
 RUNS = 3
 DATA = {"mnist": "MNIST", "ct": "CT patches"}
@@ -49,14 +38,10 @@ QUICK_SIZES, QUICK_LANDMARKS, QUICK_COMPONENTS = (3_000, 1_000), 150, 20
 
 GRAPH_NEIGHBORS = (10, 20, 50, 100)
 EXTENSIONS: tuple[str | int, ...] = ("all", 100)
-RIDGES = (0.001, 0.01, 0.1, 1.0)
-NEIGHBORHOODS = (200, 1000, 5000)
-QUICK_NEIGHBORHOODS = (50, 250)
+RIDGE, RIDGES = 0.01, (0.001, 0.01, 0.1, 1.0)
 EUCLIDEAN, BHATTACHARYYA = "euclidean", "bhattacharyya"
-# The same distance, of covariances that have a few directions each; the paper has diagonals.
-LOW_RANK = "bhattacharyya, low rank"
-METRICS = {EUCLIDEAN: None, BHATTACHARYYA: "diag", LOW_RANK: "low-rank"}
-STYLES = {EUCLIDEAN: ("#0072b2", "o"), BHATTACHARYYA: ("#d55e00", "s"), LOW_RANK: ("#009e73", "^")}
+METRICS = (EUCLIDEAN, BHATTACHARYYA)
+STYLES = {EUCLIDEAN: ("#0072b2", "o"), BHATTACHARYYA: ("#d55e00", "s")}
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -71,55 +56,36 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 
 def _grid(quick: bool) -> list[Row]:
-    """Neighbors and extension for every metric; then ridge and neighborhood for Bhattacharyya."""
+    """Neighbors and extension for both metrics; then the ridge, which only covariances have."""
     neighbors = GRAPH_NEIGHBORS[1:3] if quick else GRAPH_NEIGHBORS
-    neighborhoods = QUICK_NEIGHBORHOODS if quick else NEIGHBORHOODS
-    ridges = RIDGES[::2] if quick else RIDGES
-    largest = neighborhoods[-1]
     every = [
-        _setting(metric, count, extension, RIDGE, largest)
+        _setting(metric, count, extension, RIDGE if metric == BHATTACHARYYA else None)
         for count in neighbors
         for extension in EXTENSIONS
         for metric in METRICS
     ]
-    varied = [
-        _setting(BHATTACHARYYA, neighbors[1], "all", ridge, m)
-        for m in neighborhoods
-        for ridge in ridges
-        if (ridge, m) != (RIDGE, largest)
-    ]
-    smaller = neighborhoods[:-1]
-    return every + varied + [_setting(LOW_RANK, neighbors[1], "all", RIDGE, m) for m in smaller]
+    others = [ridge for ridge in (RIDGES[::2] if quick else RIDGES) if ridge != RIDGE]
+    return every + [_setting(BHATTACHARYYA, neighbors[1], "all", ridge) for ridge in others]
 
 
-def _setting(metric: str, neighbors: int, extension: str | int, ridge: float, m: int) -> Row:
-    """Columns of a setting; only the Bhattacharyya distance uses ridge and m."""
-    setting: Row = {"metric": metric, "neighbors": neighbors, "extension": extension}
-    looked_at = metric != EUCLIDEAN
-    return {**setting, "ridge": ridge if looked_at else None, "m": m if looked_at else None}
+def _setting(metric: str, neighbors: int, extension: str | int, ridge: float | None) -> Row:
+    return {"metric": metric, "neighbors": neighbors, "extension": extension, "ridge": ridge}
 
 
 def run(case: Row, settings: Settings) -> Row:
     """Embed with one graph and classify the validation points."""
-    data, k, m, seed = (case[name] for name in ("data", "k", "m", "seed"))
-    # All data first: the caches hold the data, not the settings.
-    place = data, settings.find(data), case["n_train"], case["n_validation"]
-    task = _task(*place)
-    chosen = _landmarks(*place, k, seed)
-    kind = METRICS[case["metric"]]
-    if kind is not None:
-        chosen = _with_covariances(*place, k, seed, m, kind)
-    ridge = RIDGE if case["ridge"] is None else case["ridge"]
-    metric = EUCLIDEAN if kind is None else BHATTACHARYYA
-    graph = KNNGraph(case["neighbors"], metric=metric, ridge=ridge)
+    data, k, seed, ridge = (case[name] for name in ("data", "k", "seed", "ridge"))
+    task = _task(data, settings.find(data), case["n_train"], case["n_validation"])
+    options = {} if ridge is None else {"ridge": ridge}
     estimator = LaplacianEigenmaps(
         QUICK_COMPONENTS if settings.quick else N_COMPONENTS[data],
-        landmarks=Chosen(chosen),
-        graph=graph,
+        landmarks=paper_dpp(k, len(task.train), seed),
+        graph=KNNGraph(case["neighbors"], metric=case["metric"], **options),
         extension=case["extension"],
+        random_state=seed,
     )
-    measured = classify(task, estimator, device=settings.device)
-    # The landmarks have been drawn, once for all settings.
+    measured = classify(task, estimator)
+    # The same landmarks in all settings.
     del measured["selection_seconds"]
     return measured
 
@@ -136,44 +102,8 @@ def _task(data: str, folder: Path, n_train: int, n_validation: int) -> Task:
     return Task(X[:n_train], y[:n_train], X[last], y[last])
 
 
-@lru_cache(maxsize=1)
-def _landmarks(
-    data: str, folder: Path, n_train: int, n_validation: int, k: int, seed: int
-) -> Landmarks:
-    X = _task(data, folder, n_train, n_validation).train
-    return drawn_landmarks(X, k, seed)
-
-
-@lru_cache(maxsize=4)
-def _with_covariances(
-    data: str,
-    folder: Path,
-    n_train: int,
-    n_validation: int,
-    k: int,
-    seed: int,
-    m: int,
-    kind: str,
-) -> Landmarks:
-    place = data, folder, n_train, n_validation
-    return with_covariances(_task(*place).train, _landmarks(*place, k, seed), m, kind)
-
-
-def drawn_landmarks(X: np.ndarray, k: int, seed: int) -> Landmarks:
-    """Landmarks by Algorithm 2 with the paper's m and sigma."""
-    store = MemoryStore.of(X, paper_neighbors(len(X)), k, thread_count(-1))
-    return paper_dpp(k, len(X), seed).select(store)
-
-
-def with_covariances(X: np.ndarray, chosen: Landmarks, m: int, kind: str) -> Landmarks:
-    """Landmarks with the covariances of their `m` nearest points."""
-    store = MemoryStore.of(X, m, len(chosen.points), thread_count(-1))
-    radii, covariances = neighborhood_covariances(store, chosen.points, m, kind)
-    return Landmarks(chosen.points, chosen.indices, radii, covariances)
-
-
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
-    """All metrics side by side over the settings; the effect of ridge and neighborhood."""
+    """All metrics side by side over the settings; the effect of the ridge."""
     page.text(
         """The paper: with the diagonal of the covariances, the Bhattacharyya graph improves the
         classification of digits and of CT patches over the Euclidean one. It gives no setting."""
@@ -188,74 +118,33 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             {PAIRED_TEST}, at .05, .01 and .001, one by one: with this many of them and this few
             draws, only what all settings agree on should be trusted."""
         )
-        if any(row["metric"] == LOW_RANK for row in rows):
-            page.text(
-                """The paper's diagonals are compared with covariances of low rank: up to seven
-                directions of each neighborhood, and one variance for the rest."""
-            )
     for data, title in DATA.items():
         mine = [row for row in rows if row["data"] == data]
         if mine:
             page.heading(title)
             _metric_table(mine, page)
-            _geometry_table(mine, page)
 
 
 def _metric_table(rows: Sequence[Row], page: Page) -> None:
-    cells = grouped(rows, "metric", "neighbors", "extension", "ridge", "m")
-    largest = max((row["m"] for row in rows if row["m"] is not None), default=None)
-    compared = [
-        metric
-        for metric in (BHATTACHARYYA, LOW_RANK)
-        if any(row["metric"] == metric for row in rows)
-    ]
+    cells = grouped(rows, "metric", "neighbors", "extension", "ridge")
     lines = []
     for count, extension in dict.fromkeys((row["neighbors"], row["extension"]) for row in rows):
-        euclidean = cells.get((EUCLIDEAN, count, extension, None, None), [])
-        if not euclidean:
-            continue
-        line = [f"{count}", "all" if extension == "all" else f"nearest {extension}"]
-        line.append(with_error(column(euclidean, "accuracy"), 100))
-        for metric in compared:
-            other = cells.get((metric, count, extension, RIDGE, largest), [])
-            line.append(with_error(column(other, "accuracy"), 100) if other else "-")
-            line.append(compare(other, euclidean, "accuracy").points)
-        lines.append(line)
-    headings = {BHATTACHARYYA: "Bhattacharyya", LOW_RANK: "low rank"}
-    columns = [name for metric in compared for name in (headings[metric], "difference")]
-    page.table(["neighbors", "extension", "Euclidean", *columns], lines)
-
-
-def _geometry_table(rows: Sequence[Row], page: Page) -> None:
-    """Differences from the Euclidean graph with as many neighbors."""
-    varied = [row for row in rows if row["metric"] == BHATTACHARYYA and row["ridge"] != RIDGE]
-    if not varied:
-        return
-    count, extension = varied[0]["neighbors"], varied[0]["extension"]
-    cells = grouped(rows, "metric", "neighbors", "extension", "ridge", "m")
-    euclidean = cells.get((EUCLIDEAN, count, extension, None, None), [])
-    sizes = sorted({row["m"] for row in rows if row["m"] is not None})
-    ridges = sorted({row["ridge"] for row in rows if row["ridge"] is not None})
-    lines = []
-    for ridge in ridges:
-        line = [f"{ridge:g}"]
-        for m in sizes:
-            found = compare(
-                cells.get((BHATTACHARYYA, count, extension, ridge, m), []), euclidean, "accuracy"
-            )
-            line.append(found.points)
-        lines.append(line)
-    low_rank = [cells.get((LOW_RANK, count, extension, RIDGE, m), []) for m in sizes]
-    differences = [compare(runs, euclidean, "accuracy").points for runs in low_rank]
-    if any(low_rank):
-        lines.append([f"{RIDGE:g}, low rank", *differences])
-    with page.details("By ridge and neighborhood"):
-        page.text(
-            f"""Difference to the Euclidean graph, in percentage points, by the ridge (share of the
-            mean variance that is added) and the neighborhood that covariances are taken from, with
-            {count} neighbors and the extension over all landmarks."""
-        )
-        page.table(["ridge", *(f"m = {m:,}" for m in sizes)], lines)
+        euclidean = cells.get((EUCLIDEAN, count, extension, None), [])
+        for ridge in RIDGES:
+            other = cells.get((BHATTACHARYYA, count, extension, ridge), [])
+            if euclidean and other:
+                lines.append(
+                    [
+                        f"{count}",
+                        "all" if extension == "all" else f"nearest {extension}",
+                        f"{ridge:g}",
+                        *(with_error(column(runs, "accuracy"), 100) for runs in (euclidean, other)),
+                        compare(other, euclidean, "accuracy").points,
+                    ]
+                )
+    page.text("The ridge is the share of the mean variance that is added to covariances.")
+    heads = ["neighbors", "extension", "ridge", "Euclidean", "Bhattacharyya", "difference"]
+    page.table(heads, lines)
 
 
 def _draw(rows: Sequence[Row], page: Page) -> None:
@@ -264,9 +153,7 @@ def _draw(rows: Sequence[Row], page: Page) -> None:
     with page.picture(describe, ncols=len(shown), squeeze=False) as axes:
         for panel, data in zip(axes[0], shown, strict=True):
             mine = [row for row in rows if row["data"] == data]
-            largest = max((row["m"] for row in mine if row["m"] is not None), default=None)
             kept = [row for row in mine if row["ridge"] in (None, RIDGE)]
-            kept = [row for row in kept if row["m"] in (None, largest)]
             for (metric, extension), runs in grouped(kept, "metric", "extension").items():
                 counts = grouped(runs, "neighbors")
                 at = sorted(count for (count,) in counts)

@@ -80,21 +80,17 @@ def run(case: Row, settings: Settings) -> Row:
         case["split"],
         case["n_patches"],
         case["seed"],
-        settings.device,
     )
     n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
     return classification.run_scheme(task, case, n_components)
 
 
 @lru_cache(maxsize=2)
-def patch_task(
-    folder: Path, source: str, split: str, n_patches: int, seed: int, device: str | None = None
-) -> Task:
+def patch_task(folder: Path, source: str, split: str, n_patches: int, seed: int) -> Task:
     """Patches for training and for testing."""
     patches = load_patches(folder, source, n_patches)
     train, test = split_rows(patches, split, seed)
-    task = Task(patches.X[train], patches.y[train], patches.X[test], patches.y[test])
-    return task.on(device)
+    return Task(patches.X[train], patches.y[train], patches.X[test], patches.y[test])
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from experiments.data.mnist import load_mnist
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.paper import classification
 from experiments.paper.classification import REFERENCE, Reading, Task
-from trigpoint.datasets import load_mnist
 
 RUNS, COUNTS, N_COMPONENTS = 20, (250, 500, 1000, 2000), 100
 QUICK_COUNTS, QUICK_COMPONENTS = (150, 300), 30
@@ -29,18 +29,17 @@ def cases(settings: Settings) -> Iterator[Row]:
 
 def run(case: Row, settings: Settings) -> Row:
     """Embed and classify once."""
-    task = digits(settings.find("mnist"), case["n_train"], case["n_test"], settings.device)
+    task = digits(settings.find("mnist"), case["n_train"], case["n_test"])
     n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
     return classification.run_scheme(task, case, n_components)
 
 
 @lru_cache(maxsize=2)
-def digits(folder: Path, n_train: int, n_test: int, device: str | None) -> Task:
+def digits(folder: Path, n_train: int, n_test: int) -> Task:
     """The digits in the order of their files: all of them, or the first ones."""
     train, train_labels = load_mnist(folder, split="train")
     test, test_labels = load_mnist(folder, split="test")
-    task = Task(train[:n_train], train_labels[:n_train], test[:n_test], test_labels[:n_test])
-    return task.on(device)
+    return Task(train[:n_train], train_labels[:n_train], test[:n_test], test_labels[:n_test])
 
 
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
@@ -61,9 +60,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             f"""{n_train:,} digits to learn from, {n_test:,} to classify by their nearest neighbor
             in the embedding, with m = {classification.paper_neighbors(n_train):,} (the paper's is
             {classification.N_NEIGHBORS_PAPER:,}) and sigma = {classification.BANDWIDTH_PAPER:g}.
-            {classification.COMMON_SETTING} On a GPU, k-means is that of the experiments
-            (`on_device`). On a CPU, from the same 250 digits as scikit-learn's in float64, it took
-            the same 94 iterations to the same clusters of all 60,000, with centers within 1e-14."""
+            {classification.COMMON_SETTING}"""
         )
     classification.show_scheme_rows(rows, reading, page)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trigpoint.datasets import load_ct_patches
+from experiments.data.ct_patches import load_ct_patches
 
 SOURCES = {"openkbp": "openkbp", "rtog": "rtog-0522c0002"}
 SPLITS = ("patch", "patient")

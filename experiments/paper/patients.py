@@ -56,15 +56,14 @@ def run(case: Row, settings: Settings) -> Row:
     """Embed and classify once."""
     place = settings.find("ct"), case["n_patches"], case["patients"], case["seed"]
     n_components = QUICK_COMPONENTS if settings.quick else N_COMPONENTS
-    return classification.run_scheme(_task(*place, settings.device), case, n_components)
+    return classification.run_scheme(_task(*place), case, n_components)
 
 
 @lru_cache(maxsize=1)
-def _task(folder: Path, n_patches: int, count: int, seed: int, device: str | None) -> Task:
+def _task(folder: Path, n_patches: int, count: int, seed: int) -> Task:
     patches = load_patches(folder, "openkbp", n_patches)
     train, test = held_out_rows(patches.patients, count, seed)
-    task = Task(patches.X[train], patches.y[train], patches.X[test], patches.y[test])
-    return task.on(device)
+    return Task(patches.X[train], patches.y[train], patches.X[test], patches.y[test])
 
 
 def held_out_rows(patients: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.data.mnist import load_mnist
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import column, grouped, with_error
@@ -16,7 +17,6 @@ from experiments.paper.classification import BANDWIDTH_PAPER as BANDWIDTH
 from experiments.paper.classification import N_NEIGHBORS_PAPER as N_NEIGHBORS
 from experiments.paper.patches import TRAIN_SHARE, load_patches, split_rows
 from trigpoint import EfficientDPP, KMeansLandmarks, KMeansPlusPlus
-from trigpoint.datasets import load_mnist
 
 Cells = dict[tuple[Any, ...], list[Row]]
 

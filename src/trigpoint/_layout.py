@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checkpoints import NOTHING_KEPT, Checkpoints
 from trigpoint._common.progress import Report
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.nearest import nearest
@@ -28,7 +27,7 @@ from trigpoint._numerics.reduction import principal_coordinates
 from trigpoint._numerics.threads import thread_map
 
 if TYPE_CHECKING:
-    from trigpoint._numerics.compiled.layout import MassTree
+    from trigpoint._numerics.compiled.forces import MassTree
 
 # Neighbors per unit of perplexity.
 _REACH = 3
@@ -77,8 +76,8 @@ def affinities(
         The points in fewer columns, to search neighbors in. Distances to them are still those of
         `points`: what the columns left out add to all of them makes groups less distinct.
     """
-    from trigpoint._numerics.compiled.distance import squares_to
-    from trigpoint._numerics.compiled.layout import calibrate
+    from trigpoint._numerics.compiled.distances import squares_to
+    from trigpoint._numerics.compiled.forces import calibrate
 
     k = len(points)
     m = min(k - 1, int(_REACH * perplexity))
@@ -167,7 +166,6 @@ def layout(
     n_threads: int = 1,
     report: Report | None = None,
     stage: str = "layout",
-    kept: Checkpoints = NOTHING_KEPT,
 ) -> np.ndarray:
     """Lay out landmarks by their affinities.
 
@@ -189,8 +187,6 @@ def layout(
     report : callable or None
     stage : str, default="layout"
         What progress is reported as.
-    kept : Checkpoints
-        Where to go on from, and to keep some of the steps.
 
     Returns
     -------
@@ -202,10 +198,7 @@ def layout(
     points[:, :n_components] = start
     pulls = joint.data / np.repeat(masses, np.diff(joint.indptr))
     velocities = np.zeros_like(points)
-    begun, done = kept.read(stage), 0
-    if begun:
-        points, velocities, done = begun["points"], begun["velocities"], int(begun["done"][0])
-    for step in range(done, n_iter):
+    for step in range(n_iter):
         strength = max(exaggeration, _EARLY if step < early * n_iter else 0.0)
         attraction, repulsion = _forces(points, joint, pulls, masses, n_threads)
         # The step of t-SNE for k points, over the exaggeration.
@@ -215,8 +208,6 @@ def layout(
         velocities *= _LONGEST_STEP / np.maximum(lengths, _LONGEST_STEP)
         points += velocities
         points -= masses @ points
-        if kept.due:
-            kept.write(stage, points=points, velocities=velocities, done=np.array([step + 1]))
         if report is not None:
             report(stage, step + 1, n_iter)
     return points[:, :n_components].copy()
@@ -230,7 +221,7 @@ def _forces(
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Attraction and repulsion of every landmark, each of shape (k, 3)."""
-    from trigpoint._numerics.compiled.layout import attract, repel
+    from trigpoint._numerics.compiled.forces import attract, repel
 
     tree = mass_tree(points, masses)
     inside, inner_masses = points[tree.order], masses[tree.order]
@@ -250,7 +241,7 @@ def _forces(
 
 def _parts(k: int, n_threads: int) -> Iterator[slice]:
     """A few parts for each thread: parts change nothing, and each costs a call."""
-    from trigpoint._numerics.compiled.layout import TOGETHER
+    from trigpoint._numerics.compiled.forces import TOGETHER
 
     rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
     return row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
@@ -258,7 +249,7 @@ def _parts(k: int, n_threads: int) -> Iterator[slice]:
 
 def mass_tree(points: np.ndarray, masses: np.ndarray) -> "MassTree":
     """Build the tree over points (n, 3)."""
-    from trigpoint._numerics.compiled.layout import MassTree, divide, morton_codes, summarize
+    from trigpoint._numerics.compiled.forces import MassTree, divide, morton_codes, summarize
 
     n = len(points)
     codes = np.empty(n, dtype=np.int64)

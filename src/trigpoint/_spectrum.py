@@ -2,7 +2,6 @@
 
 import logging
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -14,10 +13,8 @@ from scipy.spatial import cKDTree
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Spectrum
-from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
 from trigpoint._numerics.threads import one_blas_thread
-from trigpoint._points.torch import eigen
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +48,7 @@ class RedundantEigenvectorsWarning(ParameterWarning):
 
 
 def laplacian_eigenmaps(
-    weights: csr_array, n_components: int, eigenvectors: str = "leading", *, device: Any = None
+    weights: csr_array, n_components: int, eigenvectors: str = "leading"
 ) -> Spectrum:
     """Laplacian eigenmaps: eigenvectors of ``(D - W) phi = lambda D phi``.
 
@@ -63,8 +60,6 @@ def laplacian_eigenmaps(
         How many eigenvectors to take, after the constant one.
     eigenvectors : {"leading", "independent"}, default="leading"
         Those of the smallest eigenvalues, or the first that are not functions of earlier ones.
-    device : torch.device or None, default=None
-        Where eigenvectors are computed; ``None`` is the host.
 
     Returns
     -------
@@ -76,8 +71,8 @@ def laplacian_eigenmaps(
     M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data
     representation", Neural Computation, 2003.
     """
-    values, vectors = _markov_eigenvectors(weights, n_components, eigenvectors, device)
-    return Spectrum(vectors, 1 - values)
+    values, vectors, notes = _markov_eigenvectors(weights, n_components, eigenvectors)
+    return Spectrum(vectors, 1 - values, notes)
 
 
 def diffusion_maps(
@@ -87,7 +82,6 @@ def diffusion_maps(
     *,
     alpha: float = 1.0,
     time: float = 1.0,
-    device: Any = None,
 ) -> Spectrum:
     """Diffusion maps: eigenvectors of the density-normalized Markov matrix, scaled by ``mu^time``.
 
@@ -100,7 +94,6 @@ def diffusion_maps(
         How much of the sampling density is divided out: 0 none, 1 all.
     time : float, default=1.0
         Diffusion time.
-    device : torch.device or None, default=None
 
     Returns
     -------
@@ -114,7 +107,7 @@ def diffusion_maps(
     """
     scale = density_scale(weights, alpha)
     normalized = (diags_array(scale) @ weights @ diags_array(scale)).tocsr()
-    values, vectors = _markov_eigenvectors(normalized, n_components, eigenvectors, device)
+    values, vectors, notes = _markov_eigenvectors(normalized, n_components, eigenvectors)
     if time != int(time) and (values <= 0).any():
         raise ParameterValueError(
             "time",
@@ -122,18 +115,18 @@ def diffusion_maps(
             "{parameter=} needs positive eigenvalues, but some are not",
             ("choose a whole number", "fewer components"),
         )
-    _check_time(time, values)
+    notes += _vanishing(time, values)
     # This way, coordinates do not depend on the sum of the degrees.
     vectors *= np.sqrt(normalized.sum())
-    return Spectrum(vectors * values**time, values)
+    return Spectrum(vectors * values**time, values, notes)
 
 
-def _check_time(time: float, values: np.ndarray) -> None:
-    """Refuse a diffusion time at which nothing is left, and warn if some coordinates vanish."""
+def _vanishing(time: float, values: np.ndarray) -> tuple[Warning, ...]:
+    """Refuse a diffusion time at which nothing is left, and say if some coordinates vanish."""
     sizes = abs(values)
     vanished = sizes**time < _VANISHED
     if not vanished.any():
-        return
+        return ()
     with np.errstate(divide="ignore"):
         longest = np.log(_VANISHED) / np.log(sizes)
     if vanished.all():
@@ -146,15 +139,11 @@ def _check_time(time: float, values: np.ndarray) -> None:
             largest=sizes.max(),
             longest=_rounded_down(longest.max()),
         )
-    warn_user(
+    return (
         ParameterWarning(
-            "{time=} leaves nothing of {count} of the {n_components} coordinates",
-            ("choose {time} below {longest}", "fewer components"),
-            time=time,
-            count=int(vanished.sum()),
-            n_components=len(values),
-            longest=_rounded_down(longest.min()),
-        )
+            f"time={time} leaves nothing of {int(vanished.sum())} of the {len(values)} "
+            f"coordinates: choose time below {_rounded_down(longest.min())} or fewer components"
+        ),
     )
 
 
@@ -170,8 +159,8 @@ def density_scale(weights: csr_array, alpha: float) -> np.ndarray:
 
 
 def _markov_eigenvectors(
-    weights: csr_array, n_components: int, eigenvectors: str, device: Any
-) -> tuple[np.ndarray, np.ndarray]:
+    weights: csr_array, n_components: int, eigenvectors: str
+) -> tuple[np.ndarray, np.ndarray, tuple[Warning, ...]]:
     """Largest eigenvalues mu and right eigenvectors of ``D^-1 W``, without the constant one."""
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     root = np.sqrt(degrees)
@@ -179,25 +168,22 @@ def _markov_eigenvectors(
     count = n_components
     if eigenvectors == "independent":
         count = min(_CANDIDATES_PER_COMPONENT * n_components, weights.shape[0] - 1)
-    values, vectors = _largest_eigenpairs(symmetric, count + 1, device)
+    values, vectors = _largest_eigenpairs(symmetric, count + 1)
     values, vectors = values[1:], _fix_signs(vectors[:, 1:] / root[:, None])
-    if eigenvectors == "independent":
-        chosen = independent_columns(vectors, n_components)
-        values, vectors = values[chosen], vectors[:, chosen]
-    return values, vectors
+    if eigenvectors != "independent":
+        return values, vectors, ()
+    chosen, notes = independent_columns(vectors, n_components)
+    return values[chosen], vectors[:, chosen], notes
 
 
-def _largest_eigenpairs(
-    matrix: csr_array, count: int, device: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def _largest_eigenpairs(matrix: csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest `count` eigenvalues of a symmetric matrix, descending, with their eigenvectors."""
     k = matrix.shape[0]
-    by_device = device is not None and k <= eigen.MOST_ROWS
-    if by_device or k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
+    if k <= _DENSE_MAX or count >= _DENSE_SHARE * k:
         check_dense(
             "landmarks", k, f"landmarks with {count} eigenvectors", "fewer components or landmarks"
         )
-        return _dense_eigenpairs(matrix.toarray(), count, device)
+        return _dense_eigenpairs(matrix.toarray(), count)
     # The same start every time, and far from the first eigenvector, which is known.
     start = np.random.default_rng(0).uniform(-1, 1, k)
     if hop_dimension(matrix) < _LU_MAX_DIMENSION:
@@ -246,10 +232,8 @@ def hop_dimension(graph: csr_array) -> float:
     return np.inf if sizes[3] > k / 2 else float(np.log2(sizes[3] / sizes[1]))
 
 
-def _dense_eigenpairs(matrix: np.ndarray, count: int, device: Any) -> tuple[np.ndarray, np.ndarray]:
+def _dense_eigenpairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     k = len(matrix)
-    if device is not None and k <= eigen.MOST_ROWS:
-        return eigen.largest_eigenpairs(matrix, count, device)
     # For matrices this small a second thread only gets in the way.
     with one_blas_thread() if k <= _DENSE_MAX else nullcontext():
         values, vectors = eigh(matrix, subset_by_index=[k - count, k - 1])
@@ -265,7 +249,9 @@ def _fix_signs(vectors: np.ndarray) -> np.ndarray:
     return vectors * np.where(largest < 0, -1.0, 1.0)
 
 
-def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
+def independent_columns(
+    vectors: np.ndarray, n_components: int
+) -> tuple[np.ndarray, tuple[Warning, ...]]:
     """Choose the first columns that are not smooth functions of those chosen before.
 
     An eigenvector is predicted from the chosen ones by local linear regression, leaving out the
@@ -281,8 +267,10 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
 
     Returns
     -------
-    int64 ndarray of shape (n_components,)
-        Columns, ascending.
+    columns : int64 ndarray of shape (n_components,)
+        Ascending.
+    notes : tuple of Warning
+        That some of them are redundant after all.
 
     References
     ----------
@@ -302,21 +290,16 @@ def independent_columns(vectors: np.ndarray, n_components: int) -> np.ndarray:
         else:
             passed_over[column] = residual
     missing = n_components - len(chosen)
+    notes: tuple[Warning, ...] = ()
     if missing > 0:
-        warn_user(
-            RedundantEigenvectorsWarning(
-                "only {n_found} of the first {n_tried} eigenvectors are independent, but "
-                "{n_asked} were asked for: the least redundant of the others make up the rest",
-                ("choose {n_components=}", "{eigenvectors=}"),
-                n_found=len(chosen),
-                n_tried=vectors.shape[1],
-                n_asked=n_components,
-                n_components=len(chosen),
-                eigenvectors="leading",
-            )
+        note = RedundantEigenvectorsWarning(
+            f"only {len(chosen)} of the first {vectors.shape[1]} eigenvectors are independent, but "
+            f"{n_components} were asked for, and the least redundant of the others make up the "
+            f"rest: choose n_components={len(chosen)} or eigenvectors='leading'"
         )
+        notes = (note,)
         chosen += sorted(passed_over, key=lambda column: -passed_over[column])[:missing]
-    return np.sort(np.array(chosen, dtype=np.int64))
+    return np.sort(np.array(chosen, dtype=np.int64)), notes
 
 
 def redundant_columns(vectors: np.ndarray) -> list[int]:
@@ -362,7 +345,7 @@ def geodesics(lengths: csr_array) -> np.ndarray:
     return dijkstra(lengths, directed=False)
 
 
-def classical_scaling(distances: np.ndarray, n_components: int, *, device: Any = None) -> Spectrum:
+def classical_scaling(distances: np.ndarray, n_components: int) -> Spectrum:
     """Classical scaling of a matrix of distances; applied to geodesics, it is Isomap.
 
     Returns
@@ -375,10 +358,10 @@ def classical_scaling(distances: np.ndarray, n_components: int, *, device: Any =
     J. B. Tenenbaum, V. de Silva and J. C. Langford, "A global geometric framework for nonlinear
     dimensionality reduction", Science, 2000.
     """
-    return _principal_coordinates(-(distances**2) / 2, n_components, device)
+    return _principal_coordinates(-(distances**2) / 2, n_components)
 
 
-def kernel_pca(kernel: np.ndarray, n_components: int, *, device: Any = None) -> Spectrum:
+def kernel_pca(kernel: np.ndarray, n_components: int) -> Spectrum:
     """Kernel principal components of a kernel matrix.
 
     Returns
@@ -391,13 +374,13 @@ def kernel_pca(kernel: np.ndarray, n_components: int, *, device: Any = None) -> 
     B. Schoelkopf, A. Smola and K.-R. Mueller, "Nonlinear component analysis as a kernel eigenvalue
     problem", Neural Computation, 1998.
     """
-    return _principal_coordinates(kernel, n_components, device)
+    return _principal_coordinates(kernel, n_components)
 
 
-def _principal_coordinates(similarity: np.ndarray, n_components: int, device: Any) -> Spectrum:
+def _principal_coordinates(similarity: np.ndarray, n_components: int) -> Spectrum:
     means = similarity.mean(axis=0)
     centered = similarity - means - means[:, None] + means.mean()
-    values, vectors = _dense_eigenpairs(centered, n_components, device)
+    values, vectors = _dense_eigenpairs(centered, n_components)
     rounding = len(similarity) * np.finfo(np.float64).eps * abs(values[0])
     if values[-1] <= rounding:
         usable = int((values > rounding).sum())

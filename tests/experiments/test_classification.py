@@ -7,7 +7,7 @@ import pytest
 from reproducing import reproduce
 
 from experiments.framework.experiment import Settings
-from experiments.paper import beyond, classification, digits, patients
+from experiments.paper import beyond, patients
 from experiments.paper.classification import (
     COMPARISONS,
     REFERENCE,
@@ -45,20 +45,9 @@ def task():
     return Task(X[:1500], labels[:1500], X[1500:], labels[1500:])
 
 
-@pytest.fixture
-def there(task, gpu, monkeypatch):
-    """The same points where PyTorch takes the place of a GPU."""
-    monkeypatch.setattr(classification, "on_device", lambda X, device: gpu.from_numpy(X))
-    return task.on("cuda")
-
-
 @pytest.mark.parametrize("name", SCHEMES)
-def test_a_device_gives_the_accuracy_of_the_host(name, task, there):
-    assert (task.device, there.device) == (None, "cuda")
-    rows = [classify_scheme(one, name, 150, 10, 0) for one in (task, there)]
-    assert rows[0]["accuracy"] == pytest.approx(rows[1]["accuracy"], abs=0.005)
-    assert 0.6 < rows[0]["accuracy"] < 0.99
-    assert list(rows[0]) == list(rows[1])
+def test_schemes(name, task):
+    assert 0.6 < classify_scheme(task, name, 150, 10, 0)["accuracy"] < 0.99
 
 
 def test_comparisons_are_corrected_for_their_number():
@@ -148,58 +137,12 @@ def test_graphs_quick_form(data_dir, tmp_path):
     rows = result.rows
     mnist = [row for row in rows if row["data"] == "mnist"]
     euclidean = [row for row in mnist if row["metric"] == "euclidean"]
-    assert all(row["ridge"] is None and row["m"] is None for row in euclidean)
+    assert all(row["ridge"] is None for row in euclidean)
     assert (
         len({row["accuracy"] for row in mnist}) > len(mnist) / 2
     )  # Settings do make a difference.
     assert all(0.8 < row["accuracy"] < 0.96 for row in mnist)
     assert "Bhattacharyya" in result.text
-
-
-# A second look at digits ----------------------------------------------------------------------
-
-
-def test_the_printed_extension_is_the_papers_formula():
-    rng = np.random.default_rng(0)
-    X, landmarks = rng.normal(size=(5, 3)), rng.normal(size=(4, 3))
-    phi, values = rng.normal(size=(4, 2)), np.array([0.2, 0.5])
-    sigma = 1.5
-
-    def kernel(a, b):
-        return np.exp(-np.sum((a - b) ** 2) / (2 * sigma**2))
-
-    expected = np.zeros((5, 2))
-    for j in range(5):
-        for i in range(4):
-            over_i = np.mean([kernel(other, X[j]) for other in landmarks])
-            over_j = np.mean([kernel(landmarks[i], other) for other in landmarks])
-            weight = kernel(landmarks[i], X[j]) / (4 * np.sqrt(over_i * over_j))
-            expected[j] += weight * phi[i] / values
-    found = digits.printed_extension(X, landmarks, phi, values, sigma)
-    np.testing.assert_allclose(found, expected)
-
-
-def test_the_best_setting_is_chosen_on_validation_digits_alone():
-    rows = [
-        {"images": "gray", "kernel": kernel, "neighbors": 5, "metric": "euclidean"}
-        | {"validation_100": validation, "test_100": test}
-        for kernel, validation, test in (("a", 0.8, 0.9), ("b", 0.85, 0.1), ("b", 0.83, 0.1))
-    ]
-    assert digits.best_setting(rows, 100, "euclidean") == ("gray", "b", 5)
-
-
-def test_digits_quick_form(data_dir, tmp_path, monkeypatch):
-    monkeypatch.setattr(digits, "QUICK_SIZES", (1200, 300))
-    monkeypatch.setattr(digits, "QUICK_NEIGHBORS", (20,))
-    monkeypatch.setattr(digits, "IMAGES", ("binary",))
-    monkeypatch.setattr(digits, "KERNELS", (digits.OWN, digits.PRINTED))
-    monkeypatch.setattr(digits, "LABEL_DRAWS", 2)
-    result = reproduce("digits", tmp_path, Settings(quick=True, runs=2, data=data_dir))
-    rows = result.rows
-    assert len(rows) == 2 * 2 * 3
-    assert all(row["validation_100"] < row["validation_all"] for row in rows)
-    assert len({row["test_all"] for row in rows}) > 5
-    assert result.text.count("| all |") == 3
 
 
 # Patients, and what is beyond the paper --------------------------------------------------------
@@ -240,9 +183,7 @@ def test_what_cannot_be_run_here_is_left_out(data_dir, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "name", [name for name in beyond.METHODS if not name.startswith(("umap", "scikit"))]
 )
-def test_methods_take_points_on_a_device(name, task, there):
-    accuracies = []
-    for one in (task, there):
-        train, test = beyond.METHODS[name](one, 10, 150, 0)
-        accuracies.append(nearest_neighbor_scores(train, task.train_labels, test, task.test_labels))
-    assert accuracies[0] == pytest.approx(accuracies[1], abs=0.005)
+def test_methods(name, task):
+    train, test = beyond.METHODS[name](task, 10, 150, 0)
+    accuracy, _ = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
+    assert 0.5 < accuracy < 0.99

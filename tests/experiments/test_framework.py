@@ -21,7 +21,7 @@ from experiments.framework.experiment import (
     load_experiment,
 )
 from experiments.framework.page import Page
-from experiments.framework.rows import CsvTable, alone
+from experiments.framework.rows import CsvTable
 from experiments.framework.runner import found_rows
 from experiments.framework.summary import (
     Comparison,
@@ -29,7 +29,6 @@ from experiments.framework.summary import (
     compare,
     grouped,
     holm,
-    standard_error,
     with_error,
 )
 from experiments.paper import pages
@@ -79,13 +78,6 @@ def test_the_best_of_a_column_is_bold(tmp_path):
     assert "| a | 2.00 | **0.500** |\n| b | **1.00** | **0.500** |\n| c | failed | - |" in text
 
 
-def test_lists_are_wrapped_and_indented(tmp_path):
-    page = Page(tmp_path, "x", "X")
-    page.items(["short", "long " * 30])
-    assert "- short\n- long long" in page.write().read_text()
-    assert "\n  long" in page.write().read_text()
-
-
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
@@ -110,16 +102,6 @@ def test_targets_are_met_or_not():
     assert target("a / b", number(1.5), 1.5) == ["a / b", "1.50", "≤ 1.5", "yes"]
     assert target("a / b", number(1.5), 2, at_least=True, unit=" x")[2:] == ["≥ 2 x", "**no**"]
     assert target("share", percent(0.04), 0.1)[1:3] == [percent(0.04).text, "≤ 10 %"]
-
-
-def test_a_picture_leaves_the_users_figures_alone(tmp_path):
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
-    before = plt.get_fignums(), mpl.rcParams["font.size"]
-    with Page(tmp_path, "x", "X").picture("a picture") as axes:
-        axes.plot([1, 2])
-    assert (plt.get_fignums(), mpl.rcParams["font.size"]) == before
 
 
 # Summaries ------------------------------------------------------------------------------------
@@ -164,17 +146,6 @@ def test_only_runs_with_the_same_seed_are_compared(methods):
     assert found.p_value == pytest.approx(expected.pvalue)
 
 
-def test_too_little_to_compare():
-    row = {"seed": 0, "error": 1.0}
-    assert np.isnan(compare([row], [row], "error").p_value)
-    nothing = compare([row], [row | {"seed": 1}], "error")
-    assert nothing.n_pairs == 0
-    assert np.isnan(nothing.difference)
-    assert nothing.stars == ""
-    same = [row, row | {"seed": 1}]
-    assert compare(same, same, "error").stars == ""
-
-
 @pytest.mark.parametrize(
     ("p_value", "stars"),
     [(0.0009, "***"), (0.001, "**"), (0.009, "**"), (0.049, "*"), (0.05, ""), (np.nan, "")],
@@ -199,12 +170,6 @@ def test_as_many_digits_as_the_error_leaves(values, scale, text):
     assert with_error(np.array(values), scale) == text
 
 
-def test_standard_error_is_scipys(rng):
-    values = rng.normal(size=9)
-    assert standard_error(values) == pytest.approx(stats.sem(values))
-    assert np.isnan(standard_error(values[:1]))
-
-
 def test_groups_keep_the_order_and_empty_cells_are_missing():
     rows = [{"k": k, "seed": s, "error": None if s else 2.0} for s in (0, 1) for k in (50, 25)]
     groups = grouped(rows, "k")
@@ -213,12 +178,6 @@ def test_groups_keep_the_order_and_empty_cells_are_missing():
 
 
 # Settings -------------------------------------------------------------------------------------
-
-
-def test_seeds_are_as_many_as_asked_for():
-    assert list(Settings().seeds(3)) == [0, 1, 2]
-    assert list(Settings(quick=True).seeds(50)) == [0, 1]
-    assert list(Settings(quick=True, runs=4, seed=7).seeds(50)) == [7, 8, 9, 10]
 
 
 def test_missing_data_says_what_to_do(tmp_path):
@@ -288,12 +247,6 @@ def test_every_case_is_run_in_order_and_kept(counting, tmp_path):
     assert result.text.startswith("# Squares\n")
 
 
-def test_a_digest_without_letters_stays_text(counting, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "source_digest", lambda: "58451416")
-    result = reproduce("table1", tmp_path, Settings(runs=1))
-    assert {row["source"] for row in result.rows} == {"58451416"}
-
-
 def test_progress_is_told(counting, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(runner, "_BETWEEN_LINES", -1.0)
     pages.run("table1", tmp_path, Settings(runs=1))
@@ -323,13 +276,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped(counting, tmp_path):
     assert counting.ran == ALL
 
 
-def test_a_killed_run_loses_no_more_than_its_last_case(counting, tmp_path):
-    table = reproduce("table1", tmp_path, Settings()).table
-    table.write_text(table.read_text()[:-7])
-    assert reproduce("table1", tmp_path, Settings()).n_new == 1
-    assert counting.ran == [*ALL, ALL[-1]]
-
-
 def test_more_runs_add_to_those_that_are_there(counting, tmp_path):
     reproduce("table1", tmp_path, Settings(runs=1))
     reproduce("table1", tmp_path, Settings(runs=2))
@@ -345,15 +291,6 @@ def test_rows_of_other_parameters_are_other_rows(counting, tmp_path):
     assert reproduce("table1", tmp_path, Settings()).n_new == 6
     counting.experiment = replace(counting.experiment, parameters={"power": 2})
     assert reproduce("table1", tmp_path, Settings()).n_new == 0
-
-
-def test_two_runs_into_one_table_are_refused(counting, tmp_path):
-    with (
-        alone(tmp_path / "table1.csv"),
-        pytest.raises(ValueError, match="is being written by another run"),
-    ):
-        reproduce("table1", tmp_path, Settings())
-    assert counting.ran == []
 
 
 def test_rendering_runs_nothing(counting, tmp_path):

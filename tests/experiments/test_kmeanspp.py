@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reproducing import render_first, reproduce
+from reproducing import reproduce
 from scipy.stats import binomtest
 
 from experiments.framework.experiment import Settings
@@ -16,7 +16,6 @@ from experiments.paper.kmeanspp import (
     POINTS,
     RED,
     SEEDING,
-    interval,
     probability_of_green,
     third_landmark,
 )
@@ -64,24 +63,11 @@ def test_probability_under_an_exact_dpp(sigma):
     assert probability_of_green(EXACT, sigma) == pytest.approx(green / (green + red), rel=1e-9)
 
 
-def test_the_narrower_the_repulsion_the_less_it_tells_them_apart():
-    at_all = [probability_of_green(EFFICIENT, sigma) for sigma in (0.01, *BANDWIDTHS, 100.0)]
-    assert at_all[0] == pytest.approx(0.5)
-    assert at_all == sorted(at_all)
-    # Wide repulsions go with the squared distance.
-    assert at_all[-1] == pytest.approx(7.12 / (7.12 + 1.36), abs=1e-3)
-
-
 def test_third_landmark_is_told_by_order_except_of_a_dpp():
     assert third_landmark(np.array([BLACK, BLUE, RED]), SEEDING) == RED
     assert third_landmark(np.array([BLACK, RED, BLUE]), SEEDING) is None
     assert third_landmark(np.array([BLACK, RED, BLUE]), EXACT) == RED
     assert third_landmark(np.array([GREEN, RED, BLUE]), EXACT) is None
-
-
-def test_interval_holds_the_share():
-    low, high = interval(30, 100)
-    assert 0.2 < low < 0.3 < high < 0.4
 
 
 def test_draws_follow_the_definitions(result):
@@ -107,10 +93,3 @@ def test_page_shows_definitions_and_draws(result):
     assert "| k-means++ |  | 0.5000 |" in text
     assert "| Algorithm 2 | 1 | 0.6632 |" in text
     assert len(result.picture) > 10_000
-
-
-@pytest.mark.parametrize("kept", [1, 5])
-def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    shown = render_first(kept, result, tmp_path, Settings(quick=True))
-    assert shown.record["runs"] == kept
-    assert not shown.record["complete"]

@@ -53,7 +53,7 @@ def test_dots_are_points_close_to_landmarks(square):
 
 
 def test_pictures_come_back_from_text(square):
-    back = maps.unpacked(maps.packed(square))
+    back = maps.unpacked(maps.packed(square)).reshape(-1, 2)
     assert np.abs(np.corrcoef(back[:, 0], square[:, 0])[0, 1]) > 0.999
     assert back.min() == 0
     assert back.max() == 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reproducing import render_first, reproduce
+from reproducing import reproduce
 
 from experiments.framework.experiment import Settings
 from experiments.paper.repulsion import largest_gap
@@ -57,10 +57,3 @@ def test_page_shows_both_and_compares_them(result):
     assert "## Fish bowl, m = 400 (all points)" in text
     assert "Of 28 comparisons" in text
     assert len(result.picture) > 10_000
-
-
-@pytest.mark.parametrize("kept", [1, 9])
-def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    shown = render_first(kept, result, tmp_path, Settings(quick=True))
-    assert shown.record["runs"] == kept
-    assert not shown.record["complete"]

@@ -78,13 +78,6 @@ def _closest(landmarks):
     return distances.min(axis=1).mean()
 
 
-def test_no_landmark_is_drawn_twice_however_small_the_weights(rng):
-    """Each of 150 landmarks repels all points by a factor of 1e-8 or so."""
-    X = rng.normal(size=(200, 3)).astype(np.float32)
-    rows = literal_algorithm_2(X, 150, 200, 1e4, rng)
-    assert len(set(rows.tolist())) == 150
-
-
 def test_full_cases():
     cases = list(runtime.cases(Settings()))
     runs = Counter((case["data"], case["method"], case["k"]) for case in cases)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reproducing import render_first, reproduce
+from reproducing import reproduce
 
 from experiments.framework.experiment import Settings
 from experiments.framework.summary import column
@@ -15,7 +15,6 @@ from experiments.paper.sampling import (
     STANDARD,
     UNIFORM,
     coverage,
-    inner_share,
     points,
     share_radius,
 )
@@ -69,13 +68,6 @@ def test_discs_of_the_reach_have_the_area_of_the_roll():
     assert 5 * np.pi * share_radius(plane, 5) ** 2 == pytest.approx(20.0)
 
 
-def test_share_of_landmarks_weighs_every_landmark_the_same():
-    rows = [{"drawn": 10, "inner_landmarks": 1}, {"drawn": 30, "inner_landmarks": 9}]
-    share, error = inner_share(rows)
-    assert share == 0.25
-    assert error == pytest.approx(np.std([-1.5, 1.5], ddof=1) / np.sqrt(2) / 20)
-
-
 @pytest.mark.parametrize("bandwidth", WIDE)
 def test_numbers_of_landmarks(result, bandwidth):
     for method in (UNIFORM, STANDARD, GEODESIC, EFFICIENT):
@@ -118,10 +110,3 @@ def test_page_shows_every_block(result):
     assert text.count("\n| standard, own number |") == len(WIDE)
     assert text.count("\n## Landmarks in the inner part") == 1
     assert len(result.picture) > 10_000
-
-
-@pytest.mark.parametrize("kept", [1, 11])
-def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    shown = render_first(kept, result, tmp_path, Settings(quick=True))
-    assert shown.record["runs"] == kept
-    assert not shown.record["complete"]

@@ -19,7 +19,6 @@ from experiments.paper.table1 import (
     SURFACES,
     THE_FIVE,
     UNIFORM,
-    error_columns,
     errors_of,
     log_ratios,
     run,
@@ -62,11 +61,6 @@ def test_uniform_errors_are_those_printed(data):
     assert abs(ratios.mean()) < 0.35
 
 
-def test_log_ratio_of_the_printed_row_is_zero():
-    rows = [error_columns(PRINTED["bowl"][UNIFORM])] * 3
-    np.testing.assert_array_equal(log_ratios(rows, PRINTED["bowl"][UNIFORM]), 0)
-
-
 @pytest.mark.parametrize("data", DATA)
 def test_nothing_is_below_the_optimum(result, data):
     optimum = errors(result, data, OPTIMUM)
@@ -95,16 +89,6 @@ def test_claims_of_the_paper_that_hold(result, data):
 @pytest.mark.parametrize("data", DATA)
 def test_refining_makes_landmarks_better(result, data):
     assert (errors(result, data, REFINED)[0] < 0.8 * errors(result, data, AUTOMATIC)[0]).all()
-
-
-@pytest.mark.parametrize("data", SURFACES)
-def test_errors_grow_with_the_scale(result, data):
-    surface = SURFACES[data]
-    means = [
-        errors(result, data, UNIFORM, scale).mean()
-        for scale in sorted((surface.scale, *surface.other_scales))
-    ]
-    assert means == sorted(means)
 
 
 def test_page_shows_tables_claims_and_scales(result):

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from reproducing import render, render_first, reproduce
-from sklearn.neighbors import kneighbors_graph
+from reproducing import render, reproduce
 
 from experiments.framework.experiment import Settings
 from experiments.framework.summary import column
@@ -88,23 +87,6 @@ def test_agreement_leaves_out_shortcuts(quick):
             for linking in (neighbors.PLAIN, neighbors.AGREED)
         )
         assert (agreed <= plain).all()
-
-
-@pytest.mark.parametrize("kept", [1, 6, 13, 20])
-def test_an_unfinished_run_can_be_shown(quick, tmp_path, kept):
-    result = render_first(kept, quick, tmp_path, QUICK)
-    assert result.record["runs"] == kept
-    text = result.text
-    assert "of 24 that it takes to be complete" in " ".join(text.split())
-    assert "nan" not in text
-
-
-def test_plain_euclidean_graph_is_scikit_learns(landmarks):
-    graph = neighbors.plain_graph(landmarks, "euclidean", 9)
-    expected = kneighbors_graph(landmarks.points, 9)
-    linked = (expected + expected.T) > 0
-    assert len(graph.bridges) == 0
-    np.testing.assert_array_equal(graph.lengths.toarray() > 0, linked.toarray())
 
 
 def test_plain_bhattacharyya_graph_links_the_nearest(landmarks):

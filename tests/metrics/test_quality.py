@@ -10,7 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
 import trigpoint as tp
-from trigpoint.datasets import load_mnist, make_swiss_roll
+from experiments.data.mnist import load_mnist
+from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import _preserved
 from trigpoint.metrics._preserved import compare_neighborhoods, ranked_neighbors
 from trigpoint.metrics._quality import redundant_coordinates, sample_size

@@ -1,4 +1,4 @@
-"""Profiles of hypothesis: a few fixed examples, or many new ones with ``make properties``."""
+"""Profiles of hypothesis: a few fixed examples, or many new ones with ``PROFILE=many``."""
 
 import os
 

@@ -1,6 +1,6 @@
 """What must not change a result, for any points; each test says what is equal, and how nearly.
 
-``make properties`` tries many examples; here a few fixed ones are tried.
+``PROFILE=many EXAMPLES=10000`` tries many examples; here a few fixed ones are tried.
 """
 
 import tempfile

@@ -4,11 +4,12 @@ Lines are drawn at random from the functions of the numerics, with a seed; messa
 constants of modules, which are sizes of blocks for the most part, are left alone. A first run of
 the tests writes down which functions each of them calls and how long it takes; for a mistake, those
 that call its function run, the quickest first, until one fails. Results are rows of a CSV file,
-written as they come: started again, it goes on where it was, as long as the sources stay the same.
-Every process works in a copy of the tree with compiled loops of its own.
+written as they come: started again, it resumes, as long as the sources stay the same, so it can be
+run in parts (``--seconds``) and on another machine. Every process works in a copy of the tree with
+compiled loops of its own; one for each core is the default.
 
-Some changes are no mistakes: a result is the same bits, or only takes longer. Those that someone
-has looked at are in ``harmless.toml``, with the reason. They are reported, and count neither way.
+Some changes are not mistakes: the result has the same bits, or only takes longer. Those that have
+been reviewed are in ``harmless.toml``, with the reason. They are reported, and count neither way.
 
 Needs nothing beyond the standard library, except what the tests need: pytest above all.
 """
@@ -19,6 +20,7 @@ import csv
 import difflib
 import importlib.util
 import json
+import math
 import os
 import queue
 import random
@@ -38,10 +40,22 @@ from tools.mutation.edits import Edit, edits
 ROOT = Path(__file__).parents[2]
 HARMLESS = Path(__file__).with_name("harmless.toml")
 LIBRARY = Path("src/trigpoint")
-SOURCES = ["_numerics", "_landmarks", "_geometry.py", "_graph", "_spectrum.py", "_layout.py"]
-SOURCES += ["_extension", "metrics"]
-# How loops are compiled and kept, and how many threads run, is not numerics.
-NOT_NUMERICS = {"jit.py", "cache.py", "threads.py"}
+# What reads files, talks to users or draws is not numerics.
+NOT_NUMERICS = {
+    "_command",
+    "_common",
+    "_files",
+    "_points",
+    "_report",
+    "_sources",
+    "datasets",
+    "plot",
+}
+# Nor is how loops are compiled and kept, and how many threads run.
+NOT_NUMERICS |= {"__main__.py", "_public.py", "jit.py", "cache.py", "threads.py"}
+SOURCES = sorted(
+    path.name for path in (ROOT / LIBRARY).iterdir() if path.suffix == ".py" or path.is_dir()
+)
 TESTS = ["tests/test_*.py", "tests/landmarks/test_*.py", "tests/metrics/test_*.py"]
 # These start other processes or look at files, which says little about numbers.
 SLOW_OR_APART = {"architecture", "cli", "compiled_cache", "demo", "docs", "interrupt", "progress"}
@@ -60,16 +74,18 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=300, help="seconds of tests each (300)")
     parser.add_argument("--sources", nargs="+", default=SOURCES, help="in src/trigpoint")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="patterns of test files")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no mistake begins later")
     parser.add_argument("--out", type=Path, default=ROOT / "mutation")
     arguments = parser.parse_args()
     if importlib.util.find_spec("pytest") is None:
         sys.exit(f"pytest is missing: {sys.executable} -m pip install pytest")
 
+    stop = time.monotonic() + arguments.seconds
     trees: queue.Queue[Path] = queue.Queue()
     for number in range(arguments.processes):
         trees.put(copy_tree(arguments.out / f"tree{number}"))
     with ThreadPoolExecutor(arguments.processes) as pool:
-        tests = record(pool, trees, arguments.tests, arguments.out / "tests.json")
+        tests = record(pool, trees, arguments.tests, arguments.out / "reached")
         chosen = choose(arguments.lines, arguments.seed, arguments.sources)
         path = arguments.out / "mutations.csv"
         done = {key(row) for row in read(path)}
@@ -79,16 +95,19 @@ def main() -> None:
             waiting.remove(edit)
             row = edit._asdict() | {"result": "harmless", "by": reasons[harmless_key(edit)]}
             append(path, row | {"diff": f"-{edit.right}\n+{edit.wrong}"})
-        jobs = [pool.submit(attempt, edit, tests, trees, arguments.budget) for edit in waiting]
+        jobs = [
+            pool.submit(attempt, edit, tests, trees, arguments.budget, stop) for edit in waiting
+        ]
         for job in as_completed(jobs):
-            append(path, job.result())
+            if row := job.result():
+                append(path, row)
     mine = {key(edit._asdict()) for edit in chosen}
     summarize([row for row in read(path) if key(row) in mine], path)
 
 
 def copy_tree(tree: Path) -> Path:
     """Copy the sources anew; loops that were compiled there before are kept."""
-    for name in ("src", "tests", "tools"):
+    for name in ("src", "tests", "tools", "experiments"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, tree / name, ignore=ignored, dirs_exist_ok=True)
     shutil.copy(ROOT / "pyproject.toml", tree)
@@ -96,15 +115,17 @@ def copy_tree(tree: Path) -> Path:
 
 
 def record(
-    pool: ThreadPoolExecutor, trees: "queue.Queue[Path]", patterns: list[str], path: Path
+    pool: ThreadPoolExecutor, trees: "queue.Queue[Path]", patterns: list[str], folder: Path
 ) -> dict[str, list]:
-    """Seconds and functions of every test that passes, from an earlier run if there was one."""
-    if path.exists():
-        return json.loads(path.read_text())
+    """Seconds and functions of every test that passes; a file of tests is run once."""
+    folder.mkdir(exist_ok=True)
     files = [file.relative_to(ROOT) for pattern in patterns for file in sorted(ROOT.glob(pattern))]
     files = [file for file in files if file.stem.removeprefix("test_") not in SLOW_OR_APART]
 
     def run(file: Path) -> dict[str, list]:
+        path = folder / f"{file.stem}.json"
+        if path.exists():
+            return json.loads(path.read_text())
         tree = trees.get()
         reach = tree / "reach.json"
         reach.unlink(missing_ok=True)
@@ -112,13 +133,13 @@ def record(
         pytest(tree, ["-p", "tools.mutation.reach", str(file)], 3600, options)
         found = json.loads(reach.read_text()) if reach.exists() else {}
         trees.put(tree)
+        path.write_text(json.dumps(found))
         print(f"{file}: {len(found)} tests" + ("" if found else ", none of which can be used"))
         return found
 
     tests: dict[str, list] = {}
     for found in pool.map(run, files):
         tests |= found
-    path.write_text(json.dumps(tests))
     return tests
 
 
@@ -152,13 +173,13 @@ def all_edits(sources: list[str]) -> Iterator[Edit]:
     for name in sources:
         path = ROOT / LIBRARY / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            if file.name not in NOT_NUMERICS:
+            if not NOT_NUMERICS.intersection(file.relative_to(ROOT / LIBRARY).parts):
                 yield from edits(str(file.relative_to(ROOT / "src")), file.read_text())
 
 
 def harmless() -> dict[tuple[str, ...], str]:
     """Reasons of the changes that are no mistakes; each must be one that can be made."""
-    listed = tomllib.loads(HARMLESS.read_text())["change"]
+    listed = tomllib.loads(HARMLESS.read_text()).get("change", [])
     reasons = {
         (change["file"], change["right"], wrong): change["reason"]
         for change in listed
@@ -184,8 +205,12 @@ def choose(count: int, seed: int, sources: list[str]) -> list[Edit]:
     return [rng.choice(lines[line]) for line in drawn]
 
 
-def attempt(edit: Edit, tests: dict, trees: "queue.Queue[Path]", budget: float) -> dict:
-    """Make a mistake, run the tests that may notice, and take it back."""
+def attempt(
+    edit: Edit, tests: dict, trees: "queue.Queue[Path]", budget: float, stop: float
+) -> dict | None:
+    """Make a mistake, run the tests that may notice, and revert it; None if it is too late."""
+    if time.monotonic() > stop:
+        return None
     names = concerned(edit, tests, budget)
     limit = STARTING_SECONDS + 3 * sum(tests[name][0] for name in names)
     tree = trees.get()
@@ -314,7 +339,7 @@ def summarize(rows: list[dict], path: Path) -> None:
         if row["result"] not in ("killed", "timeout"):
             reason = f": {row['by']}" if row["result"] == "harmless" else ""
             print(f"\n{row['result']}{reason}\n{row['diff']}")
-    total = len(rows) - counts["harmless"]
+    total = max(len(rows) - counts["harmless"], 1)
     print(f"\n{dict(counts)}\n{caught} of {total} mistakes caught, {caught / total:.0%}: {path}")
 
 

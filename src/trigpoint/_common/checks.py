@@ -320,7 +320,10 @@ def check_magnitude(
 
 
 def refuse_non_finite(
-    X: np.ndarray, name: str, names: Sequence[str] | None = None, first_row: int = 0
+    X: np.ndarray,
+    name: str,
+    names: Sequence[str] | None = None,
+    first_row: int | np.ndarray = 0,
 ) -> None:
     """Reject points with NaN or infinity, and say in which rows they are.
 
@@ -332,7 +335,8 @@ def refuse_non_finite(
         What messages call them.
     names : sequence of str or None
         Names of the columns.
-    first_row : int, default=0
+    first_row : int or ndarray of int, default=0
+        Or the numbers of all rows of the block.
     """
     # The sum of a finite block is nearly always finite, and needs no extra memory.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -343,7 +347,8 @@ def refuse_non_finite(
         return
     row, column = np.argwhere(bad)[0]
     label = column if names is None else repr(names[column])
-    rows = first_row + np.flatnonzero(bad.any(axis=1))
+    found = np.flatnonzero(bad.any(axis=1))
+    rows = first_row[found] if isinstance(first_row, np.ndarray) else first_row + found
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
     raise ParameterValueError(
         name,

@@ -38,7 +38,7 @@ class Vocabulary:
     def setting(self, parameter: str, value: Any) -> str:
         """The parameter with a value; columns with the call that takes them, for `fit` does not."""
         setting = f"{parameter}={_short(value)}"
-        return f"tp.read_points(X, {setting})" if parameter == "columns" else setting
+        return f"tp.open_source(X, {setting})" if parameter == "columns" else setting
 
 
 def _short(value: Any) -> str:

@@ -1,142 +1,41 @@
 """The small frozen records passed between the stages."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, Protocol, Self
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True)
-class LowRankCovariances:
-    """Local covariances that have a few directions each, and one variance for the rest of space.
-
-    The covariance of landmark ``i`` is ``rest[i]`` in every direction, except that it is
-    ``variances[i, a]`` along ``directions[i, a]``: probabilistic PCA of its neighbors. That takes
-    ``k r d`` numbers, where full matrices take ``k d^2``.
-
-    Attributes
-    ----------
-    directions : ndarray of shape (k, r, d)
-        Orthogonal directions of length 1. Where the neighbors leave fewer than r directions with
-        any variance, the others are zero.
-    variances : float64 ndarray of shape (k, r)
-        Variances along them, descending.
-    rest : float64 ndarray of shape (k,)
-        Mean variance in the directions orthogonal to them.
-
-    References
-    ----------
-    M. E. Tipping and C. M. Bishop, "Probabilistic principal component analysis", Journal of the
-    Royal Statistical Society B, 1999.
-    """
-
-    directions: np.ndarray
-    variances: np.ndarray
-    rest: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.rest)
-
-    def __getitem__(self, rows: Any) -> Self:
-        """Those of some landmarks: a slice, a mask or an array of their numbers."""
-        return type(self)(self.directions[rows], self.variances[rows], self.rest[rows])
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Concatenate several, of the same rank."""
-        return cls(
-            np.concatenate([part.directions for part in parts]),
-            np.concatenate([part.variances for part in parts]),
-            np.concatenate([part.rest for part in parts]),
-        )
-
-    @property
-    def rank(self) -> int:
-        """Number of directions of each landmark, r."""
-        return self.directions.shape[1]
-
-    @property
-    def n_features(self) -> int:
-        """Number of dimensions of space, d."""
-        return self.directions.shape[2]
-
-    @property
-    def mean_variance(self) -> np.ndarray:
-        """Mean (k,) of the variances in all directions."""
-        total = self.variances.sum(axis=1) + (self.n_features - self.rank) * self.rest
-        return np.asarray(total / self.n_features)
-
-    def leading(self, rank: int) -> Self:
-        """Keep fewer directions; what the others explain goes to the rest."""
-        if rank == self.rank:
-            return self
-        n_rest = self.n_features - self.rank
-        dropped = self.variances[:, rank:].sum(axis=1)
-        rest = (dropped + n_rest * self.rest) / (self.n_features - rank)
-        return type(self)(
-            np.ascontiguousarray(self.directions[:, :rank]), self.variances[:, :rank], rest
-        )
-
-    def full(self, i: int) -> np.ndarray:
-        """Covariance (d, d) of landmark `i`."""
-        return self[i : i + 1].among(np.arange(self.n_features))[0]
-
-    def among(self, columns: np.ndarray) -> np.ndarray:
-        """Covariances (k, c, c) of some of the columns."""
-        directions = self.directions[:, :, columns].astype(np.float64)
-        spreads = self.variances - self.rest[:, None]
-        matrices = np.einsum("kr,kra,krb->kab", spreads, directions, directions)
-        matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
-        return np.asarray(matrices + self.rest[:, None, None] * np.eye(len(columns)))
-
-
-_LOW_RANK = [field.name for field in fields(LowRankCovariances)]
-
-# Of the landmarks: (k, d, d), their diagonals (k, d), or of low rank.
-Covariances = np.ndarray | LowRankCovariances
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Landmarks:
     """Landmarks as returned by a sampler.
 
     Attributes
     ----------
     points : ndarray of shape (k, d)
-        The landmark coordinates.
+        Euclidean coordinates of the landmarks.
     indices : int64 ndarray of shape (k,) or None
-        Their rows among the points; ``None`` when the landmarks are not rows of the data.
+        Their row numbers; ``None`` when the landmarks are not rows of the data.
     radii : ndarray of shape (k,) or None
         Distance from each landmark to the farthest neighbor used for its covariance.
-    covariances : ndarray of shape (k, d, d) or (k, d), LowRankCovariances or None
-        Local covariances, full, diagonal or of low rank, before regularization.
+    covariances : ndarray of shape (k, d, d) or (k, d), or None
+        Local covariances, full or diagonal, before regularization.
     masses : float64 ndarray of shape (k,) or None
-        How many points each landmark stands for, where that was counted.
+        Number of points that each landmark represents, where that was counted.
+    neighborhoods : Neighborhoods or None
+        What the sampler found around each landmark; not saved.
+    notes : tuple of Warning
+        Warnings for the user.
     """
 
     points: np.ndarray
     indices: np.ndarray | None = None
     radii: np.ndarray | None = None
-    covariances: Covariances | None = None
+    covariances: np.ndarray | None = None
     masses: np.ndarray | None = None
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name; those of `LowRankCovariances` by theirs."""
-        found = {name: value for name, value in vars(self).items() if value is not None}
-        if isinstance(self.covariances, LowRankCovariances):
-            found |= vars(found.pop("covariances"))
-        return found
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """The landmarks that have these `arrays`."""
-        low_rank = {name: arrays[name] for name in _LOW_RANK if name in arrays}
-        own: dict[str, Any] = {name: arrays[name] for name in arrays if name not in low_rank}
-        if low_rank:
-            own["covariances"] = LowRankCovariances(**low_rank)
-        return cls(**own)
+    neighborhoods: Any = None
+    notes: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,12 +52,15 @@ class LandmarkGraph:
         Edges that were added to join separate components.
     bandwidths : ndarray of shape (k,)
         Gaussian bandwidth of each landmark; an edge uses the larger of the two at its ends.
+    notes : tuple of Warning
+        Warnings for the user.
     """
 
     weights: csr_array
     lengths: csr_array
     bridges: np.ndarray
     bandwidths: np.ndarray
+    notes: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,10 +73,13 @@ class Spectrum:
         The embedding of the landmarks.
     eigenvalues : ndarray of shape (l,)
         Eigenvalues of the operator whose eigenvectors the coordinates are; none for a map.
+    notes : tuple of Warning
+        Warnings for the user.
     """
 
     coordinates: np.ndarray
     eigenvalues: np.ndarray
+    notes: tuple[Warning, ...] = ()
 
 
 class Projection(NamedTuple):
@@ -195,69 +100,58 @@ class Extension(Protocol):
     def row_bytes(self) -> int:
         """Maximum bytes needed per point of a block."""
 
-    def __call__(self, X: np.ndarray | csr_array) -> tuple[np.ndarray, int]:
-        """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
+    def __call__(self, X: np.ndarray | csr_array) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (b, l) of a block of points, and which are far from every landmark."""
 
 
-@dataclass(frozen=True)
-class EmbeddedLandmarks:
-    """Landmarks with their coordinates, and the data to extend them to other points.
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Everything that an estimator fitted; its attribute `fitted_`.
+
+    It holds what is saved, inspected and judged. A `Model` with the extension to other points is
+    built from it.
 
     Attributes
     ----------
     method : {"LaplacianEigenmaps", "DiffusionMaps", "Isomap", "KernelPCA", "LandmarkMap"}
     landmarks : Landmarks
     spectrum : Spectrum
+    dimension : float
+        Local dimension of the points.
     graph : LandmarkGraph or None
-        ``None`` for kernel PCA, which uses the kernel of all landmarks.
+        ``None`` for kernel PCA and maps.
     bandwidth : float or None
-        Bandwidth of that kernel.
+        Bandwidth of the kernel of kernel PCA.
     geodesics : ndarray of shape (k, k) or None
         Path lengths over the graph, for Isomap.
-    kernel_means : ndarray of shape (k,) or None
-        Means of the kernel's columns, for kernel PCA.
-    anchor_values : ndarray of shape (k, l) or None
-        For a graph of shared points, what their shares are multiplied by.
-    dimension : float or None
-        Local dimension of the points.
     projection : Projection or None
-        Center and principal directions in which a map measures distances.
+        Principal components in which a map measures distances.
     extended_by : str or int
-        The `extension` in use: the estimator's parameter, with ``"auto"`` decided.
+        The `extension` in use: the estimator's parameter, with ``"auto"`` resolved.
     decided : dict
-        What other parameters stand for that were left open, if it was tried out.
+        What other automatic parameters were resolved to.
+    parameters : dict
+        Parameters of the fit, which may have been changed on the estimator since; without `n_jobs`
+        and `verbose`, which do not affect the result.
+    landmark_coordinates : ndarray of shape (k, l)
+        Coordinates of the landmarks: those of the spectrum, or as smoothed by the extension.
     """
 
     method: str
     landmarks: Landmarks
     spectrum: Spectrum
+    dimension: float
     graph: LandmarkGraph | None = None
     bandwidth: float | None = None
     geodesics: np.ndarray | None = None
-    kernel_means: np.ndarray | None = None
-    anchor_values: np.ndarray | None = None
-    dimension: float | None = None
     projection: Projection | None = None
     extended_by: str | int = "auto"
     decided: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
-
-@dataclass(frozen=True, kw_only=True)
-class FittedEmbedding(EmbeddedLandmarks):
-    """Everything that an estimator fitted; its attribute `fitted_`.
-
-    Attributes
-    ----------
-    parameters : dict
-        Parameters of the fit, which may have been changed since; without ``n_jobs``, ``verbose``
-        and ``callback``, which do not affect the result.
-    extension : Extension
-        From the landmarks to other points.
-    landmark_coordinates : ndarray of shape (k, l)
-        Coordinates of the landmarks: those of the spectrum, or what a smooth extension makes of
-        them.
-    """
-
-    parameters: dict[str, Any]
-    extension: Extension
-    landmark_coordinates: np.ndarray
+    @property
+    def notes(self) -> tuple[Warning, ...]:
+        """Warnings of the stages, in order."""
+        graph = () if self.graph is None else self.graph.notes
+        return (*self.landmarks.notes, *graph, *self.spectrum.notes)

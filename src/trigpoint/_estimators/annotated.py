@@ -6,15 +6,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from trigpoint._common.errors import ParameterTypeError
-from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
+from trigpoint._embedding import HOW_IT_RUNS, Embedding
 from trigpoint._estimators.landmark_map import LandmarkMap
-from trigpoint._files import read_points
-from trigpoint._files.contents import PRINCIPAL_COMPONENTS
+from trigpoint._sources import open_source
 
 
 def fit_anndata(
     adata: Any,
-    estimator: LandmarkEmbedding | None = None,
+    estimator: Embedding | None = None,
     *,
     use_rep: str | None = None,
     key_added: str = "trigpoint",
@@ -64,7 +63,7 @@ def fit_anndata(
             kind=type(adata).__name__,
         )
     estimator = LandmarkMap(random_state=0) if estimator is None else estimator
-    if not isinstance(estimator, LandmarkEmbedding):
+    if not isinstance(estimator, Embedding):
         raise ParameterTypeError(
             "estimator",
             type(estimator).__name__,
@@ -73,9 +72,8 @@ def fit_anndata(
             kind=type(estimator).__name__,
         )
     if use_rep is None:
-        pca = PRINCIPAL_COMPONENTS.removeprefix("obsm/")
-        use_rep = pca if pca in adata.obsm else "X"
-    points = read_points(adata, key=use_rep)
+        use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
+    points = open_source(adata, key=use_rep)
     coordinates = np.asarray(estimator.fit(points).transform(points))
     added: dict[str, Any] = {
         "params": {"method": type(estimator).__name__, "use_rep": use_rep, **_plain(estimator)},

@@ -1,42 +1,46 @@
-"""Several methods tried on a sample of the points, to see which of them keeps most."""
+"""Several methods fitted to a sample of the rows, to see which preserves most neighborhoods."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from scipy.sparse import issparse
 
-from trigpoint._common.checks import as_generator, check_choice, check_count, check_magnitude
+from trigpoint._common.checks import check_count, check_magnitude
 from trigpoint._common.errors import ParameterError, ParameterValueError
-from trigpoint._common.progress import reporter
-from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
+from trigpoint._common.run import Run
+from trigpoint._embedding import Embedding
+from trigpoint._estimators.eigenmaps import LaplacianEigenmaps
+from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
-from trigpoint._estimators.markov import LaplacianEigenmaps
-from trigpoint._files import PointSource, read_points
-from trigpoint._landmarks import choose_landmarks
-from trigpoint._numerics.blocks import block_rows
-from trigpoint._numerics.threads import thread_count
-from trigpoint._points.inputs import source_of, stays_sparse
-from trigpoint._points.scaling import METRICS, UnitRows, column_scales
+from trigpoint._extension.extensions import extend
+from trigpoint._landmarks.choice import draw_landmarks
+from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._pool import Pool
+from trigpoint._sources import Source, open_source
+from trigpoint._spaces import check_metric, space_for
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
 from trigpoint.metrics._preserved import principal_components
 
-# Methods that draw pictures. Diffusion maps draw those of Laplacian eigenmaps, stretched.
-_TRIED: tuple[type[Any], ...] = (LaplacianEigenmaps, Isomap, KernelPCA, LandmarkMap)
+# Methods for visualization. Diffusion maps are Laplacian eigenmaps with scaled axes.
+_COMPARED_METHODS: tuple[type[Embedding], ...] = (
+    LaplacianEigenmaps,
+    Isomap,
+    KernelPCA,
+    LandmarkMap,
+)
 
-# Points that methods are fitted to, and those of them whose neighborhoods are compared: enough for
-# differences of .01, and few enough for seconds.
-COMPARED_POINTS, _COMPARED = 20_000, 1_000
+# Rows that methods are fitted to, and those of them whose neighborhoods are compared: enough for
+# differences of 0.01, and few enough for seconds.
+COMPARED_ROWS, _COMPARED = 20_000, 1_000
 _SAMPLE_BYTES = 2**27
 FEWEST_TO_COMPARE = 20
 
 # Neighbors in the graph that distances are measured along.
 _NEIGHBORS = 10
 
-# Pictures have up to three coordinates.
 _MOST_COMPONENTS = 3
 
 
@@ -45,26 +49,26 @@ def compare_methods(
     n_components: int = 2,
     *,
     landmarks: int | None = None,
-    metric: str = "euclidean",
+    metric: Any = "euclidean",
     random_state: Any = None,
     n_jobs: int | None = None,
-    verbose: bool = False,
-    callback: Callable[[str, int, int], None] | None = None,
+    verbose: bool | Callable[[str, int, int], None] = False,
 ) -> Comparison:
-    """Try the methods that draw pictures, and say which keeps most of the neighborhoods.
+    """Compare the methods that visualize data by the neighborhoods that they preserve.
 
-    Laplacian eigenmaps, Isomap, kernel PCA and the map are fitted to 20,000 points with the same
-    landmarks, and 1,000 of these points are compared. It takes seconds for any number of points.
+    Laplacian eigenmaps, Isomap, kernel PCA and the map are fitted to 20,000 rows with the same
+    landmarks, and the neighborhoods of 1,000 of these rows are compared. It takes seconds for any
+    number of rows.
 
     Parameters
     ----------
-    X : array-like or sparse array of shape (n, d), or file
-        The points.
+    X : array-like or sparse array of shape (n, d), file, Dask collection or tensor
+        Anything that `trigpoint.open_source` accepts.
     n_components : {1, 2, 3}, default=2
         Number of coordinates.
     landmarks : int or None, default=None
         Number of landmarks; ``None`` as for `LaplacianEigenmaps`.
-    metric, random_state, n_jobs, verbose, callback
+    metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Returns
@@ -74,9 +78,9 @@ def compare_methods(
 
     Notes
     -----
-    The score is `trigpoint.metrics.neighborhood_agreement`. It rewards small neighborhoods and
-    large shapes alike, measured along the points and not across gaps: a Swiss roll comes out
-    unrolled, and digits in groups.
+    The score is `trigpoint.metrics.neighborhood_agreement`. It rewards neighborhoods of every size,
+    measured along the data and not across gaps: the best embedding of a Swiss roll unrolls it, and
+    that of digits shows groups.
 
     Examples
     --------
@@ -85,118 +89,86 @@ def compare_methods(
     >>> tp.compare_methods(X, landmarks=300, random_state=0).best
     Isomap()
     """
-    n_components = check_count(
-        "n_components",
-        n_components,
-        high=_MOST_COMPONENTS,
-        why="methods are compared for pictures",
-    )
-    check_choice("metric", metric, METRICS)
-    source = source_of(X)
-    n = source.shape[0]
+    why = "methods are compared for visualization"
+    n_components = check_count("n_components", n_components, high=_MOST_COMPONENTS, why=why)
+    check_metric(metric)
+    source = open_source(X)
+    n = source.n
     if n < FEWEST_TO_COMPARE:
         raise ParameterValueError(
             "X",
             source.shape,
-            "{source} has {n} points, too few to compare methods on",
-            "pass at least {fewest}, or choose an estimator",
-            source=source.name,
-            n=n,
-            fewest=FEWEST_TO_COMPARE,
+            f"{source.name} has {n} points, too few to compare methods: pass at least "
+            f"{FEWEST_TO_COMPARE}, or choose an estimator",
         )
     if landmarks is not None:
         check_count("landmarks", landmarks, low=2, high=n, why=f"the data has {n} points")
-    rng = as_generator(random_state)
-    rows, points = _sample(source, metric, rng)
-    report = reporter(verbose, callback)
-    seed = int(rng.integers(2**31))
-    chosen = choose_landmarks(
-        None if landmarks is None else min(landmarks, len(points)),
-        points,
-        metric=metric,
-        covariance=None,
-        rng=rng,
-        n_threads=thread_count(n_jobs),
+    run = Run(random_state, n_jobs, verbose, source)
+    rows, pool = _compared_pool(source, metric, run)
+    chosen = draw_landmarks(
+        None if landmarks is None else min(landmarks, len(rows)),
+        pool,
+        rng=run.rng,
+        n_threads=run.n_threads,
     )
-    compared = points[:_COMPARED]
+    seed = int(run.rng.integers(2**31))
+    some = run.rng.permutation(len(rows))[:_COMPARED]
+    compared = pool.points[some]
+    compared = compared.toarray() if issparse(compared) else compared
     ranks = neighbor_ranks(reference_distances(compared, _NEIGHBORS))
     attempts: list[Attempt] = []
     failures: dict[str, str] = {}
-    for done, method in enumerate(_TRIED):
-        report("trying methods", done, len(_TRIED))
-        if stays_sparse(source) and not method.takes_sparse:
-            failures[method.__name__] = "takes no sparse points"
+    for done, method in enumerate(_COMPARED_METHODS):
+        run.report("comparing methods", done, len(_COMPARED_METHODS))
+        if source.columns.sparse and not method._takes_sparse:
+            failures[method.__name__] = "does not take sparse rows"
             continue
-        estimator = method(n_components, metric=metric)
-        tried = clone(estimator).set_params(
-            landmarks=chosen.indices, random_state=seed, n_jobs=n_jobs
-        )
+        estimator = method(n_components, metric=metric, random_state=seed)
+        own = Run(seed, n_jobs, False, source)
+        reduced = estimator._reduced(pool, own)
         try:
-            estimator._check_storage(X)
-            coordinates = _coordinates(tried, points, len(compared))
+            _, extension = estimator._embed(reduced, chosen, own)
         except ParameterError as error:
-            if isinstance(error, FarRowError) and error.value is not None:
-                error = far_row(error.value, rows)  # It was counted in the sample.
             failures[method.__name__] = str(error)
             continue
-        score = agreement(ranks, coordinates)
-        attempts.append(Attempt(method.__name__, estimator, score, coordinates))
-    report("trying methods", len(_TRIED), len(_TRIED))
+        coordinates, _ = extend(extension, compared, run.n_threads)
+        score = agreement(ranks, coordinates.astype(np.float64))
+        best = method(n_components, metric=metric)
+        attempts.append(Attempt(method.__name__, best, score, coordinates))
+    run.report("comparing methods", len(_COMPARED_METHODS), len(_COMPARED_METHODS))
     if not attempts:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
         raise ParameterValueError(
             "X",
             source.shape,
-            "no method can embed {source}: {reasons}",
-            "choose an estimator and its parameters",
-            source=source.name,
-            reasons="; ".join(f"{name}: {reason}" for name, reason in failures.items()),
+            f"no method can embed {source.name} ({reasons}): choose an estimator and its "
+            "parameters",
         )
     centered = compared.astype(np.float64) - compared.mean(axis=0, dtype=np.float64)
     return Comparison(
         tuple(sorted(attempts, key=lambda attempt: -attempt.score)),
         failures,
         agreement(ranks, principal_components(centered, n_components)),
-        rows[: len(compared)],
-        len(points),
+        rows[some],
+        len(rows),
         n,
     )
 
 
-def _sample(
-    source: PointSource, metric: str, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that methods are fitted to, and their points, scaled for the metric."""
-    n, d = source.shape
-    affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * d))
-    rows = rng.choice(n, min(n, COMPARED_POINTS, affordable), replace=False)
-    points = _checked(UnitRows(source) if metric == "cosine" else source, rows)
-    if metric == "seuclidean":
-        points = points / column_scales(read_points(points)).astype(points.dtype)
-    if (points == points[0]).all():
+def _compared_pool(source: Source, metric: Any, run: Run) -> tuple[np.ndarray, Pool]:
+    """Return the rows that methods are fitted to, and their pool."""
+    affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * source.columns.count))
+    size = min(source.n, COMPARED_ROWS, affordable)
+    rows = np.sort(run.rng.choice(source.n, size, replace=False))
+    raw = source.take(rows)
+    check_magnitude(raw, source.name)
+    space = space_for(metric)
+    points = space.fit(raw)(raw, rows)
+    if distinct_rows(points, 1) is not None:
         raise ParameterValueError(
             "X",
             source.shape,
-            "all points of {source} that were looked at coincide",
-            "there is nothing to embed; check how the points were made",
-            source=source.name,
+            f"all rows of {source.name} that were read coincide, so there is nothing to embed: "
+            "check how the data was made",
         )
-    return rows, points
-
-
-def _coordinates(estimator: Any, points: np.ndarray, count: int) -> np.ndarray:
-    """Fit some points, and return the coordinates of the first few."""
-    with warnings.catch_warnings():
-        # What a method warns of shows in its score, and is said again when it is chosen.
-        warnings.simplefilter("ignore")
-        coordinates: np.ndarray = estimator.fit(points).transform(points[:count])
-    return coordinates.astype(np.float64)
-
-
-def _checked(source: PointSource, rows: np.ndarray) -> np.ndarray:
-    points = source.take(rows)
-    if not np.isfinite(points).all():
-        # Reading all points names the row.
-        for _ in source.blocks(block_rows(source.shape[1] * source.dtype.itemsize)):
-            pass
-    check_magnitude(points, source.name)
-    return points
+    return rows, Pool(points, source.n, rows, space)

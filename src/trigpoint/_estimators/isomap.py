@@ -1,62 +1,53 @@
 """Isomap: geodesics over the landmark graph."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.records import EmbeddedLandmarks, Extension, LandmarkGraph, Landmarks
-from trigpoint._estimators.base import check_pairs
-from trigpoint._estimators.graph_based import GraphEmbedding
-from trigpoint._estimators.run import Run
+from trigpoint._common.memory import check_dense
+from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
+from trigpoint._estimators.graph_embedding import GraphEmbedding
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks
-from trigpoint._graph import ordinary_edges
-from trigpoint._numerics.sparse import Points
-from trigpoint._points.store import Store
+from trigpoint._graphs.weights import ordinary_edges
 from trigpoint._spectrum import classical_scaling, geodesics
 
 # Neighbors of each landmark, and how many landmarks there should be for each of them.
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 10, 20
 _LANDMARKS_PER_NEIGHBOR = 25
 
-# A landmark this many times as far from the middle as most leaves no digits for the others.
+# A landmark this many times as far from the middle as most swamps float64 precision.
 _FAR = 1e5
 
 
 class Isomap(GraphEmbedding):
-    """Isomap of any number of points, from landmarks.
+    """Isomap for any number of points, computed on a few landmarks.
 
     Parameters
     ----------
     n_components, landmarks
         As for `LaplacianEigenmaps`.
-    graph : {"auto", "bhattacharyya", "euclidean", "complete", "anchors"}, graph or matrix, \
-default="auto"
-        As for `LaplacianEigenmaps`; ``"auto"`` is ``"bhattacharyya"``.
-    n_neighbors : int or None, default=None
-        Neighbors of each landmark when `graph` is a metric; ``None`` takes 20, or one for
-        every 25 landmarks if those are fewer, but at least 10.
-    covariance : {"auto", "full", "diag", "low-rank"}, default="auto"
-        As for `LaplacianEigenmaps`.
+    graph : {"auto", "bhattacharyya", "euclidean", "complete"}, graph or matrix, default="auto"
+        As for `LaplacianEigenmaps`; ``"auto"`` links 20 nearest landmarks by Bhattacharyya
+        distance, or one for every 25 landmarks if those are fewer, but at least 10.
     extension : {"auto", "smooth", "graph"} or int, default="auto"
         ``"smooth"`` and ``"auto"`` are as for `LaplacianEigenmaps`. Otherwise a point's geodesics
         start at some landmarks: with ``"graph"``, at the graph neighbors of its three nearest
         landmarks; with a number, at this many nearest landmarks.
-    metric, random_state, n_jobs, device, verbose, callback
+    metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Attributes
     ----------
-    fitted_, landmark_indices_, landmarks_, covariances_, extension_, landmark_embedding_
-        As for `LaplacianEigenmaps`.
-    graph_, bridges_, stage_seconds_
+    fitted_, model_, landmark_indices_, landmarks_, landmark_embedding_, extension_
+        As for `LaplacianEigenmaps`. ``fitted_.geodesics`` has the path lengths between landmarks.
+    graph_, bridges_, dimension_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centered matrix of squared geodesics.
-    geodesics_ : ndarray of shape (k, k)
-        Path lengths between the landmarks.
 
     References
     ----------
@@ -71,8 +62,8 @@ default="auto"
     (3000, 2)
     """
 
-    # Paths use lengths, not weights, so there is no bandwidth to choose.
-    bandwidth = None
+    # With straight lines to every landmark, there would be no geodesics.
+    _extensions = ("auto", "smooth", "graph")
 
     def __init__(
         self,
@@ -80,90 +71,69 @@ default="auto"
         *,
         landmarks: Any = None,
         graph: Any = "auto",
-        n_neighbors: int | None = None,
-        covariance: str = "auto",
         extension: Any = "auto",
-        metric: str = "euclidean",
+        metric: Any = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
-        device: Any = None,
-        verbose: bool = False,
-        callback: Any = None,
+        verbose: bool | Callable[[str, int, int], None] = False,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
         self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.covariance = covariance
         self.extension = extension
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
         self.verbose = verbose
-        self.callback = callback
 
-    # With straight lines to every landmark, there would be no geodesics.
-    _extensions = ("auto", "smooth", "graph")
-    _may_be_complete = False
+    def _proposed_graph(self, dimension: float, n_columns: int, k: int) -> tuple[str, int]:
+        return "bhattacharyya", self._neighbors_by_rule(dimension, k)
 
-    def _default_neighbors(self, dimension: float, k: int) -> int:
-        # Over fewer, paths turn left and right, and are longer than they should be; but if there
-        # are few landmarks, many neighbors reach across gaps.
+    def _neighbors_by_rule(self, dimension: float, k: int) -> int:
+        # Over fewer neighbors, paths zigzag and are longer than they should be; but if there are
+        # few landmarks, many neighbors reach across gaps.
         return min(_MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
 
-    def _embed(
-        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
-    ) -> EmbeddedLandmarks:
-        check_pairs(chosen.points)
-        return super()._embed(X, chosen, n_components, run)
-
-    def _embed_graph(
-        self, chosen: Landmarks, graph: LandmarkGraph, n_components: int, device: Any = None
-    ) -> EmbeddedLandmarks:
+    def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
+        check_pairs(landmarks.points)
         paths = geodesics(graph.lengths)
         try:
-            spectrum = classical_scaling(paths, n_components, device=device)
+            spectrum = classical_scaling(paths, n_components)
         except ParameterValueError:
-            if (far := _far_landmark(chosen.points)) is None:
+            if (far := _far_landmark(landmarks.points)) is None:
                 raise
-            raise far_row(far, chosen.indices) from None
-        return EmbeddedLandmarks("Isomap", chosen, spectrum, graph, geodesics=paths)
+            raise FarRowError(far, landmarks.indices) from None
+        return Fit("Isomap", landmarks, spectrum, 0.0, graph, geodesics=paths)
 
-    def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
-        if embedded.geodesics is not None:
-            return embedded
-        assert embedded.graph is not None
-        check_pairs(embedded.landmarks.points)
-        return replace(embedded, geodesics=geodesics(embedded.graph.lengths))
-
-    def _weighted(self, embedded: EmbeddedLandmarks) -> Extension:
-        assert embedded.graph is not None
-        assert embedded.geodesics is not None
-        support = self._support(embedded, ordinary_edges(embedded.graph))
+    def _weighted(self, fit: Fit) -> Extension:
+        assert fit.graph is not None
+        if fit.geodesics is None:
+            # A model file leaves them out.
+            check_pairs(fit.landmarks.points)
+            fit = replace(fit, geodesics=geodesics(fit.graph.lengths))
+        assert fit.geodesics is not None
+        support = self._support(fit, ordinary_edges(fit.graph))
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
-        bandwidths = embedded.graph.bandwidths
-        return GeodesicExtension.prepare(support, embedded.geodesics, embedded.spectrum, bandwidths)
+        return GeodesicExtension.prepare(support, fit.geodesics, fit.spectrum, fit.graph.bandwidths)
 
-    def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
-        super()._set_fitted(embedded, dtype)
-        self.geodesics_ = self.fitted_.geodesics
+
+def check_pairs(landmarks: np.ndarray) -> None:
+    """Reject landmarks whose pairwise matrix would not fit in memory, before computing it."""
+    check_dense("landmarks", len(landmarks), "landmarks", "fewer landmarks, or LaplacianEigenmaps")
 
 
 class FarRowError(ParameterValueError):
-    """A single point is too far from all others; its row is the value."""
+    """A single point is too far from all others."""
 
-
-def far_row(landmark: int, rows: np.ndarray | None) -> FarRowError:
-    """The error about a landmark, with its row among the points, if it has one."""
-    row = None if rows is None else int(rows[landmark])
-    return FarRowError(
-        "X",
-        row,
-        "{which} is so far from all others that rounding error hides how they lie",
-        "if it is an error, remove it",
-        which="a landmark" if row is None else f"row {row} of X",
-    )
+    def __init__(self, landmark: int, rows: np.ndarray | None) -> None:
+        where = "a landmark" if rows is None else f"row {rows[landmark]} of X"
+        self.row = landmark if rows is None else int(rows[landmark])
+        super().__init__(
+            "X",
+            None if rows is None else int(rows[landmark]),
+            f"{where} is so far from all others that rounding error hides the distances between "
+            "them: if it is an error, remove it",
+        )
 
 
 def _far_landmark(points: np.ndarray) -> int | None:

@@ -1,27 +1,30 @@
 """Kernel PCA: no graph, the whole kernel of the landmarks."""
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.records import EmbeddedLandmarks, Extension, Landmarks
-from trigpoint._estimators.base import LandmarkEmbedding, check_pairs, plain_support
-from trigpoint._estimators.run import Run
+from trigpoint._common.records import Extension, Fit, Landmarks
+from trigpoint._common.run import Run
+from trigpoint._embedding import Embedding
+from trigpoint._estimators.graph_embedding import plain_support
+from trigpoint._estimators.isomap import check_pairs
 from trigpoint._extension.extensions import KernelExtension
+from trigpoint._model import Model
+from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
-from trigpoint._numerics.sparse import Points
-from trigpoint._points.store import Store
+from trigpoint._pool import Pool
 from trigpoint._spectrum import kernel_pca
 
 # Kernel values closer than this to 0 or 1 are only rounding error.
 _NEGLIGIBLE = 1e-9
 
 
-class KernelPCA(LandmarkEmbedding):
-    """Gaussian kernel PCA of any number of points, from landmarks.
+class KernelPCA(Embedding):
+    """Gaussian kernel PCA for any number of points, computed on a few landmarks.
 
     Parameters
     ----------
@@ -32,16 +35,19 @@ class KernelPCA(LandmarkEmbedding):
     extension : "all" or int, default="all"
         Evaluate the kernel between a point and all landmarks, or only this many nearest ones (the
         others count as 0, which saves time when the bandwidth is small).
-    metric, random_state, n_jobs, device, verbose, callback
+    metric, random_state, n_jobs, verbose
         As for `LaplacianEigenmaps`.
 
     Attributes
     ----------
-    fitted_, landmark_indices_, landmarks_, covariances_, landmark_embedding_, stage_seconds_
+    fitted_, model_, landmark_indices_, landmarks_, landmark_embedding_
+        As for `LaplacianEigenmaps`.
+    dimension_, stage_seconds_
         As for `LaplacianEigenmaps`.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centered kernel matrix of the landmarks.
     bandwidth_ : float
+        Bandwidth of the kernel.
 
     References
     ----------
@@ -63,12 +69,10 @@ class KernelPCA(LandmarkEmbedding):
         landmarks: Any = None,
         bandwidth: float | None = None,
         extension: Any = "all",
-        metric: str = "euclidean",
+        metric: Any = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
-        device: Any = None,
-        verbose: bool = False,
-        callback: Any = None,
+        verbose: bool | Callable[[str, int, int], None] = False,
     ) -> None:
         self.n_components = n_components
         self.landmarks = landmarks
@@ -77,9 +81,7 @@ class KernelPCA(LandmarkEmbedding):
         self.metric = metric
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
         self.verbose = verbose
-        self.callback = callback
 
     _extensions = ("all",)
 
@@ -88,53 +90,42 @@ class KernelPCA(LandmarkEmbedding):
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
 
-    def _covariance(self) -> str | None:
-        return None
-
-    def _embed(
-        self, X: Points | Store, chosen: Landmarks, n_components: int, run: Run
-    ) -> EmbeddedLandmarks:
-        check_pairs(chosen.points)
-        run.begin("kernel")
-        points = chosen.points.astype(np.float64)
+    def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
+        points = landmarks.points.astype(np.float64)
+        n_components = self._check_components(len(points))
+        check_pairs(points)
         bandwidth = resolve_bandwidth(self.bandwidth, points, run.rng)
         kernel = gaussian_kernel(points, bandwidth)
         off_diagonal = kernel[~np.eye(len(points), dtype=bool)]
         if off_diagonal.max() < _NEGLIGIBLE or off_diagonal.min() > 1 - _NEGLIGIBLE:
             side = "small" if off_diagonal.max() < _NEGLIGIBLE else "large"
+            typical = median_bandwidth(points, run.rng)
             raise ParameterValueError(
                 "bandwidth",
                 bandwidth,
-                "{parameter=} is too {side}: all landmarks have the same kernel with each other",
-                "choose one near {typical:.3g}",
-                side=side,
-                typical=median_bandwidth(points, run.rng),
+                f"bandwidth={bandwidth} is too {side}: all landmarks have the same kernel with "
+                f"each other; choose one near {typical:.3g}",
             )
-        run.done("kernel")
-        run.begin("spectrum")
-        means = kernel.mean(axis=0)
-        spectrum = kernel_pca(kernel, n_components, device=run.device)
-        return EmbeddedLandmarks(
-            "KernelPCA", chosen, spectrum, bandwidth=bandwidth, kernel_means=means
+        fit = Fit(
+            "KernelPCA",
+            landmarks,
+            kernel_pca(kernel, n_components),
+            local_dimension(pool.points, len(points)),
+            bandwidth=bandwidth,
+            extended_by=self.extension,
         )
+        return fit, self._extension(fit)
 
-    def _completed(self, embedded: EmbeddedLandmarks) -> EmbeddedLandmarks:
-        if embedded.kernel_means is not None:
-            return embedded
-        assert embedded.bandwidth is not None
-        points = embedded.landmarks.points
+    def _extension(self, fit: Fit) -> Extension:
+        assert fit.bandwidth is not None
+        points = fit.landmarks.points
         check_pairs(points)
-        kernel = gaussian_kernel(points.astype(np.float64), embedded.bandwidth)
-        return replace(embedded, kernel_means=kernel.mean(axis=0))
+        means = gaussian_kernel(points.astype(np.float64), fit.bandwidth).mean(axis=0)
+        bandwidths = np.full(len(points), fit.bandwidth)
+        support = plain_support(fit.extended_by, points, bandwidths)
+        return KernelExtension.prepare(support, means, fit.spectrum)
 
-    def _prepare(self, embedded: EmbeddedLandmarks) -> Extension:
-        assert embedded.bandwidth is not None
-        assert embedded.kernel_means is not None
-        points = embedded.landmarks.points
-        bandwidths = np.full(len(points), embedded.bandwidth)
-        support = plain_support(embedded.extended_by, points, bandwidths)
-        return KernelExtension.prepare(support, embedded.kernel_means, embedded.spectrum)
-
-    def _set_fitted(self, embedded: EmbeddedLandmarks, dtype: np.dtype) -> None:
-        super()._set_fitted(embedded, dtype)
-        self.bandwidth_ = embedded.bandwidth
+    def _set_fitted(self, fit: Fit, model: Model) -> None:
+        super()._set_fitted(fit, model)
+        self.eigenvalues_ = fit.spectrum.eigenvalues
+        self.bandwidth_ = fit.bandwidth

@@ -1,64 +1,51 @@
 """A fit as named arrays, and back; what is read from a file is checked against the rest."""
 
-from dataclasses import fields
-
 import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_magnitude
-from trigpoint._common.memory import check_dense
-from trigpoint._common.records import (
-    Covariances,
-    EmbeddedLandmarks,
-    FittedEmbedding,
-    LandmarkGraph,
-    Landmarks,
-    LowRankCovariances,
-    Projection,
-    Spectrum,
-)
-from trigpoint._graph import complete_graph
+from trigpoint._common.records import Fit, LandmarkGraph, Landmarks, Projection, Spectrum
+from trigpoint._graphs.complete import complete_graph
 from trigpoint._numerics.kernels import distances_between
 
 # Covariances are only for reports and plots. Full ones are saved up to this many dimensions, where
-# they hold as many times the numbers of the landmarks; those of low rank never hold many more.
+# they hold as many times the numbers of the landmarks.
 _COVARIANCES = 16
-_LOW_RANK = "landmarks.covariances."
+
+# A graph of all pairs is left out, and computed again from the landmarks, up to this many of them:
+# 500 MB. With more, it is stored, so that loading takes memory in proportion to the file.
+_MOST_COMPUTED = 4500
 
 # Largest number whose square is finite, and arrays of lengths.
 _LARGEST = np.sqrt(np.finfo(np.float64).max)
 _LENGTHS = "graph.lengths.data", "graph.bandwidths"
 
 
-def as_arrays(fitted: FittedEmbedding) -> dict[str, np.ndarray]:
-    """The arrays that a model file keeps of a fit."""
+def as_arrays(fit: Fit) -> dict[str, np.ndarray]:
+    """Return the arrays that a model file stores of a fit."""
+    points = fit.landmarks.points
     arrays = {
-        "landmarks.points": fitted.landmarks.points,
-        "spectrum.coordinates": fitted.spectrum.coordinates,
-        "spectrum.eigenvalues": fitted.spectrum.eigenvalues,
+        "landmarks.points": points,
+        "spectrum.coordinates": fit.spectrum.coordinates,
+        "spectrum.eigenvalues": fit.spectrum.eigenvalues,
     }
-    if fitted.landmarks.indices is not None:
-        arrays["landmarks.indices"] = fitted.landmarks.indices
-    covariances = fitted.landmarks.covariances
-    if isinstance(covariances, LowRankCovariances):
-        arrays |= {_LOW_RANK + name: values for name, values in vars(covariances).items()}
-    elif (
-        covariances is not None
-        and covariances.size <= _COVARIANCES * arrays["landmarks.points"].size
-    ):
+    if fit.landmarks.indices is not None:
+        arrays["landmarks.indices"] = fit.landmarks.indices
+    covariances = fit.landmarks.covariances
+    if covariances is not None and covariances.size <= _COVARIANCES * points.size:
         arrays["landmarks.covariances"] = covariances
-    if fitted.anchor_values is not None:
-        arrays["anchor_values"] = fitted.anchor_values
-    if fitted.landmarks.masses is not None:
-        arrays["masses"] = fitted.landmarks.masses
-    if fitted.projection is not None:
-        arrays["projection.center"], arrays["projection.components"] = fitted.projection
-    if fitted.graph is not None:
-        if not _is_complete(fitted.graph, fitted.landmarks.points):
-            arrays |= _matrix("graph.weights", fitted.graph.weights)
-            arrays |= _matrix("graph.lengths", fitted.graph.lengths)
-        arrays["graph.bridges"] = fitted.graph.bridges
-        arrays["graph.bandwidths"] = fitted.graph.bandwidths
+    if fit.landmarks.masses is not None:
+        arrays["masses"] = fit.landmarks.masses
+    if fit.projection is not None:
+        arrays["projection.center"], arrays["projection.components"] = fit.projection
+    if fit.geodesics is not None and len(points) > _MOST_COMPUTED:
+        arrays["geodesics"] = fit.geodesics
+    if fit.graph is not None:
+        if len(points) > _MOST_COMPUTED or not _is_complete(fit.graph, points):
+            arrays |= _matrix("graph.weights", fit.graph.weights)
+            arrays |= _matrix("graph.lengths", fit.graph.lengths)
+        arrays["graph.bridges"] = fit.graph.bridges
+        arrays["graph.bandwidths"] = fit.graph.bandwidths
     return arrays
 
 
@@ -70,14 +57,15 @@ def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
     }
 
 
-def from_arrays(
+def fit_from_arrays(
     method: str, arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None
-) -> EmbeddedLandmarks:
-    """Build the records from arrays, checking their shapes and values against each other."""
+) -> Fit:
+    """Build the record from arrays, checking their shapes and values against each other."""
     points = arrays["landmarks.points"]
     k = len(points)
     coordinates, eigenvalues = arrays["spectrum.coordinates"], arrays["spectrum.eigenvalues"]
-    indices = arrays.get("landmarks.indices")
+    indices, masses = arrays.get("landmarks.indices"), arrays.get("masses")
+    geodesics = arrays.get("geodesics")
     require(points.shape == (k, n_features) and k > 1 and n_features > 0, "landmarks")
     require(coordinates.ndim == 2 and len(coordinates) == k, "coordinates")
     require(coordinates.shape[1] > 0, "coordinates")
@@ -86,34 +74,24 @@ def from_arrays(
     is_map = method == "LandmarkMap"
     require(eigenvalues.shape == ((0,) if is_map else coordinates.shape[1:]), "eigenvalues")
     require(indices is None or indices.shape == (k,), "rows")
-    covariances = _covariances(arrays, k, n_features)
-    graph = None
-    if "graph.bandwidths" in arrays:
-        bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
-        require(bandwidths.shape == (k,) and bool((bandwidths > 0).all()), "bandwidths")
-        require(bridges.ndim == 2 and bridges.shape[1] == 2, "bridges")
-        require(not bridges.size or (bridges.min() >= 0 and bridges.max() < k), "bridges")
-        if "graph.weights.data" in arrays:
-            weights = as_csr(arrays, "graph.weights", k)
-            lengths = as_csr(arrays, "graph.lengths", k)
-            graph = LandmarkGraph(weights, lengths, bridges, bandwidths)
-        else:
-            check_dense("landmarks", k, "landmarks in a complete graph", "more memory")
-            graph = complete_graph(distances_between(points), bandwidths)
-    anchor_values = arrays.get("anchor_values")
-    if anchor_values is not None:
-        require(anchor_values.shape == coordinates.shape, "shares")
-        require(anchor_values.dtype.kind == "f", "types")
-    masses = arrays.get("masses")
     if masses is not None:
         require(masses.shape == (k,) and masses.dtype.kind == "f", "masses")
         require(bool((masses > 0).all()), "masses")
-    projection = _projection(arrays, n_features)
+    if geodesics is not None:
+        require(geodesics.shape == (k, k) and geodesics.dtype.kind == "f", "paths")
+        require(bool((geodesics >= 0).all()), "paths")
+    # Computed paths would take memory that the size of the file does not announce.
+    require(method != "Isomap" or geodesics is not None or k <= _MOST_COMPUTED, "paths")
+    covariances = arrays.get("landmarks.covariances")
+    if covariances is not None:
+        shapes = (k, n_features), (k, n_features, n_features)
+        require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
+    graph = _graph(arrays, points)
     for name, array in arrays.items():
         require(bool(np.isfinite(array).all()), name)
     # Points were checked at the fit; other lengths have their scale. Squares must not overflow.
     check_magnitude(points)
-    for name in ("spectrum.coordinates", "anchor_values", "graph.weights.data", *_LENGTHS):
+    for name in ("spectrum.coordinates", "graph.weights.data", "geodesics", *_LENGTHS):
         if name in arrays:
             require(bool((np.abs(arrays[name]) <= _LARGEST).all()), name)
     if method in ("KernelPCA", "Isomap"):
@@ -123,17 +101,31 @@ def from_arrays(
     if bandwidth is not None:
         bandwidth = float(bandwidth)
         require(0 < bandwidth < float("inf"), "bandwidth")
-    landmarks = Landmarks(points, indices, covariances=covariances, masses=masses)
-    spectrum = Spectrum(coordinates, eigenvalues)
-    return EmbeddedLandmarks(
+    return Fit(
         method,
-        landmarks,
-        spectrum,
+        Landmarks(points, indices, covariances=covariances, masses=masses),
+        Spectrum(coordinates, eigenvalues),
+        0.0,
         graph,
         bandwidth,
-        anchor_values=anchor_values,
-        projection=projection,
+        geodesics,
+        _projection(arrays, n_features),
     )
+
+
+def _graph(arrays: dict[str, np.ndarray], points: np.ndarray) -> LandmarkGraph | None:
+    if "graph.bandwidths" not in arrays:
+        return None
+    k = len(points)
+    bandwidths, bridges = arrays["graph.bandwidths"], arrays["graph.bridges"]
+    require(bandwidths.shape == (k,) and bool((bandwidths > 0).all()), "bandwidths")
+    require(bridges.ndim == 2 and bridges.shape[1] == 2, "bridges")
+    require(not bridges.size or (bridges.min() >= 0 and bridges.max() < k), "bridges")
+    if "graph.weights.data" in arrays:
+        weights, lengths = as_csr(arrays, "graph.weights", k), as_csr(arrays, "graph.lengths", k)
+        return LandmarkGraph(weights, lengths, bridges, bandwidths)
+    require(k <= _MOST_COMPUTED, "landmarks")
+    return complete_graph(distances_between(points), bandwidths)
 
 
 def _projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | None:
@@ -148,7 +140,7 @@ def _projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | 
 
 
 def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
-    """Whether the landmarks and bandwidths alone give the same graph again."""
+    """Return whether the landmarks and bandwidths alone give the same graph again."""
     k = len(points)
     if graph.lengths.nnz < k * (k - 1):
         return False
@@ -156,28 +148,8 @@ def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:
     return np.array_equal(again.weights.data, graph.weights.data)
 
 
-def _covariances(arrays: dict[str, np.ndarray], k: int, n_features: int) -> Covariances | None:
-    covariances = arrays.get("landmarks.covariances")
-    if covariances is not None:
-        shapes = (k, n_features), (k, n_features, n_features)
-        require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
-        return covariances
-    if _LOW_RANK + "directions" not in arrays:
-        return None
-    names = (field.name for field in fields(LowRankCovariances))
-    low_rank = LowRankCovariances(**{name: arrays[_LOW_RANK + name] for name in names})
-    directions, variances, rest = low_rank.directions, low_rank.variances, low_rank.rest
-    require(directions.ndim == 3 and 0 < directions.shape[1] <= n_features, "covariances")
-    require(directions.shape[::2] == (k, n_features), "covariances")
-    require(variances.shape == directions.shape[:2] and rest.shape == (k,), "covariances")
-    for array in (directions, variances, rest):
-        require(array.dtype.kind == "f", "types")
-    require(bool((variances >= 0).all() and (rest >= 0).all()), "covariances")
-    return low_rank
-
-
 def as_csr(arrays: dict[str, np.ndarray], name: str, k: int) -> csr_array:
-    """A sparse matrix of k x k from its three arrays."""
+    """Return a sparse matrix of k x k from its three arrays."""
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
     require(indptr.shape == (k + 1,) and indptr[0] == 0 and indptr[-1] == len(indices), name)
     require(bool((np.diff(indptr) >= 0).all()) and data.shape == indices.shape, name)

@@ -1,11 +1,10 @@
 """Save a fitted estimator to one file and load it again, without pickle.
 
 The file (``.trig``) holds the landmarks, their graph and coordinates, and the parameters as JSON.
-Its size grows with the number of landmarks, not of points. It uses the safetensors layout, which
-other programs can read.
+Its size grows with the number of landmarks, not of rows. It uses the safetensors layout, which
+other programs can read. `model_arrays` turns a fit into arrays and checks what comes back.
 """
 
-import hashlib
 import json
 import os
 from dataclasses import replace
@@ -15,29 +14,27 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from trigpoint import _graph as graphs
 from trigpoint import _landmarks as samplers
 from trigpoint._common.checks import check_count, check_path
-from trigpoint._common.errors import DamagedFileError
-from trigpoint._common.records import EmbeddedLandmarks, FittedEmbedding
-from trigpoint._estimators.base import HOW_IT_RUNS, LandmarkEmbedding
-from trigpoint._estimators.graph_based import ANCHORS, GraphEmbedding
-from trigpoint._estimators.model_arrays import as_arrays, as_csr, from_arrays, require
-from trigpoint._files.naming import naming_file
-from trigpoint._files.tensors import read_tensors, write_tensors
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
+from trigpoint._common.records import Fit
+from trigpoint._embedding import HOW_IT_RUNS, Embedding
+from trigpoint._estimators.graph_embedding import GraphEmbedding
+from trigpoint._estimators.model_arrays import as_arrays, as_csr, fit_from_arrays, require
+from trigpoint._graphs import GRAPHS
+from trigpoint._model import Model
+from trigpoint._sources import Columns
+from trigpoint._sources.tensors import read_tensors, write_tensors
+from trigpoint._spaces import SPACES, Space, UserSpace
 
-FORMAT, FORMAT_VERSION = "trigpoint", 1
+FORMAT, FORMAT_VERSION = "trigpoint", 2
 
 # Classes that parameters may be instances of; no other class is created from a file.
-_PARTS: dict[str, Any] = {
+_PARTS: dict[str, Any] = GRAPHS | {
     name: getattr(samplers, name)
     for name in samplers.__all__
     if isinstance(getattr(samplers, name), type)
     if issubclass(getattr(samplers, name), BaseEstimator)
-} | {
-    graph.__name__: graph
-    for graph in (graphs.KNNGraph, graphs.RadiusGraph, graphs.CompleteGraph, graphs.AnchorGraph)
 }
 
 # Exceptions that an inconsistent or malicious file may raise while it is loaded.
@@ -46,68 +43,64 @@ _NONSENSE = (
     *(RecursionError, OverflowError, FloatingPointError),
 )
 
+# What the arrays of a space are called in the file.
+_SPACE = "space."
+
 
 def save_model(
-    estimator: LandmarkEmbedding, path: str | os.PathLike[str], *, replace: bool = True
+    estimator: Embedding, path: str | os.PathLike[str], *, replace_existing: bool = True
 ) -> None:
-    """Write a fitted estimator to `path`; see `LandmarkEmbedding.save`."""
+    """Write a fitted estimator to `path`; see `Embedding.save`."""
     path = check_path(path, "name the file to write, such as 'model.trig'")
-    write_tensors(path, *_contents(estimator), replace=replace)
-
-
-def model_digest(estimator: LandmarkEmbedding) -> str:
-    """Digest of all that `save_model` writes."""
-    arrays, metadata = _contents(estimator)
-    digest = hashlib.sha256(json.dumps(metadata).encode())
-    for name, array in arrays.items():
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
-
-
-def described_parameters(estimator: LandmarkEmbedding) -> dict[str, Any]:
-    """Parameters of an estimator as JSON; a TypeError if one cannot be serialized."""
-    parameters = estimator.get_params(deep=False)
-    return {name: _as_json(value) for name, value in parameters.items() if name not in HOW_IT_RUNS}
-
-
-def _contents(estimator: LandmarkEmbedding) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Arrays and metadata of a model file."""
     if _estimators().get(type(estimator).__name__) is not type(estimator):
         raise TypeError(
             f"{type(estimator).__name__} is not one of trigpoint's estimators, so it could not be "
             "loaded again: save one of those, or use pickle"
         )
-    fitted = estimator.fitted_
-    arrays = as_arrays(fitted)
-    if fitted.parameters["metric"] == "seuclidean":
-        arrays["column_scales"] = estimator.column_scales_
-    names = getattr(estimator, "feature_names_in_", None)
-    model = {
+    fit, model = estimator.fitted_, estimator.model_
+    arrays = as_arrays(fit)
+    for name, values in model.space.arrays().items():
+        values = np.asarray(values)
+        if values.dtype.kind not in "biuf":
+            raise TypeError(
+                f"metric={model.space.name} stores {name!r} of type {values.dtype}, and a model "
+                "file holds numbers alone: return arrays of numbers from arrays()"
+            )
+        arrays[_SPACE + name] = values
+    described = {
         "estimator": type(estimator).__name__,
-        "parameters": _described(fitted),
-        "bandwidth": fitted.bandwidth,
-        "dimension": fitted.dimension,
-        "extension": fitted.extended_by,
-        "decided": fitted.decided,
-        "n_features": int(estimator.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "dtype": estimator.landmark_embedding_.dtype.name,
+        "parameters": _described(fit),
+        "space": model.space.name,
+        "bandwidth": fit.bandwidth,
+        "dimension": fit.dimension,
+        "extension": fit.extended_by,
+        "decided": fit.decided,
+        "columns": {
+            "names": model.columns.names,
+            "count": model.columns.count,
+            "dtype": model.columns.dtype.name,
+            "sparse": model.columns.sparse,
+        },
         "trigpoint": version("trigpoint"),
     }
-    return arrays, {
+    metadata = {
         "format": FORMAT,
         "version": str(FORMAT_VERSION),
-        "model": json.dumps(model),
+        "model": json.dumps(described),
     }
+    write_tensors(path, arrays, metadata, replace=replace_existing)
 
 
-def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
+def load(path: str | os.PathLike[str], *, metric: Any = None) -> Embedding:
     """Load an estimator saved with its ``save`` method.
 
     Parameters
     ----------
     path : path
+    metric : object or None, default=None
+        The object that the estimator was fitted with as ``metric=``, if that was one of your own.
+        The file has its name and its arrays: if the object has a method ``from_arrays(arrays)``,
+        what that returns is used, and otherwise the object itself.
 
     Returns
     -------
@@ -118,10 +111,10 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     ------
     FileNotFoundError
     ParameterError
-        `path` is no path, or that of a folder.
+        `path` is not a path, or that of a folder; or `metric` is missing or has another name.
     DamagedFileError
         A `ValueError`: the file is truncated, altered, of another kind, or in a format that this
-        version does not know. Nothing in the file is executed.
+        version does not know. Nothing in the file is executed or imported.
 
     Examples
     --------
@@ -136,8 +129,7 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
     True
     """
     path = check_path(path, "name a file that trigpoint saved")
-    with naming_file(path):
-        arrays, metadata = read_tensors(path)
+    arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:
         raise DamagedFileError(f"{path} holds arrays, but not a model that trigpoint saved")
     if metadata.get("version") != str(FORMAT_VERSION):
@@ -146,93 +138,137 @@ def load(path: str | os.PathLike[str]) -> LandmarkEmbedding:
             f"({version('trigpoint')}) reads version {FORMAT_VERSION}: install a newer trigpoint"
         )
     try:
-        model = json.loads(metadata["model"])
-        kind = _estimators()[model["estimator"]]
-        n_features, dtype = int(model["n_features"]), np.dtype(model["dtype"])
-        require(dtype in (np.float32, np.float64), "types")
-        embedded = from_arrays(kind.__name__, arrays, n_features, model["bandwidth"])
-        embedded = replace(
-            embedded,
-            dimension=_dimension(model.get("dimension")),
-            decided={str(name): str(value) for name, value in model.get("decided", {}).items()},
-        )
-        estimator = kind(**_parameters(model["parameters"], arrays))
-        if "dimension" not in model and estimator.extension == "auto":
-            # Files of the first release: which one was automatic depended on the columns alone.
-            estimator.extension = "graph" if n_features <= TREE_MAX_DIMENSION else "all"
-        estimator.n_features_in_ = n_features
-        if model["feature_names"] is not None:
-            estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
-        estimator.stage_seconds_ = {}
-        estimator._check_parameters()
-        if estimator.metric == "seuclidean":
-            scales = estimator.column_scales_ = arrays["column_scales"]
-            usable = np.isfinite(scales) & (scales > 0)
-            require(scales.shape == (n_features,) and bool(usable.all()), "scales")
-        extended_by = _extended_by(model, estimator, embedded)
-        with np.errstate(divide="raise", invalid="raise", over="raise"):
-            estimator._set_fitted(replace(embedded, extended_by=extended_by), dtype)
+        described = json.loads(metadata["model"])
+        name = str(described["space"])
     except _NONSENSE as error:
         raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
+    given = _given_metric(name, metric)
+    try:
+        return _restored(described, arrays, given)
+    except _NONSENSE as error:
+        raise DamagedFileError(f"{path} does not describe a model: {error!r}") from error
+
+
+def _given_metric(name: str, metric: Any) -> UserSpace | None:
+    """Check that a metric is passed if, and only if, the model was fitted with the user's own."""
+    if name in SPACES:
+        if metric is not None:
+            raise ParameterValueError(
+                "metric", metric, f"the model was fitted with metric={name!r}: leave metric None"
+            )
+        return None
+    if metric is None:
+        raise ParameterValueError(
+            "metric",
+            name,
+            f"the model was fitted with a metric of your own, {name!r}, which is not in the file: "
+            f"pass it, as in tp.load(path, metric={name}(...))",
+        )
+    space = UserSpace(metric)
+    if space.name != name:
+        raise ParameterValueError(
+            "metric",
+            space.name,
+            f"metric is named {space.name!r} and the model was fitted with {name!r}: pass that one",
+        )
+    return space
+
+
+def _restored(
+    described: dict[str, Any], arrays: dict[str, np.ndarray], given: UserSpace | None
+) -> Embedding:
+    """Build an estimator from what a file describes."""
+    kind = _estimators()[described["estimator"]]
+    columns = _columns(described["columns"])
+    space = _space(str(described["space"]), arrays, columns, given)
+    n_euclidean = columns.count if given is None else arrays["landmarks.points"].shape[1]
+    fit = fit_from_arrays(kind.__name__, arrays, n_euclidean, described["bandwidth"])
+    dimension = float(described["dimension"])
+    require(0 <= dimension < float("inf"), "dimension")
+    estimator = kind(**_parameters(described["parameters"], arrays))
+    if given is not None:
+        estimator.metric = given.given
+    estimator._check_parameters()
+    extended_by = described["extension"]
+    if isinstance(extended_by, str):
+        require(extended_by in estimator._extensions, "extension")
+        require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
+    else:
+        check_count("extension", extended_by)
+    decided = {str(name): str(value) for name, value in described["decided"].items()}
+    fit = replace(fit, dimension=dimension, extended_by=extended_by, decided=decided)
+    estimator.n_features_in_ = columns.count
+    if columns.names is not None:
+        estimator.feature_names_in_ = np.array(columns.names, dtype=object)
+    estimator.stage_seconds_ = {}
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        estimator._set_fitted(fit, Model(columns, space, estimator._extension(fit)))
     return estimator
 
 
-def _extended_by(
-    model: dict[str, Any], estimator: LandmarkEmbedding, embedded: EmbeddedLandmarks
-) -> str | int:
-    """How points are extended; files of earlier versions do not say."""
-    extended_by = model.get("extension", estimator._extended_by(embedded, None))
-    if isinstance(extended_by, str):
-        require(extended_by in (*estimator._extensions, ANCHORS), "extension")
-    else:
-        check_count("extension", extended_by)
-    require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
-    require((extended_by == ANCHORS) == (embedded.anchor_values is not None), "extension")
-    result: str | int = extended_by
-    return result
+def _columns(described: dict[str, Any]) -> Columns:
+    names, dtype = described["names"], np.dtype(described["dtype"])
+    count = check_count("columns", described["count"])
+    require(dtype in (np.float32, np.float64), "types")
+    require(names is None or len(names) == count, "columns")
+    names = None if names is None else tuple(str(name) for name in names)
+    return Columns(names, count, dtype, bool(described["sparse"]))
+
+
+def _space(
+    name: str, arrays: dict[str, np.ndarray], columns: Columns, given: UserSpace | None
+) -> Space:
+    own = {
+        key.removeprefix(_SPACE): values for key, values in arrays.items() if key.startswith(_SPACE)
+    }
+    for values in own.values():
+        require(bool(np.isfinite(values).all()), "scales")
+    if given is not None:
+        if own and hasattr(given.given, "from_arrays"):
+            given.given = given.given.from_arrays(own)
+        return given
+    space = SPACES[name].from_arrays(own)
+    for values in own.values():
+        require(values.shape == (columns.count,) and bool((values > 0).all()), "scales")
+    return space
 
 
 def _estimators() -> dict[str, Any]:
     # Imported here because the estimators import this module.
-    from trigpoint._estimators import (
-        DiffusionMaps,
-        Isomap,
-        KernelPCA,
-        LandmarkMap,
-        LaplacianEigenmaps,
-    )
+    from trigpoint import _estimators
 
-    kinds = DiffusionMaps, Isomap, KernelPCA, LandmarkMap, LaplacianEigenmaps
+    kinds = (
+        _estimators.DiffusionMaps,
+        _estimators.Isomap,
+        _estimators.KernelPCA,
+        _estimators.LandmarkMap,
+        _estimators.LaplacianEigenmaps,
+    )
     return {kind.__name__: kind for kind in kinds}
 
 
-def _dimension(value: Any) -> float | None:
-    require(value is None or 0 <= float(value) < float("inf"), "dimension")
-    return None if value is None else float(value)
-
-
-def _described(fitted: FittedEmbedding) -> dict[str, Any]:
-    """Parameters as JSON; one that cannot be serialized is replaced by its result."""
+def _described(fit: Fit) -> dict[str, Any]:
+    """Return parameters as JSON; one that cannot be serialized is replaced by its result."""
     described: dict[str, Any] = {}
-    for name, value in fitted.parameters.items():
+    for name, value in fit.parameters.items():
         try:
             described[name] = _as_json(value)
         except TypeError:
-            described[name] = _stand_in(name, fitted)
+            described[name] = _stand_in(name, fit)
     if isinstance(described.get("graph"), dict) and "array" in described["graph"]:
         # A matrix belongs to specific landmarks, not to ones yet to be drawn.
-        described["landmarks"] = _stand_in("landmarks", fitted)
+        described["landmarks"] = _stand_in("landmarks", fit)
     return described
 
 
-def _stand_in(name: str, fitted: FittedEmbedding) -> Any:
+def _stand_in(name: str, fit: Fit) -> Any:
     if name == "landmarks":
-        rows = fitted.landmarks.indices is not None
+        rows = fit.landmarks.indices is not None
         return {"array": "landmarks.indices" if rows else "landmarks.points"}
     if name == "graph":
         return {"array": "graph.weights"}
-    # A random generator, whose state has changed.
-    return None
+    # A metric of the user's own is passed to `load`; the state of a random generator has changed.
+    return "euclidean" if name == "metric" else None
 
 
 def _as_json(value: Any) -> Any:

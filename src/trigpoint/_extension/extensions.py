@@ -17,19 +17,15 @@ from scipy.sparse import csr_array
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.search import ProductSearch, TreeSearch
 from trigpoint._extension.support import FAR_BANDWIDTHS, LocalSupport, Support
 from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.nearest import ProductSearch, TreeSearch
+from trigpoint._numerics.products import ROWS_TOGETHER, rowwise_product
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
-# Temporaries of a few megabytes stay in the caches, and products of this many rows are efficient:
-# on MNIST, blocks of 512 images took 1.05 s and blocks of 64 took 1.7 s.
+# Temporaries of a few megabytes stay in the caches.
 _BLOCK_BYTES = 2**21
-_MIN_BLOCK_ROWS = 64
-
-# Most rows in blocks of equal size: the last block is padded, and that should not take long.
-_MOST_ALIKE = 2048
 
 # Rounding hides geodesics in float32 if the path to the landmarks is this many times as long.
 _FAR = 10.0
@@ -55,23 +51,11 @@ class Prepared(ABC):
         return self.support.row_bytes + 8 * (self.n_components + 1)
 
     @abstractmethod
-    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
-        """Coordinates (b, l) of points of one precision, and how many of them are far."""
+    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]: ...
 
-    def __call__(self, X: Points) -> tuple[np.ndarray, int]:
-        """Coordinates (b, l) of a block of points, and how many are far from every landmark."""
-        if not isinstance(X, csr_array):
-            X = np.ascontiguousarray(X)
-        coarse = self.support.coarse(X)
-        if not coarse.any():
-            return self._extended(X)
-        # Row by row, so that the other points of the block make no difference.
-        result, n_far = np.empty((X.shape[0], self.n_components)), 0
-        for rows, dtype in ((coarse, np.float64), (~coarse, X.dtype)):
-            if rows.any():
-                result[rows], count = self._extended(X[rows].astype(dtype))
-                n_far += count
-        return result, n_far
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (b, l) of a block of points, and which (b,) are far from every landmark."""
+        return self._extended(X if isinstance(X, csr_array) else np.ascontiguousarray(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +110,9 @@ class MarkovExtension(Prepared):
     def n_components(self) -> int:
         return len(self.values) - 1
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
+    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         sums, shifts = self.support.sums(X, self.values)
-        return sums[:, :-1] / sums[:, -1:], int(np.count_nonzero(shifts))
+        return sums[:, :-1] / sums[:, -1:], shifts != 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +146,9 @@ class KernelExtension(Prepared):
     def n_components(self) -> int:
         return len(self.components)
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
+    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         sums, shifts = self.support.sums(X, self.components)
-        return sums * np.exp(shifts)[:, None] - self.offset, int(np.count_nonzero(shifts))
+        return sums * np.exp(shifts)[:, None] - self.offset, shifts != 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,10 +211,12 @@ class GeodesicExtension(Prepared):
 
     @property
     def row_bytes(self) -> int:
-        return super().row_bytes + 12 * len(self.geodesics)
+        return super().row_bytes + 32 * len(self.geodesics)
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
-        result = np.zeros((X.shape[0], self.n_components))
+    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        from trigpoint._numerics.compiled.landmark_sums import add_centered
+
+        centered = np.zeros((X.shape[0], len(self.geodesics)))
         is_far = np.ones(X.shape[0], dtype=bool)
         for shares, lengths, columns in self.support.starts(X):
             is_far &= (lengths > self.horizons[columns]).all(axis=1)
@@ -239,13 +225,12 @@ class GeodesicExtension(Prepared):
             # product of sum and difference they keep their digits for distant points.
             first = paths[:, :1]
             squares = (paths - first) * (paths + first)
-            squares -= squares.mean(axis=1, keepdims=True) + self.centering
-            result -= shares[:, None] * (squares @ self.components) / 2
-        return result, int(np.count_nonzero(is_far))
+            add_centered(squares, self.centering, shares, centered)
+        return rowwise_product(centered, self.components) / -2, is_far
 
     def _shortest(self, lengths: np.ndarray, columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """Shortest paths (b, k) to all landmarks, float64."""
-        from trigpoint._numerics.compiled.extension import shortest_paths
+        from trigpoint._numerics.compiled.landmark_sums import shortest_paths
 
         paths = np.empty((len(lengths), len(self.geodesics)))
         longest = np.where(np.isfinite(lengths), lengths, 0.0).max(axis=1)
@@ -265,8 +250,8 @@ def _with_ones(values: np.ndarray) -> np.ndarray:
 
 def extend(
     extension: Extension, X: Points, n_threads: int = 1, rows: int | None = None
-) -> tuple[np.ndarray, int]:
-    """Coordinates of every row of `X`, in the precision of `X`, and the number of far points.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates of every row of `X`, in the precision of `X`, and which rows are far.
 
     Parameters
     ----------
@@ -274,77 +259,41 @@ def extend(
     X : ndarray or csr_array of shape (n, d)
     n_threads : int, default=1
     rows : int or None, default=None
-        Rows per block; ``None`` keeps the temporaries of a block near the caches.
+        Rows per block, which change no bit of the result; ``None`` keeps the temporaries of a
+        block near the caches.
 
     Returns
     -------
     coordinates : ndarray of shape (n, l)
-    n_far : int
-        How many of the points are far from every landmark.
+    far : bool ndarray of shape (n,)
+        Which of the points are far from every landmark.
     """
     if rows is None:
-        rows = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
+        # Products are of so many rows that whole ones waste nothing.
+        rows = block_rows(extension.row_bytes * ROWS_TOGETHER, _BLOCK_BYTES) * ROWS_TOGETHER
     n = X.shape[0]
-    result = np.empty((n, extension.n_components), dtype=X.dtype)
+    result, far = np.empty((n, extension.n_components), dtype=X.dtype), np.empty(n, dtype=bool)
 
-    def fill(part: slice) -> int:
-        result[part], n_far = extension(X[part])
-        return n_far
+    def fill(part: slice) -> None:
+        result[part], far[part] = extension(X[part])
 
     # Blocks run in parallel, so products within them use one thread.
     with one_blas_thread():
-        return result, sum(thread_map(fill, row_blocks(n, rows), n_threads))
-
-
-def extend_alike(extension: Extension, X: np.ndarray) -> tuple[np.ndarray, int]:
-    """Like `extend`, but a point has the same bits whatever other points are in `X`.
-
-    A matrix product rounds the last few rows of a block differently from those before them, and a
-    single row differently again. Here all blocks have the same number of rows, a power of two, and
-    the last one is padded. Rows that need another precision are in blocks of their own.
-    """
-    size = max(_MIN_BLOCK_ROWS, block_rows(extension.row_bytes, _BLOCK_BYTES))
-    size = min(1 << (size.bit_length() - 1), _MOST_ALIKE)
-    coarse = np.zeros(len(X), dtype=bool)
-    if isinstance(extension, Prepared):
-        coarse = extension.support.coarse(X)
-    if coarse.any():
-        result, n_far = np.empty((len(X), extension.n_components), dtype=X.dtype), 0
-        for rows in (coarse, ~coarse):
-            result[rows], count = _extend_filled(extension, X[rows], size)
-            n_far += count
-        return result, n_far
-    return _extend_filled(extension, X, size)
-
-
-def _extend_filled(extension: Extension, X: np.ndarray, size: int) -> tuple[np.ndarray, int]:
-    """Coordinates, in blocks of `size` rows with the last one padded, and how many are far."""
-    result, n_far = np.empty((len(X), extension.n_components), dtype=X.dtype), 0
-    with one_blas_thread():
-        for part in row_blocks(len(X), size):
-            block = X[part]
-            missing = size - len(block)
-            if missing:
-                block = np.concatenate([block, np.repeat(block[-1:], missing, axis=0)])
-            coordinates, count = extension(block)
-            result[part] = coordinates[: size - missing]
-            if count and missing:
-                # Rows that pad the block must not be counted.
-                count = extension(X[part])[1]
-            n_far += count
-    return result, n_far
+        for _ in thread_map(fill, row_blocks(n, rows), n_threads):
+            pass
+    return result, far
 
 
 def extended_blocks(
     extension: Extension, blocks: Iterable[Points], n_threads: int
-) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield the coordinates of blocks of points as they come, and how many are far."""
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the coordinates of blocks of points as they come, and which points are far."""
     first_row = 0
     for block in blocks:
-        coordinates, n_far = extend(extension, block, n_threads)
+        coordinates, far = extend(extension, block, n_threads)
         _refuse_impossible(coordinates, first_row)
         first_row += block.shape[0]
-        yield coordinates, n_far
+        yield coordinates, far
 
 
 def _refuse_impossible(coordinates: np.ndarray, first_row: int) -> None:

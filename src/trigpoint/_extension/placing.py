@@ -7,10 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import Projection
-from trigpoint._extension.search import ExactProductSearch, TreeSearch, exact_search
 from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
-from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.nearest import ProductSearch, TreeSearch, landmark_search, nearest
 from trigpoint._numerics.reduction import projected
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
@@ -53,7 +52,7 @@ class MapExtension:
 
     Attributes
     ----------
-    search : TreeSearch or ExactProductSearch
+    search : TreeSearch or ProductSearch
         Over the projected landmarks.
     landmarks : float64 ndarray of shape (k, c)
         Those.
@@ -72,7 +71,7 @@ class MapExtension:
         Longest part of a landmark outside of the projection.
     """
 
-    search: TreeSearch | ExactProductSearch
+    search: TreeSearch | ProductSearch
     landmarks: np.ndarray
     projection: Projection | None
     positions: np.ndarray
@@ -89,7 +88,7 @@ class MapExtension:
         """Prepare the placing of points among landmarks (k, d) with positions (k, l)."""
         inside, residuals = projected(projection, landmarks)
         k = len(inside)
-        search = exact_search(inside, AROUND + 1)
+        search = landmark_search(inside, AROUND + 1)
         positions = np.ascontiguousarray(positions, dtype=np.float64)
         around = nearest(positions, positions, min(_SPACING_NEIGHBOR + 1, k), 1)[0][:, -1]
         # Landmarks in one place still have to be told from those elsewhere.
@@ -128,8 +127,8 @@ class MapExtension:
         n_columns = 0 if self.projection is None else len(self.projection.center)
         return 32 * (AROUND + 1) + self.search.row_bytes + 8 * n_columns
 
-    def __call__(self, X: Points) -> tuple[np.ndarray, int]:
-        """Places (b, l) of a block of points, and how many are far from every landmark."""
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (b, l) of a block of points, and which (b,) are far from every landmark."""
         if isinstance(X, csr_array):
             X = X.toarray()
         inside, residuals = projected(self.projection, X)
@@ -148,7 +147,7 @@ class MapExtension:
         )
         outside = np.maximum(residuals - self.residual, 0.0)
         far = np.sqrt(squares[:, 0]) + outside > FAR_BANDWIDTHS * self.bandwidths[found[:, 0]]
-        return placed, int(np.count_nonzero(far))
+        return placed, far
 
 
 def sample_of(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -163,7 +162,7 @@ def nearest_landmarks(
 
     Both are in the space where distances are measured.
     """
-    search = exact_search(landmarks, count)
+    search = landmark_search(landmarks, count)
 
     def find(part: slice) -> tuple[np.ndarray, np.ndarray]:
         return _nearest(search, np.ascontiguousarray(X[part], dtype=np.float64), count)
@@ -173,7 +172,7 @@ def nearest_landmarks(
 
 
 def _nearest(
-    search: TreeSearch | ExactProductSearch, X: np.ndarray, count: int
+    search: TreeSearch | ProductSearch, X: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `search.nearest`, in blocks of a bounded size."""
     parts = [
@@ -223,7 +222,7 @@ def _place(
     offsets: np.ndarray,
     placed: np.ndarray,
 ) -> None:
-    from trigpoint._numerics.compiled.placing import place
+    from trigpoint._numerics.compiled.map_placing import place
 
     count = min(AROUND, found.shape[1])
     place(X, landmarks, found, squares, count, positions, spacings, REACH, slopes, offsets, placed)

@@ -14,15 +14,10 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.records import LandmarkGraph
 from trigpoint._extension.extensions import Prepared
-from trigpoint._extension.search import (
-    ProductSearch,
-    TreeSearch,
-    landmark_search,
-    nearest_landmarks,
-)
 from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.kernels import gaussian
+from trigpoint._numerics.nearest import ProductSearch, TreeSearch, landmark_search
 from trigpoint._numerics.sparse import Points
 
 # Most neighbors that a plane is fitted to, and the bandwidth of their weights in units of their
@@ -82,7 +77,7 @@ class SmoothExtension(Prepared):
             np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
         )
         planes, reach = fitted_planes(landmarks, graph, coordinates)
-        support = landmark_search(landmarks, graph.bandwidths, SHARING + 1)
+        support = landmark_search(landmarks, SHARING + 1)
         return cls(support, landmarks, planes, reach, graph.bandwidths)
 
     @property
@@ -93,11 +88,11 @@ class SmoothExtension(Prepared):
     def row_bytes(self) -> int:
         return super().row_bytes + 16 * (SHARING + 1) + 8 * self.landmarks.shape[1]
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, int]:
-        from trigpoint._numerics.compiled.extension import blended_planes
+    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        from trigpoint._numerics.compiled.map_placing import blended_planes
 
         count = min(SHARING + 1, len(self.landmarks))
-        nearest, squares = nearest_landmarks(self.support, X, count)
+        nearest, squares = self.support.nearest(X, count)
         X = X.toarray() if isinstance(X, csr_array) else X
         X = np.ascontiguousarray(X, dtype=np.float64)
         result, far = np.empty((len(X), self.n_components)), np.empty(len(X), dtype=bool)
@@ -112,7 +107,7 @@ class SmoothExtension(Prepared):
             result,
             far,
         )
-        return result, int(np.count_nonzero(far))
+        return result, far
 
 
 def fitted_planes(

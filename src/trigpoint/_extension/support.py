@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_count
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._extension.search import (
+from trigpoint._numerics.kernels import gaussian
+from trigpoint._numerics.nearest import (
+    Centered,
     ProductSearch,
     TreeSearch,
+    centered,
     landmark_search,
-    nearest_landmarks,
-    product_search,
+    squares_to_all,
 )
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.kernels import gaussian
+from trigpoint._numerics.products import rowwise_product
 from trigpoint._numerics.sparse import Points
-from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 if TYPE_CHECKING:
-    from trigpoint._numerics.compiled.extension import GraphRows
+    from trigpoint._numerics.compiled.landmark_sums import GraphRows
 
 # An edge with a smaller kernel keeps its weight as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
@@ -80,9 +79,6 @@ class Support(Protocol):
     def row_bytes(self) -> int:
         """The most bytes held for each point."""
 
-    def coarse(self, X: Points) -> np.ndarray:
-        """Rows (b,) in float32 whose weights need float64: pass them in that precision."""
-
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         """Sums of the landmarks' `values` (l, k) by weight, for each point of the block."""
 
@@ -101,36 +97,29 @@ class AllLandmarks:
     Weights are kernel values, with the larger bandwidth of point and landmark.
     """
 
-    search: ProductSearch
+    landmarks: Centered
     bandwidths: np.ndarray
 
     @classmethod
     def prepare(cls, landmarks: np.ndarray, bandwidths: np.ndarray) -> "AllLandmarks":
         """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
-        return cls(product_search(landmarks, bandwidths), bandwidths)
+        return cls(centered(landmarks), bandwidths)
 
     @property
     def row_bytes(self) -> int:
-        return self.search.row_bytes
-
-    def coarse(self, X: Points) -> np.ndarray:
-        return self.search.coarse(X)
+        return 8 * sum(self.landmarks.landmarks.shape)
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._numerics.compiled.extension import dense_exponents
+        from trigpoint._numerics.compiled.landmark_sums import dense_weights, nearest_columns
 
-        to_all = self.search.squares(X)
-        own = self._own_bandwidths(to_all)
-        shifts = np.empty(X.shape[0])
-        dense_exponents(to_all, own, self.bandwidths, FAR_LOG_WEIGHT, shifts)
-        weights = np.exp(to_all, out=to_all)
-        return WeightedSums(weights @ values.T.astype(weights.dtype, order="C"), shifts)
-
-    def _own_bandwidths(self, to_all: np.ndarray) -> np.ndarray:
-        if np.ptp(self.bandwidths) == 0:
-            return np.full(len(to_all), self.bandwidths[0])
-        nearest, squares = self.search.nearest(to_all, min(_BLENDED + 1, len(self.bandwidths)))
-        return _interpolated(self.bandwidths, nearest, squares)
+        weights = squares_to_all(self.landmarks, X)
+        count = 1 if np.ptp(self.bandwidths) == 0 else min(_BLENDED + 1, len(self.bandwidths))
+        nearest = np.empty((len(weights), count), dtype=np.int64)
+        squares = np.empty(nearest.shape)
+        nearest_columns(weights, nearest, squares)
+        shifts = np.empty(len(weights))
+        dense_weights(weights, nearest, _shares(squares), self.bandwidths, FAR_LOG_WEIGHT, shifts)
+        return WeightedSums(rowwise_product(weights, values.T), shifts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,36 +135,28 @@ class NearestLandmarks:
         cls, landmarks: np.ndarray, bandwidths: np.ndarray, n_neighbors: int
     ) -> "NearestLandmarks":
         """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
-        search = landmark_search(landmarks, bandwidths, max(n_neighbors, _BLENDED + 1))
-        return cls(search, bandwidths, n_neighbors)
+        count = max(n_neighbors, _BLENDED + 1)
+        return cls(landmark_search(landmarks, count), bandwidths, n_neighbors)
 
     @property
     def row_bytes(self) -> int:
         return 16 * max(self.n_neighbors, _BLENDED + 1) + self.search.row_bytes
 
-    def coarse(self, X: Points) -> np.ndarray:
-        return self.search.coarse(X)
-
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._numerics.compiled.extension import nearest_sums
+        from trigpoint._numerics.compiled.landmark_sums import nearest_sums
 
-        nearest, squares = self._nearest(X, max(self.n_neighbors, _BLENDED + 1))
-        own = _interpolated(self.bandwidths, nearest, squares)
-        nearest, squares = nearest[:, : self.n_neighbors], squares[:, : self.n_neighbors]
-        bandwidths = np.maximum(own[:, None], self.bandwidths[nearest])
-        exponents = squares / bandwidths**2 / -2
-        result = WeightedSums(np.empty((X.shape[0], len(values))), np.empty(X.shape[0]))
-        nearest = np.ascontiguousarray(nearest)
-        nearest_sums(nearest, exponents, values, FAR_LOG_WEIGHT, *result)
+        k, b = len(self.bandwidths), X.shape[0]
+        nearest, squares = self.search.nearest(X, min(max(self.n_neighbors, _BLENDED + 1), k))
+        shares = _shares(squares)
+        result = WeightedSums(np.empty((b, len(values))), np.empty(b))
+        squares = np.ascontiguousarray(squares[:, : self.n_neighbors])
+        nearest_sums(nearest, squares, shares, self.bandwidths, values, FAR_LOG_WEIGHT, *result)
         return result
 
     def starts(self, X: Points) -> Iterator[Starts]:
         """Straight lines to the landmarks, in one part."""
-        nearest, squares = self._nearest(X, self.n_neighbors)
+        nearest, squares = self.search.nearest(X, min(self.n_neighbors, len(self.bandwidths)))
         yield Starts(np.ones(X.shape[0]), np.sqrt(squares), nearest)
-
-    def _nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
-        return nearest_landmarks(self.search, X, min(count, len(self.bandwidths)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,148 +180,71 @@ class GraphNeighbors:
     @classmethod
     def prepare(cls, landmarks: np.ndarray, graph: LandmarkGraph) -> "GraphNeighbors":
         """Prepare the support of landmarks (k, d) and their graph."""
-        search = landmark_search(landmarks, graph.bandwidths, _BLENDED + 1)
-        return cls(search, _graph_rows(graph))
+        return cls(landmark_search(landmarks, _BLENDED + 1), _graph_rows(graph))
 
     @property
     def row_bytes(self) -> int:
         return 24 * (_BLENDED + 1) + self.search.row_bytes
 
-    def coarse(self, X: Points) -> np.ndarray:
-        return self.search.coarse(X)
-
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        """Sums by share, kernel and factor of each place in the rows of the graph."""
-        from trigpoint._numerics.compiled.extension import graph_sums, graph_sums_of_all
+        """Sums by share, kernel and factor of each entry in the rows of the graph."""
+        from trigpoint._numerics.compiled.landmark_sums import graph_sums
 
+        nearest, shares, dense, to_all = self._around(X)
         result = WeightedSums(np.empty((X.shape[0], len(values))), np.empty(X.shape[0]))
-        if isinstance(self.search, TreeSearch):
-            X = np.ascontiguousarray(X, dtype=np.float64)
-            near = self._blended(self.search.nearest(X, self._count))
-            graph_sums(
-                self.rows, *near, X, self.search.coordinates, values, FAR_LOG_WEIGHT, *result
-            )
-            return result
-        to_all = self.search.squares(X)
-        near = self._blended(self.search.nearest(to_all, self._count))
-        graph_sums_of_all(self.rows, *near, to_all, values, FAR_LOG_WEIGHT, *result)
+        distances = dense, self.search.landmarks, to_all
+        graph_sums(self.rows, nearest, shares, *distances, values, FAR_LOG_WEIGHT, *result)
         return result
 
     def starts(self, X: Points) -> Iterator[Starts]:
         """Straight lines to the neighbors of the nearest landmarks, one part for each landmark."""
-        if isinstance(self.search, TreeSearch):
-            to_all = None
-            nearest, shares = self._blended(self.search.nearest(X, self._count))
-        else:
-            to_all = self.search.squares(X)
-            nearest, shares = self._blended(self.search.nearest(to_all, self._count))
-        for part in range(nearest.shape[1]):
-            columns, counts = _padded(self.rows, nearest[:, part])
-            if to_all is None:
-                assert isinstance(self.search, TreeSearch)
-                assert isinstance(X, np.ndarray)
-                squares = _squares(X, self.search.coordinates, columns)
-            else:
-                squares = np.take_along_axis(to_all, columns, axis=1).astype(np.float64)
+        from trigpoint._numerics.compiled.landmark_sums import measure
+
+        found, shares, dense, to_all = self._around(X)
+        for part in range(found.shape[1]):
+            columns, counts = _padded(self.rows, found[:, part])
             # No path starts where the share is 0, or beyond the end of a row.
             counts[shares[:, part] == 0] = 0
-            squares[np.arange(columns.shape[1]) >= counts[:, None]] = np.inf
+            squares = np.full(columns.shape, np.inf)
+            if len(to_all):
+                used = np.arange(columns.shape[1]) < counts[:, None]
+                squares[used] = np.take_along_axis(to_all, columns, axis=1)[used]
+            else:
+                measure(dense, self.search.landmarks, columns, counts, squares)
             yield Starts(shares[:, part], np.sqrt(squares), columns)
 
-    @property
-    def _count(self) -> int:
-        return min(_BLENDED + 1, len(self.rows.starts) - 1)
+    def _around(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The nearest landmarks and their shares; the points, or squared distances to all."""
+        from trigpoint._numerics.compiled.landmark_sums import nearest_columns
 
-    @staticmethod
-    def _blended(found: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        nearest, squares = found
-        return np.ascontiguousarray(nearest[:, :_BLENDED]), _shares(squares)
-
-
-@dataclass(frozen=True, eq=False)
-class AnchorShares:
-    """A point divides itself among its nearest landmarks, as in `AnchorGraph`.
-
-    A share is ``(1 - (distance / r)^2)^2``, scaled, with r the distance to the next landmark.
-    Shares are continuous in the point.
-    """
-
-    search: TreeSearch | ProductSearch
-    n_anchors: int
-
-    @classmethod
-    def prepare(cls, landmarks: np.ndarray, n_anchors: int) -> "AnchorShares":
-        """Prepare the support of landmarks (k, d)."""
-        k = len(landmarks)
-        check_count("n_anchors", n_anchors, low=2, why="with one, landmarks share no points")
-        # The usual three stand for both of two landmarks.
-        most, why = max(k, 3), f"there are {k} landmarks"
-        count = min(check_count("n_anchors", n_anchors, high=most, why=why), k)
-        spread = np.full(k, np.linalg.norm(landmarks.std(axis=0, dtype=np.float64)))
-        return cls(landmark_search(landmarks, spread, count + 1), count)
-
-    @property
-    def row_bytes(self) -> int:
-        return 32 * (self.n_anchors + 1) + self.search.row_bytes
-
-    def coarse(self, X: Points) -> np.ndarray:
-        return self.search.coarse(X)
-
-    def shares(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        """Landmarks and the shares of a block of points in them, each of shape (b, n_anchors)."""
-        if isinstance(self.search, TreeSearch):
-            count = min(self.n_anchors + 1, self.search.coordinates.shape[1])
-            nearest, squares = self.search.nearest(X, count)
-        else:
-            count = min(self.n_anchors + 1, len(self.search.double.landmarks))
-            nearest, squares = self.search.nearest(self.search.squares(X), count)
-        nearest, reach = nearest[:, : self.n_anchors], squares[:, -1:].astype(np.float64)
-        if count == self.n_anchors:
-            # All landmarks take part, and the last one too.
-            reach = 2 * reach
-        # Where all are equally far, all count.
-        shares = np.square(1 - squares[:, : self.n_anchors] / np.where(reach > 0, reach, 1.0))
-        shares[shares.sum(axis=1) == 0] = 1.0
-        return nearest, shares / shares.sum(axis=1, keepdims=True)
-
-    def over(
-        self, X: Points, n_threads: int, first: int = 0
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Landmarks and shares of all points from row `first` on, block by block, in order."""
-        rows = block_rows(self.row_bytes + 8 * X.shape[1])
-
-        def of(part: slice) -> tuple[np.ndarray, np.ndarray]:
-            block = X[part] if isinstance(X, csr_array) else np.ascontiguousarray(X[part])
-            return self.shares(block.astype(np.float64) if self.coarse(block).any() else block)
-
-        with one_blas_thread():
-            yield from thread_map(
-                of, list(row_blocks(X.shape[0], rows))[-(-first // rows) :], n_threads
+        count = min(_BLENDED + 1, len(self.rows.starts) - 1)
+        dense, to_all = X, np.empty((0, 0))
+        if isinstance(X, csr_array):
+            assert isinstance(self.search, ProductSearch)
+            # In many columns, products cost less than distances to a few landmarks.
+            dense, to_all = np.empty((0, 0)), self.search.squares_of_sparse(X)
+            nearest, squares = (
+                np.empty((len(to_all), count), np.int64),
+                np.empty((len(to_all), count)),
             )
-
-    def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        nearest, shares = self.shares(X)
-        sums = np.einsum("ij,cij->ic", shares, values[:, nearest])
-        return WeightedSums(sums, np.zeros(X.shape[0]))
+            nearest_columns(to_all, nearest, squares)
+        else:
+            nearest, squares = self.search.nearest(X, count)
+        shares = _shares(squares)
+        return np.ascontiguousarray(nearest[:, : shares.shape[1]]), shares, dense, to_all
 
 
 def _shares(squares: np.ndarray) -> np.ndarray:
     """Shares (b, parts) of each point in its nearest landmarks, continuous in the point."""
-    from trigpoint._numerics.compiled.extension import shepard_shares
+    from trigpoint._numerics.compiled.landmark_sums import shepard_shares
 
     shares = np.empty((len(squares), min(_BLENDED, squares.shape[1])))
     shepard_shares(np.ascontiguousarray(squares[:, : _BLENDED + 1]), shares)
     return shares
 
 
-def _interpolated(values: np.ndarray, nearest: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Values (k,) of the landmarks interpolated at points by the shares of the nearest."""
-    shares = _shares(squares)
-    return np.einsum("ij,ij->i", shares, values[nearest[:, : shares.shape[1]]])
-
-
 def _graph_rows(graph: LandmarkGraph) -> "GraphRows":
-    from trigpoint._numerics.compiled.extension import GraphRows
+    from trigpoint._numerics.compiled.landmark_sums import GraphRows
 
     k = len(graph.bandwidths)
     degrees = np.diff(graph.lengths.indptr)
@@ -379,11 +283,3 @@ def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.nd
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts
-
-
-def _squares(X: np.ndarray, coordinates: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Squared distances (b, width) of points to the landmarks in `columns`."""
-    squares = np.zeros(columns.shape)
-    for axis, values in enumerate(coordinates):
-        squares += np.square(X[:, axis, None].astype(np.float64) - values[columns])
-    return squares

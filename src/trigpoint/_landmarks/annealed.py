@@ -6,9 +6,8 @@ import numpy as np
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.memory import check_dense
-from trigpoint._common.progress import reporter
+from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks
 from trigpoint._landmarks.chain import (
     DeterminantChain,
     PointKernel,
@@ -16,8 +15,10 @@ from trigpoint._landmarks.chain import (
     singular_kernel_error,
 )
 from trigpoint._landmarks.ensemble import check_rank, decompose, kernel_matrix
+from trigpoint._landmarks.sampler import Sampler, check_n_landmarks
 from trigpoint._numerics.kernels import resolve_bandwidth
 from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._pool import Pool
 
 _DEFAULT_SWEEPS = 100
 
@@ -29,8 +30,8 @@ class AnnealedDPP(Sampler):
     """Landmarks from an annealed determinantal distribution, ``p(J) ~ det(K_J)^s``.
 
     Among the sets of k points, `exponent` s tunes diversity [1]_ (Section 2.2 of [2]_): s = 0 is
-    uniform sampling, s = 1 the k-DPP that `KDPP` draws exactly, and a large s favors the sets of
-    largest volume. The draw is the last state of a Markov chain that proposes to swap a landmark
+    uniform sampling, s = 1 the k-DPP that `ExactDPP` draws exactly, and a large s favors sets of
+    large volume. The draw is the last state of a Markov chain that proposes to swap a landmark
     for another point and accepts by the ratio of the determinants, which costs O(k^2 + k d) by
     way of a maintained inverse of ``K_J``. The chain starts from a random pivoted Cholesky
     factorization. The result is approximate, and improves with more sweeps.
@@ -53,18 +54,8 @@ class AnnealedDPP(Sampler):
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     n_sweeps : int or None, default=None
         Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
-        `landmarks_` are then scaled rows.
     random_state : int, Generator, RandomState or None, default=None
         Seed or source of randomness.
-    n_jobs : int or None, default=None
-        Has no effect: the steps are too small to share.
-    verbose : bool, default=False
-        Show progress on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -79,7 +70,7 @@ class AnnealedDPP(Sampler):
 
     See Also
     --------
-    KDPP : The case s = 1, drawn exactly.
+    ExactDPP : The case s = 1, drawn exactly.
 
     Notes
     -----
@@ -115,27 +106,18 @@ class AnnealedDPP(Sampler):
         bandwidth: float | None = None,
         n_neighbors: int = 10,
         n_sweeps: int | None = None,
-        metric: str = "euclidean",
         random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        callback: Any = None,
     ) -> None:
-        super().__init__(
-            metric=metric,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-        )
         self.n_landmarks = n_landmarks
         self.exponent = exponent
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_neighbors = n_neighbors
         self.n_sweeps = n_sweeps
+        self.random_state = random_state
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
         exponent = check_positive("exponent", self.exponent, zero=True)
         check_choice("kernel", self.kernel, ("gaussian", "geodesic"))
@@ -149,8 +131,9 @@ class AnnealedDPP(Sampler):
         else:
             # One thread: the steps are too small to share, and rounding must not depend on n_jobs.
             with one_blas_thread():
-                indices = self._run_chain(self._point_kernel(X, rng), k, exponent, n_sweeps, rng)
-        return Landmarks(points=X[indices], indices=indices)
+                kernel = self._point_kernel(X, rng)
+                indices = self._run_chain(kernel, k, exponent, n_sweeps, rng, report)
+        return Landmarks(X[indices], indices)
 
     def _point_kernel(self, X: np.ndarray, rng: np.random.Generator) -> PointKernel:
         if self.kernel == "gaussian":
@@ -164,7 +147,13 @@ class AnnealedDPP(Sampler):
         return PointKernel.precomputed(features @ features.T)
 
     def _run_chain(
-        self, K: PointKernel, k: int, exponent: float, n_sweeps: int, rng: np.random.Generator
+        self,
+        K: PointKernel,
+        k: int,
+        exponent: float,
+        n_sweeps: int,
+        rng: np.random.Generator,
+        report: Report,
     ) -> np.ndarray:
         check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
         start = pivoted_start(K, k, exponent, rng)
@@ -172,7 +161,6 @@ class AnnealedDPP(Sampler):
         if k == len(K.diagonal):
             return start
         chain = DeterminantChain(K, start, exponent)
-        report = reporter(self.verbose, self.callback)
         n_accepted = 0
         for sweep in range(n_sweeps):
             n_accepted += chain.sweep(rng)

@@ -106,7 +106,7 @@ class DeterminantChain:
     whose kernel matrix is numerically singular have probability zero.
 
     A few dozen proposals share a table, in which a decision takes a few operations and an exchange
-    as many as the table has entries (see `compiled.exchange`). Making the table costs O(k^2) for
+    as many as the table has entries (see `compiled.pivoting`). Making the table costs O(k^2) for
     each proposal, in matrix products.
 
     Parameters
@@ -202,8 +202,8 @@ def walk(
     thresholds: np.ndarray,
     diagonal: np.ndarray,
 ) -> tuple[int, int]:
-    """Decide proposals in a table (`compiled.exchange.anneal`); return numbers made and refused."""
-    from trigpoint._numerics.compiled.exchange import anneal
+    """Decide proposals in a table (`compiled.pivoting.anneal`); return numbers made and refused."""
+    from trigpoint._numerics.compiled.pivoting import anneal
 
     return anneal(A, chosen, slots, places, thresholds, diagonal, _ZERO, SINGULAR)
 

@@ -1,9 +1,11 @@
 """Turning what a user passes as ``landmarks=`` into landmarks."""
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils import check_array
 
@@ -20,21 +22,27 @@ from trigpoint._common.errors import (
     ParameterValueError,
     ParameterWarning,
 )
-from trigpoint._common.progress import ProgressMixin, Report
+from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._common.warn import warn_user
 from trigpoint._common.words import counted
-from trigpoint._geometry import covariance_mode, neighborhood_covariances
-from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_much_of_a_store
-from trigpoint._landmarks.efficient import EfficientDPP, resolve_n_neighbors
+from trigpoint._landmarks.efficient import EfficientDPP
+from trigpoint._landmarks.sampler import SILENT, Sampler, check_n_landmarks
 from trigpoint._numerics.blocks import distinct_rows
-from trigpoint._numerics.sparse import Points, take_rows
-from trigpoint._points.memory import MemoryStore
-from trigpoint._points.scaling import unit_rows
-from trigpoint._points.store import Store
+from trigpoint._numerics.sparse import take_rows
+from trigpoint._pool import (
+    DEFAULT_LANDMARKS,
+    ROWS_PER_LANDMARK,
+    Pool,
+    draw_pool,
+    planned_landmarks,
+)
+from trigpoint._sources import Source
+from trigpoint._spaces import Space
 
-_DEFAULT_LANDMARKS = 1000
 _FEWEST_LANDMARKS = 2
+
+# Seeds of samplers that are not ours, such as scikit-learn's.
+_SEEDS = 2**31 - 1
 
 
 class CoincidingLandmarksWarning(ParameterWarning):
@@ -43,84 +51,90 @@ class CoincidingLandmarksWarning(ParameterWarning):
 
 def default_n_landmarks(n_distinct: int) -> int:
     """Default number of landmarks; if there are few distinct points, each is a landmark."""
-    return min(n_distinct, _DEFAULT_LANDMARKS)
+    return min(n_distinct, DEFAULT_LANDMARKS)
 
 
-def choose_landmarks(
+def pool_for(
     landmarks: Any,
-    X: Points | Store,
-    *,
-    metric: str = "euclidean",
-    covariance: str | None,
+    source: Source,
+    space: Space,
     rng: np.random.Generator,
-    n_threads: int,
-    report: Report | None = None,
-) -> Landmarks:
-    """Return the landmarks that `landmarks` stands for.
+    *,
+    default: int = DEFAULT_LANDMARKS,
+    per_landmark: int = ROWS_PER_LANDMARK,
+) -> Pool:
+    """Read the pool that `landmarks` will be drawn from; landmarks given by row number are in it.
 
     Parameters
     ----------
     landmarks : None, int, "auto", sampler, index array or point array
         As for the estimators.
-    X : ndarray or csr_array of shape (n, d), or Store
-        Validated points.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        The metric of the estimator; `X` has been scaled for it.
-    covariance : {"auto", "full", "diag", "low-rank"} or None
-        Which local covariances are needed, if any; they are added if the sampler does not compute
-        them. ``"auto"`` accepts the kind that the sampler computes, if it computes any.
+    source : Source
+    space : Space
+        Fitted here.
+    rng : Generator
+    default : int
+        Number of landmarks that ``None`` stands for.
+    per_landmark : int
+        Rows of the pool for each landmark.
+    """
+    if isinstance(landmarks, Sampler):
+        return landmarks.pool_from(source, space, rng, per_landmark)
+    include = None
+    if not _is_sampler(landmarks) and not _is_count(landmarks):
+        given = _as_given(landmarks)
+        include = _row_numbers(landmarks, given, source.n) if given.ndim == 1 else None
+    k = planned_landmarks(landmarks, default)
+    return draw_pool(source, space, k, rng, per_landmark=per_landmark, include=include)
+
+
+def draw_landmarks(
+    landmarks: Any,
+    pool: Pool,
+    *,
+    rng: np.random.Generator,
+    n_threads: int,
+    report: Report = SILENT,
+    default: int = DEFAULT_LANDMARKS,
+) -> Landmarks:
+    """Return the landmarks that `landmarks` stands for: at least two, all distinct.
+
+    Parameters
+    ----------
+    landmarks : None, int, "auto", sampler, index array or point array
+        As for the estimators. A sampler is cloned; it may be any object that `Sampler` describes.
+    pool : Pool
+        As `pool_for` has read it.
     rng : Generator
     n_threads : int
-    report : callable or None
-        Receives the progress, unless the sampler reports its own.
+    report : callable
+        Receives the progress.
+    default : int
+        Number of landmarks that ``None`` stands for.
+
+    Returns
+    -------
+    Landmarks
+        Their `indices` are row numbers of X. If landmarks had to be left out because they coincide
+        with others, the record has a note.
     """
-    mode = None if covariance is None else covariance_mode(covariance, X.shape[1])
-    n = X.shape[0]
-    few = distinct_rows(X, default_n_landmarks(n)) if landmarks is None else None
+    size = pool.shape[0]
+    few = distinct_rows(pool.points, min(size, default)) if landmarks is None else None
     if few is not None:
-        chosen = _rows(X, few)
+        chosen = _rows(pool, few)
     elif _is_count(landmarks):
-        count = default_n_landmarks(n) if landmarks is None else landmarks
-        if count != "auto":
-            check_count("landmarks", count, high=n, why=f"the data has {n} points")
-        sampler = EfficientDPP(
-            count, covariance=mode, random_state=rng, n_jobs=n_threads, callback=report
-        )
-        try:
-            chosen = _fitted(sampler, X)
-        except ParameterError as error:
-            # Users of an estimator do not know the parameters of the sampler behind it.
-            raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
-    elif hasattr(landmarks, "fit") and not isinstance(landmarks, type):
-        _refuse_contradiction(landmarks, covariance)
-        _refuse_other_metric(landmarks, metric)
-        chosen = _distinct(_fitted(_prepared(landmarks, mode, rng, n_threads, report), X))
+        count = min(size, default) if landmarks is None else landmarks
+        chosen = _drawn_by_default(count, pool, rng, n_threads, report)
+    elif _is_sampler(landmarks):
+        chosen = _distinct(_sampled(landmarks, pool, rng, n_threads, report))
     else:
-        chosen = _given(landmarks, X, metric)
+        chosen = _given(landmarks, pool)
     if len(chosen.points) < _FEWEST_LANDMARKS:
-        if distinct_rows(X, 1) is not None:
-            raise ParameterValueError(
-                "X",
-                X.shape,
-                "all {n_points} coincide",
-                "there is nothing to embed; check how the points were made",
-                n_points=counted(n, "point"),
-            )
-        raise ParameterValueError(
-            "landmarks",
-            landmarks,
-            "{parameter=} gives {found} among {n_points}",
-            "an embedding needs at least {fewest}",
-            found=counted(len(chosen.points), "distinct landmark"),
-            n_points=counted(n, "point"),
-            fewest=_FEWEST_LANDMARKS,
-        )
-    if mode is not None and chosen.covariances is None:
-        m = resolve_n_neighbors(None, n, len(chosen.points))
-        store = MemoryStore.of(X, m, len(chosen.points), n_threads) if isinstance(X, Points) else X
-        radii, found = neighborhood_covariances(store, chosen.points, m, mode)
-        chosen = Landmarks(chosen.points, chosen.indices, radii, found)
-    return chosen
+        raise _too_few(landmarks, len(chosen.points), pool)
+    if chosen.indices is None:
+        return chosen
+    points = chosen.points if pool.projection is None else take_rows(pool.full, chosen.indices)
+    return replace(chosen, points=points, indices=pool.numbers(chosen.indices))
 
 
 def _is_count(landmarks: Any) -> bool:
@@ -130,98 +144,134 @@ def _is_count(landmarks: Any) -> bool:
     return isinstance(landmarks, Integral) and not isinstance(landmarks, bool)
 
 
-def _refuse_other_metric(sampler: Any, metric: str) -> None:
-    """Refuse a sampler whose metric would have no effect, because the points are scaled or not."""
-    own = getattr(sampler, "metric", "euclidean")
-    if own not in ("euclidean", metric):
-        raise ParameterValueError(
-            "landmarks",
-            sampler,
-            "the sampler has metric={own!r} and the estimator {metric=}",
-            "set metric={own!r} on the estimator; its landmarks are then chosen by it, too",
-            own=own,
-            metric=metric,
+def _is_sampler(landmarks: Any) -> bool:
+    return hasattr(landmarks, "fit") and not isinstance(landmarks, type)
+
+
+def _too_few(landmarks: Any, found: int, pool: Pool) -> ParameterValueError:
+    if distinct_rows(pool.points, 1) is not None:
+        return ParameterValueError(
+            "X",
+            pool.shape,
+            "all {n_points} coincide",
+            "there is nothing to embed; check how the points were made",
+            n_points=counted(pool.n, "point"),
         )
+    return ParameterValueError(
+        "landmarks",
+        landmarks,
+        "{parameter=} gives {found} among {n_points}",
+        "an embedding needs at least {fewest}",
+        found=counted(found, "distinct landmark"),
+        n_points=counted(pool.n, "point"),
+        fewest=_FEWEST_LANDMARKS,
+    )
 
 
 def _distinct(chosen: Landmarks) -> Landmarks:
-    """Leave out landmarks that coincide with an earlier one, with a warning."""
+    """Leave out landmarks that coincide with an earlier one, with a note."""
     first = np.sort(np.unique(chosen.points, axis=0, return_index=True)[1])
     left_out = len(chosen.points) - len(first)
     if not left_out:
         return chosen
-    warn_user(
-        CoincidingLandmarksWarning(
-            "the sampler chose {left_out} landmarks that coincide with others; they are left out",
-            ("remove duplicated points", "use EfficientDPP, whose landmarks are distinct"),
-            left_out=left_out,
-        )
+    note = CoincidingLandmarksWarning(
+        "the sampler chose {left_out} landmarks that coincide with others; they are left out",
+        ("remove duplicated points", "use EfficientDPP, whose landmarks are distinct"),
+        left_out=left_out,
     )
-
-    def kept(values: np.ndarray | None) -> np.ndarray | None:
-        return None if values is None else values[first]
-
-    covariances = None if chosen.covariances is None else chosen.covariances[first]
-    return Landmarks(chosen.points[first], kept(chosen.indices), kept(chosen.radii), covariances)
-
-
-def _rows(X: Points | Store, rows: np.ndarray) -> Landmarks:
-    rows = rows.astype(np.int64)
-    return Landmarks(take_rows(X, rows), rows)
-
-
-def _refuse_contradiction(sampler: Any, covariance: str | None) -> None:
-    """Refuse covariances other than those that the sampler has been told to compute."""
-    own = getattr(sampler, "covariance", None)
-    if own is None or covariance in (None, "auto", own):
-        return
-    raise ParameterValueError(
-        "covariance",
-        covariance,
-        "{parameter=} contradicts the sampler, which computes {own}",
-        ("leave {parameter} 'auto'", "leave it None on the sampler"),
-        own=f"covariance={own!r}",
+    found = chosen.neighborhoods
+    return replace(
+        chosen,
+        points=chosen.points[first],
+        indices=None if chosen.indices is None else chosen.indices[first],
+        radii=None if chosen.radii is None else chosen.radii[first],
+        neighborhoods=None if found is None else found.take(first),
+        notes=(*chosen.notes, note),
     )
 
 
-def _prepared(
-    sampler: Any,
-    mode: str | None,
-    rng: np.random.Generator,
-    n_threads: int,
-    report: Report | None,
-) -> Any:
-    """Copy a sampler; fill in what it leaves open: seed, covariances, threads and progress."""
-    sampler = clone(sampler)
-    parameters = sampler.get_params(deep=False)
+def _rows(pool: Pool, places: np.ndarray) -> Landmarks:
+    places = places.astype(np.int64)
+    return Landmarks(take_rows(pool.points, places), places)
+
+
+def _drawn_by_default(
+    count: Any, pool: Pool, rng: np.random.Generator, n_threads: int, report: Report
+) -> Landmarks:
+    """Landmarks by `EfficientDPP`, whose parameters users of an estimator do not know."""
+    if count != "auto":
+        check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
+    sampler = EfficientDPP(count, random_state=rng, n_jobs=n_threads)
+    try:
+        return sampler.select(pool, report)
+    except ParameterError as error:
+        raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
+
+
+def _sampled(
+    given: Any, pool: Pool, rng: np.random.Generator, n_threads: int, report: Report
+) -> Landmarks:
+    """Landmarks by a copy of a sampler, with a seed and threads where these are left open."""
+    sampler = clone(given, safe=False)
+    parameters = sampler.get_params(deep=False) if hasattr(sampler, "get_params") else {}
+    is_ours = isinstance(sampler, Sampler)
     if "random_state" in parameters and parameters["random_state"] is None:
-        sampler.set_params(random_state=rng)
-    if mode is not None and "covariance" in parameters and parameters["covariance"] is None:
-        sampler.set_params(covariance=mode)
+        # Other libraries know no generators.
+        sampler.set_params(random_state=rng if is_ours else int(rng.integers(_SEEDS)))
+    if not is_ours:
+        sampler.fit(pool.points)
+        return _from_attributes(sampler, pool)
     if parameters.get("n_jobs", 1) is None:
         sampler.set_params(n_jobs=n_threads)
-    if isinstance(sampler, ProgressMixin) and not sampler.verbose and sampler.callback is None:
-        sampler.set_params(callback=report)
-    return sampler
+    return sampler.select(pool, report)
 
 
-def _fitted(sampler: Any, X: Points | Store) -> Landmarks:
-    if isinstance(sampler, Sampler):
-        # The points have been validated.
-        return sampler.select(X)
-    if not isinstance(X, Points):
-        raise too_much_of_a_store(type(sampler).__name__, X)
-    sampler.fit(X)
-    return Landmarks(
-        sampler.landmarks_,
-        sampler.indices_,
-        getattr(sampler, "radii_", None),
-        getattr(sampler, "covariances_", None),
-    )
+def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
+    """Landmarks from the attributes of a fitted object that is not a sampler of this library."""
+    name = type(sampler).__name__
+    indices, points = getattr(sampler, "indices_", None), getattr(sampler, "landmarks_", None)
+    if points is None:
+        points = getattr(sampler, "cluster_centers_", None)
+    if indices is None and points is None:
+        raise ParameterTypeError(
+            "landmarks",
+            name,
+            f"{name} has neither indices_ nor landmarks_ after fit, so it chooses no landmarks",
+            "pass a sampler, or set one of these attributes in fit",
+        )
+    if indices is not None:
+        indices = np.asarray(indices)
+        n = pool.shape[0]
+        is_valid = indices.ndim == 1 and indices.dtype.kind in "iu"
+        if not is_valid or (len(indices) and not 0 <= indices.min() <= indices.max() < n):
+            raise ParameterValueError(
+                "landmarks",
+                name,
+                f"indices_ of {name} has {indices.dtype} values of shape {indices.shape} that are "
+                f"not row numbers from 0 to {n - 1}",
+                "set the numbers of rows of the points passed to its fit",
+            )
+        indices = indices.astype(np.int64)
+    if points is None:
+        assert indices is not None
+        return _rows(pool, indices)
+    points = np.asarray(points)
+    k = points.shape[0] if indices is None else len(indices)
+    if points.shape != (k, pool.shape[1]) or points.dtype.kind not in "biuf":
+        raise ParameterValueError(
+            "landmarks",
+            name,
+            f"landmarks_ of {name} has {points.dtype} values of shape {points.shape}, and "
+            f"({k}, {pool.shape[1]}) is needed",
+            "set points in the space of those passed to its fit",
+        )
+    points = points.astype(pool.dtype)
+    refuse_non_finite(points, f"landmarks_ of {name}")
+    return Landmarks(points, indices)
 
 
-def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
-    """Landmarks given as rows or as points."""
+def _as_given(landmarks: Any) -> np.ndarray:
+    """Landmarks given as row numbers or as points, as an array of one or two dimensions."""
     refuse_masked(landmarks, "landmarks")
     given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
     if given.ndim == 2:
@@ -234,20 +284,26 @@ def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
             "pass at least two",
             shape=given.shape,
         )
-    if given.ndim == 1 and given.dtype.kind in "iu":
-        chosen = _given_rows(landmarks, given, X)
-    elif given.ndim == 2:
-        chosen = _given_points(landmarks, given, X, metric)
+    if given.ndim == 2 or (given.ndim == 1 and given.dtype.kind in "iu"):
+        return given
+    raise ParameterTypeError(
+        "landmarks",
+        landmarks,
+        "{parameter=} is not understood",
+        "pass np.flatnonzero({parameter})"
+        if given.dtype == bool and given.ndim
+        else "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of "
+        "points",
+    )
+
+
+def _given(landmarks: Any, pool: Pool) -> Landmarks:
+    """Landmarks given as rows or as points."""
+    given = _as_given(landmarks)
+    if given.ndim == 1:
+        chosen = _rows(pool, pool.places(_row_numbers(landmarks, given, pool.n)))
     else:
-        raise ParameterTypeError(
-            "landmarks",
-            landmarks,
-            "{parameter=} is not understood",
-            "pass np.flatnonzero({parameter})"
-            if given.dtype == bool and given.ndim
-            else "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of "
-            "points",
-        )
+        chosen = _given_points(landmarks, given, pool)
     n_distinct = len(np.unique(chosen.points, axis=0))
     if n_distinct < len(chosen.points):
         raise ParameterValueError(
@@ -261,8 +317,7 @@ def _given(landmarks: Any, X: Points | Store, metric: str) -> Landmarks:
     return chosen
 
 
-def _given_rows(landmarks: Any, given: np.ndarray, X: Points | Store) -> Landmarks:
-    n = X.shape[0]
+def _row_numbers(landmarks: Any, given: np.ndarray, n: int) -> np.ndarray:
     check_n_landmarks(len(given), n)
     if given.min() < 0 or given.max() >= n:
         raise ParameterValueError(
@@ -274,31 +329,23 @@ def _given_rows(landmarks: Any, given: np.ndarray, X: Points | Store) -> Landmar
             last=given.max(),
             most=n - 1,
         )
-    return _rows(X, given)
+    return given.astype(np.int64)
 
 
-def _given_points(landmarks: Any, given: np.ndarray, X: Points | Store, metric: str) -> Landmarks:
+def _given_points(landmarks: Any, given: np.ndarray, pool: Pool) -> Landmarks:
     points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
-    if points.shape[1] != X.shape[1]:
+    if points.shape[1] != pool.n_columns:
         raise ParameterValueError(
             "landmarks",
             landmarks,
             "{parameter} has {found} and X has {wanted}",
             "pass landmark points in the space of X",
             found=counted(points.shape[1], "column"),
-            wanted=X.shape[1],
+            wanted=pool.n_columns,
         )
     with np.errstate(over="ignore"):
-        points = points.astype(X.dtype)
+        points = points.astype(pool.dtype)
     refuse_non_finite(points, "landmarks")
-    if metric == "seuclidean":
-        raise ParameterValueError(
-            "landmarks",
-            points.shape,
-            "points cannot be {parameter} with metric='seuclidean', whose scales are of X",
-            "pass the numbers of rows of X, or scale both beforehand",
-        )
-    if metric == "cosine":
-        points = unit_rows(points, "landmarks")
     check_magnitude(points, "landmarks", may_be_tiny=True)
-    return Landmarks(points)
+    points = pool.space(points)
+    return Landmarks(points.toarray() if isinstance(points, csr_array) else points)

@@ -7,14 +7,14 @@ import numpy as np
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
-from trigpoint._common.progress import reporter
+from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._landmarks.sampler import Sampler, check_n_landmarks
 from trigpoint._numerics.kernels import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count
-from trigpoint._points.store import Store
+from trigpoint._pool import Pool
 
 # Default number of proposals decided together. It does not depend on the number of landmarks, so
 # that a smaller draw is the start of a larger one.
@@ -43,18 +43,10 @@ class RPCholesky(Sampler):
     block_size : int or None, default=None
         Number of points that are proposed at once, which changes the speed but not the
         distribution. ``None`` takes 512.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
-        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
         Number of threads; ``None`` for all cores. The landmarks do not depend on it.
-    verbose : bool, default=False
-        Show progress on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -78,7 +70,7 @@ class RPCholesky(Sampler):
 
     See Also
     --------
-    KDPP : Draws sets by the determinant of their kernel matrix.
+    ExactDPP : Draws sets by the determinant of their kernel matrix.
     trigpoint.metrics.nystrom_error : The error over all points.
 
     Notes
@@ -130,27 +122,19 @@ class RPCholesky(Sampler):
         *,
         bandwidth: float | None = None,
         block_size: int | None = None,
-        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
-        callback: Any = None,
     ) -> None:
-        super().__init__(
-            metric=metric,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-        )
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth
         self.block_size = block_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    takes_stores = True
     takes_sparse = True
 
-    def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
         n = X.shape[0]
         k = check_n_landmarks(self.n_landmarks, n)
         block_size = _PROPOSALS
@@ -162,7 +146,6 @@ class RPCholesky(Sampler):
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
             draw = PivotDraw(X, gaussian_of(self.bandwidth_), k, block_size, n_threads)
-            report = reporter(self.verbose, self.callback)
             while len(draw.rows) < k:
                 draw.next_block(rng)
                 report("landmarks", len(draw.rows), k)
@@ -199,9 +182,7 @@ class PivotDraw:
         How often the residuals of all points were computed.
     """
 
-    def __init__(
-        self, X: Points | Store, kernel: Kernel, k: int, block_size: int, n_threads: int
-    ) -> None:
+    def __init__(self, X: Points, kernel: Kernel, k: int, block_size: int, n_threads: int) -> None:
         self.rows = np.empty(0, dtype=np.int64)
         self.factor = LandmarkFactor(kernel, X.shape[1], k, n_threads)
         self.n_proposals = 0
@@ -254,21 +235,6 @@ class PivotDraw:
         return np.minimum(drawn, np.searchsorted(self._cumulative, total))
 
     def _renew_weights(self) -> None:
-        if not isinstance(self._X, Points):
-            raise ParameterValueError(
-                "n_landmarks",
-                self._k,
-                "RPCholesky has rejected as many proposals as there are points, after {n_drawn} of "
-                "{parameter=} landmarks, and needs the residuals of all points, which are not in "
-                "one array",
-                (
-                    "choose {parameter} <= {n_drawn}",
-                    "a smaller {bandwidth}",
-                    "use EfficientDPP",
-                    "load the points into memory",
-                ),
-                n_drawn=len(self.rows),
-            )
         self._weights = self.factor.residuals(self._X)
         self._weights[self._weights <= ROUNDING] = 0
         self._cumulative = np.cumsum(self._weights)
@@ -316,15 +282,11 @@ def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.n
     return places, np.tril(factor[: len(places), places].T)
 
 
-def _residual_traces(
-    X: Points | Store, factor: LandmarkFactor, rng: np.random.Generator
-) -> np.ndarray:
+def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
     """Mean residual of the points after each landmark."""
     rows = np.arange(X.shape[0])
     if len(rows) > _TRACE_POINTS:
         rows = np.sort(rng.choice(len(rows), _TRACE_POINTS, replace=False))
-    if not isinstance(X, Points):
-        X, rows = X.take(rows), np.arange(len(rows))
     explained = np.zeros(len(factor))
     for columns in factor.column_parts(X, rows):
         explained += np.einsum("ij,ij->i", columns, columns)

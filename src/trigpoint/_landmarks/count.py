@@ -7,11 +7,11 @@ import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._landmarks.base import Sampler
+from trigpoint._landmarks.sampler import Sampler
 from trigpoint._numerics.blocks import distinct_rows, sample_points
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import unexplained_variances
-from trigpoint._points.store import Store
+from trigpoint._pool import Pool
 
 # If neither landmarks nor bandwidth are given, the bandwidth is that for this many landmarks.
 _TYPICAL_LANDMARKS = 400
@@ -31,32 +31,32 @@ class ErrorEstimate:
     Attributes
     ----------
     bandwidth : float
-    X : ndarray of shape (n, d)
+    pool : Pool
         The points, or the sample of them that landmarks are drawn from.
     """
 
     def __init__(
         self,
-        X: np.ndarray | Store,
+        pool: Pool,
         sampler: Sampler,
         bandwidth: Any,
         rng: np.random.Generator,
         name: str = "bandwidth",
     ) -> None:
-        n = X.shape[0]
+        X, n = pool.points, pool.shape[0]
         typical = min(_TYPICAL_LANDMARKS, n)
         self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
         self._seed = int(rng.integers(2**63))
         self._everywhere = n <= _MEASURED
         self._points = sample_points(X, _MEASURED, rng)
-        self.X = sample_points(X, _DRAWN_FROM, rng)
-        self._sampler = sampler.for_sample(len(self.X), n, self.bandwidth)
+        self.pool = Pool.of(sample_points(X, _DRAWN_FROM, rng))
+        self._sampler = sampler.for_sample(self.pool.n, pool.n, self.bandwidth)
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Relative trace error with `count` landmarks, and its standard error."""
         # The same random stream for every count, so that they differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
-        chosen = self._sampler.select(self.X)
+        chosen = self._sampler.select(self.pool)
         blocks = unexplained_variances(self._points, chosen.points, self.bandwidth)
         variances = np.concatenate([variances for _, variances in blocks])
         deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))
@@ -83,7 +83,7 @@ def check_tolerance(tolerance: Any) -> float:
 
 
 def count_landmarks(
-    X: np.ndarray | Store,
+    pool: Pool,
     sampler: Sampler,
     bandwidth: Any,
     tolerance: Any,
@@ -94,8 +94,8 @@ def count_landmarks(
     Returns their number and the bandwidth of the kernel whose error is measured.
     """
     tolerance = check_tolerance(tolerance)
-    measure = ErrorEstimate(X, sampler, bandwidth, rng, "kernel_bandwidth")
-    last = distinct_points(measure.X, min(_LAST, len(measure.X)))
+    measure = ErrorEstimate(pool, sampler, bandwidth, rng, "kernel_bandwidth")
+    last = distinct_points(measure.pool.dense, min(_LAST, measure.pool.n))
     most = 1
     while (error := measure(most)[0]) > tolerance:
         if most == last:

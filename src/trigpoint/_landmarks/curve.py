@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from trigpoint._common.checks import as_generator, check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.progress import reporter
 from trigpoint._common.words import counted, html_table
-from trigpoint._landmarks.base import Sampler, too_much_of_sparse
 from trigpoint._landmarks.count import ErrorEstimate, distinct_points
 from trigpoint._landmarks.efficient import EfficientDPP
-from trigpoint._points.inputs import points_to_fit
+from trigpoint._landmarks.sampler import Sampler, too_much_of_sparse
+from trigpoint._spaces import Euclidean
 
 # Numbers of landmarks to try if none are given.
 _FIRST = 10
@@ -88,16 +87,15 @@ def landmark_curve(
     sampler: Sampler | None = None,
     bandwidth: float | None = None,
     random_state: Any = None,
-    verbose: bool = False,
     callback: Any = None,
 ) -> LandmarkCurve:
     """Measure how the error falls as the number of landmarks grows.
 
     Parameters
     ----------
-    X : array-like of shape (n, d), or file
-        The points, as for `fit` of a sampler. If there are more than 200,000, landmarks are
-        drawn from that many; the error is measured at up to 4,000. Both are chosen at random.
+    X : array-like of shape (n, d), or anything that `open_source` accepts
+        The points. If there are more than 131,072, landmarks are drawn from about that many; the
+        error is measured at up to 4,000. Both are chosen at random.
     n_landmarks : sequence of int or None, default=None
         Numbers to try. ``None`` takes eight from 10 to 2,000, but at most half the points, and no
         more than are distinct.
@@ -109,8 +107,6 @@ def landmark_curve(
         radius of the ball that holds a 400th of the points.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
-    verbose : bool, default=False
-        Show progress on the terminal.
     callback : callable or None, default=None
         Called as ``callback(stage, done, total)`` whenever there is progress.
 
@@ -139,12 +135,14 @@ def landmark_curve(
             "{parameter=} does not take a number of landmarks",
             "pass a sampler of this library that has {n_landmarks}",
         )
-    report = reporter(verbose, callback)
-    X = points_to_fit(clone(sampler), X, report)
-    if isinstance(X, csr_array):
-        raise too_much_of_sparse("landmark_curve", X)
-    counts = _grid(n_landmarks, X)
-    measure = ErrorEstimate(X, sampler, bandwidth, as_generator(random_state))
+    report = reporter(False, callback)
+    source, rng = validated(clone(sampler), X, reset=True), as_generator(random_state)
+    if source.columns.sparse:
+        raise too_much_of_sparse("landmark_curve", source)
+    planned = clone(sampler).set_params(n_landmarks=_largest(n_landmarks, source.n))
+    pool = planned.pool_from(source, Euclidean(), rng)
+    counts = _grid(n_landmarks, pool.points)
+    measure = ErrorEstimate(pool, sampler, bandwidth, rng)
     measured = []
     for done, count in enumerate(counts):
         measured.append(measure(count))
@@ -153,12 +151,10 @@ def landmark_curve(
     return LandmarkCurve(np.array(counts), errors, standard_errors, measure.bandwidth)
 
 
-def _grid(n_landmarks: Any, X: np.ndarray) -> list[int]:
-    n_points = len(X)
+def _largest(n_landmarks: Any, n_points: int) -> int:
+    """The largest number of landmarks to try; the number of points if none is given."""
     if n_landmarks is None:
-        last = distinct_points(X, max(1, min(_LAST, n_points // 2)))
-        first = min(_FIRST, last)
-        return np.unique(np.geomspace(first, last, _NUMBERS).round().astype(int)).tolist()
+        return min(_LAST, n_points)
     if np.ndim(n_landmarks) != 1:
         raise ParameterTypeError(
             "n_landmarks",
@@ -166,12 +162,17 @@ def _grid(n_landmarks: Any, X: np.ndarray) -> list[int]:
             "{parameter=} is not understood",
             "pass a list of numbers",
         )
-    counts = [
-        check_count("n_landmarks", count, high=n_points, why=f"the data has {n_points} points")
-        for count in n_landmarks
-    ]
-    if not counts:
+    if not len(n_landmarks):
         raise ParameterValueError(
             "n_landmarks", n_landmarks, "{parameter} is empty", "pass at least one number"
         )
-    return sorted(set(counts))
+    why = f"the data has {n_points} points"
+    return max(check_count("n_landmarks", count, high=n_points, why=why) for count in n_landmarks)
+
+
+def _grid(n_landmarks: Any, X: np.ndarray) -> list[int]:
+    if n_landmarks is not None:
+        return sorted({int(count) for count in n_landmarks})
+    last = distinct_points(X, max(1, min(_LAST, len(X) // 2)))
+    first = min(_FIRST, last)
+    return np.unique(np.geomspace(first, last, _NUMBERS).round().astype(int)).tolist()

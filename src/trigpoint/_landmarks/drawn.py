@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._landmarks.repelling import Repulsion
 from trigpoint._numerics.blocks import row_blocks
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods, NeighborIndex
 from trigpoint._numerics.threads import one_blas_thread, thread_map
-from trigpoint._points.store import LogRepulsion, Store
 
-# Where a search has listed the neighbors of landmarks, up to this many are kept until the weights
-# of all points are needed.
-NEIGHBORS_KEPT = 2**23
+# Where a search has listed the neighbors of landmarks, up to this many row numbers are kept, for
+# the weights of all points and for covariances. If there are more, they are searched again.
+NEIGHBORS_KEPT = 2**24
 
 # Proposals that are compared with the landmarks by one call, in low and in high dimension. In high
 # dimension they are first compared with this many landmarks, and only those that may still be
@@ -27,16 +27,16 @@ _IN_BUCKET = 8
 class DrawnLandmarks:
     """Landmarks drawn so far, and the weights of proposals given them."""
 
-    def __init__(self, store: Store, k: int, log_repulsion: LogRepulsion, n_threads: int) -> None:
-        self._points = np.empty((k, store.n_features), dtype=store.dtype)
+    def __init__(self, index: NeighborIndex, k: int, repulsion: Repulsion, n_threads: int) -> None:
+        self._points = np.empty((k, index.points.shape[1]), dtype=index.points.dtype)
         self._squared_radii = np.empty(k)
         self._last_rows = np.empty(k, dtype=np.int64)
         self._count = 0
-        # Landmarks drawn since weights were last asked for, with their neighbors if these are few.
-        self._new: list[Neighborhoods] = []
-        self._n_new = 0
-        self._keeps_neighbors = True
-        self.log_repulsion = log_repulsion
+        # All neighborhoods, and the first ones for which weights have been asked already.
+        self._found: list[Neighborhoods] = []
+        self._n_asked = 0
+        self._keeps_members = True
+        self.repulsion = repulsion
         self._n_threads = n_threads
         # A tree over the first landmarks, and how far those in its nodes repel.
         self._tree: tuple[Any, np.ndarray] | None = None
@@ -49,18 +49,21 @@ class DrawnLandmarks:
         self._squared_radii[part] = found.squared_radii
         self._last_rows[part] = found.last_rows
         self._count = part.stop
-        self._n_new += len(found)
-        if self._keeps_neighbors and self._n_new * found.size > NEIGHBORS_KEPT:
-            self._keeps_neighbors = False
-            self._new = [replace(some, members=None) for some in self._new]
-        members = found.members if self._keeps_neighbors else None
-        self._new.append(replace(found, members=members, bounds=None))
+        if self._keeps_members and self._count * found.size > NEIGHBORS_KEPT:
+            self._keeps_members = False
+            self._found = [replace(some, members=None) for some in self._found]
+        members = found.members if self._keeps_members else None
+        self._found.append(replace(found, members=members, bounds=None))
+
+    def neighborhoods(self) -> Neighborhoods:
+        """All landmarks; their neighbors are listed unless they are many."""
+        return Neighborhoods.joined(self._found)
 
     def since_last_asked(self) -> Neighborhoods:
-        """Landmarks added since the last call, with their neighbors unless there are many."""
-        found = Neighborhoods.joined(self._new)
-        self._new, self._n_new = [], 0
-        return found
+        """Landmarks added since the last call; their neighbors are listed unless they are many."""
+        new = Neighborhoods.joined(self._found[self._n_asked :])
+        self._n_asked = len(self._found)
+        return new
 
     def log_weights(
         self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray
@@ -86,13 +89,13 @@ class DrawnLandmarks:
             return np.concatenate(list(thread_map(compare, blocks, self._n_threads)))
 
     def _log_factors(self, squares: np.ndarray) -> np.ndarray:
-        logs = self.log_repulsion(squares)
+        logs = self.repulsion(squares)
         logs[squares == 0] = -np.inf
         return logs
 
     def _grow_tree(self) -> None:
         """Rebuild the tree if too many landmarks are not in it yet."""
-        from trigpoint._numerics.compiled.repulsion import largest_radii
+        from trigpoint._numerics.compiled.distances import largest_radii
         from trigpoint._numerics.tree_building import build_tree
 
         if self._tree is None or self._count > 64 + 1.0625 * self._in_tree:
@@ -102,7 +105,7 @@ class DrawnLandmarks:
 
     def _compare_in_tree(self, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Weights from the landmarks around each point."""
-        from trigpoint._numerics.compiled.repulsion import add_in_order, repelling_in_tree
+        from trigpoint._numerics.compiled.distances import add_in_order, repelling_in_tree
 
         assert self._tree is not None
         squares, starts = repelling_in_tree(points, rows, *self._tree, *self._part(0, self._count))
@@ -112,7 +115,7 @@ class DrawnLandmarks:
 
     def _compare(self, points: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         """Weights from one group of landmarks after another, while acceptance is possible."""
-        from trigpoint._numerics.compiled.repulsion import add_in_order, repelling
+        from trigpoint._numerics.compiled.distances import add_in_order, repelling
 
         sums = np.zeros(len(points))
         waiting = np.arange(len(points))

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.progress import reporter
+from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks, too_few_distinct
 from trigpoint._landmarks.nearest_landmark import NearestLandmark
+from trigpoint._landmarks.sampler import Sampler, check_n_landmarks, too_few_distinct
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
+from trigpoint._pool import Pool
 
 # Points in a bucket of the tree. Looking at its box costs as much as looking at a few points.
 _BUCKET = 128
@@ -37,18 +38,10 @@ class FarthestPoint(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks, k.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
-        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed; it affects only the first landmark.
     n_jobs : int or None, default=None
         Number of threads; ``None`` for all cores. The landmarks do not depend on it.
-    verbose : bool, default=False
-        Show progress on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -101,30 +94,22 @@ class FarthestPoint(Sampler):
         self,
         n_landmarks: int = 100,
         *,
-        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
-        callback: Any = None,
     ) -> None:
-        super().__init__(
-            metric=metric,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-        )
         self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     takes_sparse = True
 
-    def _select(self, X: Points, rng: np.random.Generator) -> Landmarks:
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
         n = X.shape[0]
         k = check_n_landmarks(self.n_landmarks, n)
         traversal = _traversal(X, thread_count(self.n_jobs))
         rows, radii = np.empty(k, dtype=np.int64), np.empty(k)
         farthest = int(rng.integers(n))
-        report = reporter(self.verbose, self.callback)
         for step in range(k):
             if step and radii[step - 1] == 0:
                 raise too_few_distinct(k, step, n)
@@ -169,7 +154,7 @@ class _Traversal:
     """
 
     def __init__(self, X: np.ndarray, n_threads: int) -> None:
-        from trigpoint._numerics.compiled.farthest import uncovered
+        from trigpoint._numerics.compiled.distances import uncovered
         from trigpoint._numerics.tree_building import build_tree
 
         self._X = np.ascontiguousarray(X)
@@ -183,7 +168,7 @@ class _Traversal:
 
     def add(self, row: int) -> tuple[int, float]:
         """Make a point a landmark; return the row now farthest from all, and its distance."""
-        from trigpoint._numerics.compiled.farthest import approach, gather, reached
+        from trigpoint._numerics.compiled.distances import approach, gather, reached
 
         cover = self._cover
         landmark, image = self._X[row].astype(np.float64), self._images[row].astype(np.float64)

@@ -7,13 +7,14 @@ import numpy as np
 from trigpoint._common.checks import check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import physical_memory
-from trigpoint._common.progress import Report, reporter
+from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks
+from trigpoint._landmarks.sampler import Sampler, check_n_landmarks
 from trigpoint._numerics.blocks import row_blocks
 from trigpoint._numerics.kernels import gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import PoolFactor, PoolKernel
 from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
+from trigpoint._pool import Pool
 
 # Points of the pool, at least and per landmark. With fewer, landmarks overfit the pool; with more,
 # they hardly improve.
@@ -61,18 +62,10 @@ class GreedyNystrom(Sampler):
         Number of points, drawn uniformly, that are candidates and over which the trace is summed.
         ``None`` takes 10,000 or 20 per landmark, whichever is more. A pool of p points takes
         ``8 k p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
-        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
         Number of threads; ``None`` for all cores. The landmarks do not depend on it.
-    verbose : bool, default=False
-        Show progress on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -136,26 +129,19 @@ class GreedyNystrom(Sampler):
         criterion: str = "trace",
         n_candidates: int | None = None,
         pool_size: int | None = None,
-        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
-        callback: Any = None,
     ) -> None:
-        super().__init__(
-            metric=metric,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-        )
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth
         self.criterion = criterion
         self.n_candidates = n_candidates
         self.pool_size = pool_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
         check_choice("criterion", self.criterion, ("trace", "novelty"))
         size = _resolve_pool_size(self.pool_size, k, len(X))
@@ -171,10 +157,10 @@ class GreedyNystrom(Sampler):
         # on the number of threads.
         with one_blas_thread():
             self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, pilot_rng)
-            self.pool_ = np.sort(draw_rng.choice(len(X), size, replace=False)).astype(np.int64)
-            kernel = _pool_kernel(X[self.pool_], self.bandwidth_)
+            rows = np.sort(draw_rng.choice(len(X), size, replace=False)).astype(np.int64)
+            self.pool_ = pool.numbers(rows)
+            kernel = _pool_kernel(X[rows], self.bandwidth_)
             residual = PoolFactor(kernel, np.ones(size), k, n_threads)
-            report = reporter(self.verbose, self.callback)
             if self.criterion == "trace":
                 _choose_by_trace(residual, n_candidates, draw_rng, report)
             else:
@@ -182,7 +168,7 @@ class GreedyNystrom(Sampler):
         if len(residual.chosen) < k:
             raise self._too_many_landmarks(k, len(residual.chosen), len(X))
         self.residual_trace_ = float(residual.variances.mean())
-        rows = self.pool_[residual.chosen]
+        rows = rows[residual.chosen]
         return Landmarks(X[rows], rows)
 
     def _too_many_landmarks(self, k: int, n_chosen: int, n_points: int) -> ParameterValueError:
@@ -263,7 +249,7 @@ class _Candidates:
 
     def choose(self, best: int) -> None:
         """Make one of them a landmark."""
-        from trigpoint._numerics.compiled.greedy import deflate
+        from trigpoint._numerics.compiled.pivoting import deflate
 
         explained = self._residual.add(int(self.places[best]), self._rows[best])
 

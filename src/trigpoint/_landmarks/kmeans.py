@@ -1,28 +1,25 @@
 """Landmarks from k-means: its seeding alone, its centers, or the points nearest to them."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import Report, reporter
+from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import (
+from trigpoint._landmarks.nearest_landmark import NearestLandmark
+from trigpoint._landmarks.sampler import (
     Sampler,
     check_n_landmarks,
     too_few_distinct,
-    too_much_of_a_store,
 )
-from trigpoint._landmarks.nearest_landmark import NearestLandmark
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.sparse import Points, take_rows
 from trigpoint._numerics.threads import one_blas_thread, thread_count
-from trigpoint._points.store import Seeding, SeedingStore, Store
+from trigpoint._pool import Pool
 
 
 class KMeansPlusPlus(Sampler):
@@ -35,18 +32,8 @@ class KMeansPlusPlus(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
-        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
-    n_jobs : int or None, default=None
-        Has no effect: the steps are sequential and too short to share.
-    verbose : bool, default=False
-        Show progress on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -65,7 +52,7 @@ class KMeansPlusPlus(Sampler):
     Two distant groups both get a landmark, however few points one of them has.
 
     >>> import numpy as np
-    >>> from trigpoint._landmarks.kmeans import KMeansPlusPlus
+    >>> from trigpoint import KMeansPlusPlus
     >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [1e6]])
     >>> sorted(KMeansPlusPlus(2, random_state=0).fit(X).landmarks_.ravel().round().tolist())
     [0.0, 1000000.0]
@@ -75,29 +62,17 @@ class KMeansPlusPlus(Sampler):
         self,
         n_landmarks: int = 100,
         *,
-        metric: str = "euclidean",
         random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        callback: Any = None,
     ) -> None:
-        super().__init__(
-            metric=metric,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-        )
         self.n_landmarks = n_landmarks
+        self.random_state = random_state
 
-    takes_stores = True
     takes_sparse = True
 
-    def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
         k = check_n_landmarks(self.n_landmarks, X.shape[0])
-        if not isinstance(X, (Points, SeedingStore)):
-            raise too_much_of_a_store(type(self).__name__, X)
-        rows = _seed_rows(X, k, rng, reporter(self.verbose, self.callback))
+        rows = _seed_rows(X, k, rng, report)
         return Landmarks(take_rows(X, rows), rows)
 
 
@@ -117,18 +92,10 @@ class KMeansLandmarks(Sampler):
         off a curved manifold.
     max_iter : int, default=300
         Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
-        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int or None, default=None
         Number of threads for the iterations; ``None`` leaves it to scikit-learn.
-    verbose : bool, default=False
-        Show progress on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -154,7 +121,7 @@ class KMeansLandmarks(Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from trigpoint._landmarks.kmeans import KMeansLandmarks
+    >>> from trigpoint import KMeansLandmarks
     >>> X = np.array([[0.0], [1.0], [5.0], [100.0], [101.0], [105.0]])
     >>> sorted(KMeansLandmarks(2, random_state=0).fit(X).landmarks_.ravel().tolist())
     [1.0, 101.0]
@@ -169,31 +136,23 @@ class KMeansLandmarks(Sampler):
         init: str = "random",
         snap: bool = True,
         max_iter: int = 300,
-        metric: str = "euclidean",
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
-        callback: Any = None,
     ) -> None:
-        super().__init__(
-            metric=metric,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-        )
         self.n_landmarks = n_landmarks
         self.init = init
         self.snap = snap
         self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
-    def _select(self, X: np.ndarray, rng: np.random.Generator) -> Landmarks:
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
         check_choice("init", self.init, ("random", "k-means++"))
         check_bool("snap", self.snap)
         max_iter = check_count("max_iter", self.max_iter)
 
-        report = reporter(self.verbose, self.callback)
         if self.init == "k-means++":
             start = _seed_rows(X, k, rng, report)
         else:
@@ -208,34 +167,18 @@ class KMeansLandmarks(Sampler):
         return Landmarks(X[rows], rows) if self.snap else Landmarks(centers.astype(X.dtype))
 
 
-class _Seeding:
-    """Sums of squared distances to the nearest landmark, over the points of an array."""
-
-    def __init__(self, X: Points) -> None:
-        self._nearest = NearestLandmark(X)
-        self._cumulative = np.empty(0)
-
-    def add(self, row: int) -> float:
-        """Add a landmark; return the sum of all squared distances."""
-        self._nearest.add(row)
-        self._cumulative = np.cumsum(self._nearest.squares)
-        return float(self._cumulative[-1])
-
-    def find(self, target: float, side: Any) -> int:
-        """First row at which the sum reaches (left) or exceeds (right) a target; n if none does."""
-        return int(np.searchsorted(self._cumulative, target, side=side))
-
-
-def _seed_rows(X: Any, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
-    """Rows drawn by k-means++ seeding, from points or a store."""
+def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
+    """Rows drawn by k-means++ seeding."""
     n = X.shape[0]
     rows = np.empty(k, dtype=np.int64)
     rows[0] = rng.integers(n)
-    seeding: Seeding = _Seeding(X) if isinstance(X, Points) else X.seeding()
+    nearest = NearestLandmark(X)
     # A second thread is not worth waiting for when other programs use it as well.
     with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
         for step in range(1, k):
-            total = seeding.add(int(rows[step - 1]))
+            nearest.add(int(rows[step - 1]))
+            cumulative = np.cumsum(nearest.squares)
+            total = float(cumulative[-1])
             if total == 0:
                 raise too_few_distinct(k, step, n)
             if not np.isfinite(total):
@@ -245,10 +188,10 @@ def _seed_rows(X: Any, k: int, rng: np.random.Generator, report: Report) -> np.n
                     "squared distances between the points overflow",
                     "rescale {parameter}",
                 )
-            rows[step] = seeding.find(rng.random() * total, "right")
+            rows[step] = np.searchsorted(cumulative, rng.random() * total, side="right")
             if rows[step] == n:
                 # Rounding has lifted the largest random number onto the total itself.
-                rows[step] = seeding.find(total, "left")
+                rows[step] = np.searchsorted(cumulative, total)
             report("seeding", step + 1, k)
     return rows
 
@@ -273,10 +216,7 @@ def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarra
     kmeans = KMeans(
         len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
     )
-    with warnings.catch_warnings():
-        # Too few clusters become an error, with the remedy, in `_check_separate`.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans.fit(X)
+    kmeans.fit(X)
     return kmeans.labels_, int(kmeans.n_iter_)
 
 

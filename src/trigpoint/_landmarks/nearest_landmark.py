@@ -61,7 +61,7 @@ class NearestLandmark:
 
 def _square_norms(X: Points) -> np.ndarray:
     if isinstance(X, csr_array):
-        from trigpoint._numerics.compiled.sparse import sparse_norms
+        from trigpoint._numerics.compiled.sparse_loops import sparse_norms
 
         return sparse_norms(*stored(X), np.zeros(X.shape[1])).astype(X.dtype)
     return np.einsum("ij,ij->i", X, X)

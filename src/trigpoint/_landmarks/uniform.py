@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.progress import reporter
+from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._landmarks.base import Sampler, check_n_landmarks
-from trigpoint._numerics.sparse import Points, take_rows
-from trigpoint._points.store import Store
+from trigpoint._landmarks.sampler import Sampler, check_n_landmarks
+from trigpoint._numerics.sparse import take_rows
+from trigpoint._pool import Pool
 
 
 class Uniform(Sampler):
@@ -21,18 +21,8 @@ class Uniform(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
-    metric : {"euclidean", "cosine", "seuclidean"}, default="euclidean"
-        Distance between points. ``"cosine"`` scales rows to unit length first, so that only their
-        directions count, and ``"seuclidean"`` divides columns by their standard deviations;
-        `landmarks_` are then scaled rows.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
-    n_jobs : int or None, default=None
-        Has no effect: the draw is too fast to share.
-    verbose : bool, default=False
-        Show progress on the terminal.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
 
     Attributes
     ----------
@@ -50,7 +40,7 @@ class Uniform(Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from trigpoint._landmarks.uniform import Uniform
+    >>> from trigpoint import Uniform
     >>> X = np.random.default_rng(0).normal(size=(1000, 3))
     >>> Uniform(50, random_state=0).fit(X).landmarks_.shape
     (50, 3)
@@ -60,27 +50,17 @@ class Uniform(Sampler):
         self,
         n_landmarks: int = 100,
         *,
-        metric: str = "euclidean",
         random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        callback: Any = None,
     ) -> None:
-        super().__init__(
-            metric=metric,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            callback=callback,
-        )
         self.n_landmarks = n_landmarks
+        self.random_state = random_state
 
-    takes_stores = True
     takes_sparse = True
 
-    def _select(self, X: Points | Store, rng: np.random.Generator) -> Landmarks:
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
         n = X.shape[0]
         k = check_n_landmarks(self.n_landmarks, n)
         rows = rng.choice(n, k, replace=False).astype(np.int64, copy=False)
-        reporter(self.verbose, self.callback)("landmarks", k, k)
+        report("landmarks", k, k)
         return Landmarks(take_rows(X, rows), rows)

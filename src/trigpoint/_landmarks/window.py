@@ -4,42 +4,41 @@ import numpy as np
 
 from trigpoint._landmarks.drawn import DrawnLandmarks, lower_bounds
 from trigpoint._numerics.kernels import squared_distances
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods
-from trigpoint._points.store import Store
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, Neighborhoods, NeighborIndex
 
 
 class Window:
     """Proposals from one set of weights, decided one by one.
 
-    Several neighborhoods are searched at once. If the store can guess their radii, only proposals
+    Several neighborhoods are searched at once. If the index can guess their radii, only proposals
     that will probably be accepted are searched: with a twelfth of all points around each landmark,
     half of all searches would otherwise be wasted. A wrong guess costs time but changes nothing.
     """
 
     def __init__(
         self,
-        store: Store,
+        index: NeighborIndex,
         drawn: DrawnLandmarks,
         m: int,
         rows: np.ndarray,
         thresholds: np.ndarray,
         passed: np.ndarray,
     ) -> None:
-        self._store, self._m = store, m
-        self._log_repulsion = drawn.log_repulsion
+        self._index, self._m = index, m
+        self._repulsion = drawn.repulsion
         self._size = len(rows)
         # Proposals that may still be accepted, in order: their places in the window, and their
         # data.
         self._places = passed
         self._rows, self._thresholds = rows[passed], thresholds[passed]
-        self._points = store.take(self._rows)
+        self._points = index.take(self._rows)
         self._log_weights = drawn.log_weights(self._points, self._rows, self._thresholds)
         self._among_first = np.arange(len(passed))
         self._keep_waiting()
         # In high dimension, lower bounds spare most distances between proposals. They are computed
         # once, between all proposals that wait at first; this says where among those each one is.
         self._bounds: np.ndarray | None = None
-        if store.n_features > TREE_MAX_DIMENSION and self.n_waiting:
+        if self._points.shape[1] > TREE_MAX_DIMENSION and self.n_waiting:
             self._bounds = lower_bounds(self._points, self._points)
         self._among_first = np.arange(self.n_waiting)
         self._guesses: dict[int, float] = {}
@@ -96,7 +95,7 @@ class Window:
 
     def _repel(self, i: int, found: Neighborhoods, q: int) -> None:
         """Let an accepted proposal repel those still waiting."""
-        from trigpoint._numerics.compiled.distance import squares_to
+        from trigpoint._numerics.compiled.distances import squares_to
 
         near = np.arange(self.n_waiting)
         if self._bounds is not None:
@@ -104,17 +103,20 @@ class Window:
             near = np.flatnonzero(bounds <= found.squared_radii[q])
         squares = squares_to(self._points, near, self._points[i])
         inside = found.holds(q, squares, self._rows[near])
-        self._log_weights[near[inside]] += self._log_repulsion(squares[inside])
+        self._log_weights[near[inside]] += self._repulsion(squares[inside])
         self._log_weights[near[squares == 0]] = -np.inf
 
     def _look_around(self, wanted: int, end: int, foreseen: int) -> None:
         """Search the neighborhoods of up to `wanted` proposals that come before the `end`."""
         likely = self._likely(foreseen)
         likely = likely[self._places[likely] < end + np.arange(len(likely))]
+        # Duplicates of a proposal are rejected if it is accepted, so one of them is enough.
+        first = np.unique(self._points[likely], axis=0, return_index=True)[1]
+        likely = likely[np.sort(first)]
         asked = [i for i in likely.tolist() if self._places[i] not in self._known][:wanted]
         if not asked:
             return
-        found = self._store.search(self._points[asked], self._m)
+        found = self._index.search(self._points[asked], self._m)
         self._known.update((int(self._places[i]), (found, q)) for q, i in enumerate(asked))
 
     def _likely(self, foreseen: int) -> np.ndarray:
@@ -122,7 +124,7 @@ class Window:
         first = np.arange(min(foreseen, self.n_waiting))
         places, points = self._places[first].tolist(), self._points[first]
         new = [i for i, place in enumerate(places) if place not in self._guesses]
-        guessed = self._store.guess(points[new], self._m)
+        guessed = self._index.guess(points[new], self._m)
         if guessed is None:
             return first
         self._guesses.update(zip([places[i] for i in new], guessed.tolist(), strict=True))
@@ -137,5 +139,5 @@ class Window:
                 likely.append(i)
                 squares = bounds[among_first[i], among_first]
                 near = np.flatnonzero(squares <= self._guesses[place] ** 2)
-                log_weights[near] += self._log_repulsion(np.maximum(squares[near], 0))
+                log_weights[near] += self._repulsion(np.maximum(squares[near], 0))
         return np.array(likely, dtype=np.int64)

@@ -178,7 +178,7 @@ def nth_distances(queries: np.ndarray, X: Any, ranks: tuple[int, ...]) -> np.nda
 
 
 def _squares_to_sparse(X: csr_array, queries: np.ndarray) -> np.ndarray:
-    from trigpoint._numerics.compiled.sparse import sparse_norms, sparse_products
+    from trigpoint._numerics.compiled.sparse_loops import sparse_norms, sparse_products
 
     stored, origin = (X.data, X.indices, X.indptr), np.zeros(X.shape[1])
     queries = queries.astype(np.float64)

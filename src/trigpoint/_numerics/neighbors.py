@@ -13,9 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 
-from trigpoint._common.records import Covariances, LowRankCovariances
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.principal import of_matrices
 from trigpoint._numerics.threads import thread_map
 
 # Above this dimension a k-d tree visits nearly every bucket and a matrix product is faster.
@@ -162,22 +160,9 @@ class NeighborIndex(ABC):
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows and squared distances of each query's neighbors, in no particular order."""
 
-    def covariances(self, found: Neighborhoods, mode: str) -> Covariances:
-        """Covariances of the neighbors.
-
-        Of shape (q, d, d) for ``"full"``, or (q, d) for ``"diag"``, their diagonal; for
-        ``"low-rank"``, those closest to the full ones with up to 7 directions.
-        """
-        if mode == "low-rank":
-            return self._low_rank(found)
-        return self._moments(found, mode)
-
     @abstractmethod
-    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        """Covariances (q, d, d), or their diagonals (q, d)."""
-
-    def _low_rank(self, found: Neighborhoods) -> LowRankCovariances:
-        return of_matrices(self._moments(found, "full"), found.size, self.points.dtype)
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances of the neighbors: (q, d, d) if "full", or their diagonals, (q, d)."""
 
     def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and rows, each of shape (q, m), nearest first, equal ones by the lower row."""
@@ -281,7 +266,7 @@ class TreeIndex(NeighborIndex):
         return _query_blocks(n_queries, m, n_threads), n_threads
 
     def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
-        from trigpoint._numerics.compiled.tree import reaches
+        from trigpoint._numerics.compiled.tree_search import reaches
 
         squared_radii = np.empty(len(queries))
         last_rows = np.empty(len(queries), dtype=np.int64)
@@ -296,7 +281,7 @@ class TreeIndex(NeighborIndex):
         return Neighborhoods(queries, m, squared_radii, last_rows)
 
     def _nearest_rows(self, queries: np.ndarray, m: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        from trigpoint._numerics.compiled.tree import neighborhoods
+        from trigpoint._numerics.compiled.tree_search import neighborhoods
 
         def find(part: slice) -> tuple[np.ndarray, np.ndarray]:
             squares = np.empty((part.stop - part.start, m))
@@ -309,40 +294,34 @@ class TreeIndex(NeighborIndex):
 
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows and squared distances of each query's neighbors, in no particular order."""
-        from trigpoint._numerics.compiled.ball import ball
 
         def gather(q: int) -> tuple[np.ndarray, np.ndarray]:
-            squares, places = np.empty(found.size), np.empty(found.size, dtype=np.int64)
-            stack = np.empty(len(self.tree.starts) + 1, dtype=np.int64)
-            query = found.points[q].astype(np.float64)
-            count = ball(
-                self.tree, query, found.squared_radii[q], found.last_rows[q], squares, places, stack
-            )
-            assert count == found.size, "radii of other points"
+            places, squares = self._inside(found, q)
             return self.tree.rows[places].astype(np.int64, copy=False), squares
 
         _, n_threads = self._blocks(len(found), found.size)
         return thread_map(gather, range(len(found)), n_threads)
 
-    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        from trigpoint._numerics.compiled.ball import ball_covariances, ball_variances
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances of the neighbors, read where they lie side by side."""
+        from trigpoint._numerics.compiled.candidates import covariance, variances
 
-        d = self.points.shape[1]
-        shape = (len(found), d, d) if mode == "full" else (len(found), d)
-        measure = ball_covariances if mode == "full" else ball_variances
-        covariances = np.empty(shape)
+        measure = covariance if mode == "full" else variances
 
-        def fill(part: slice) -> None:
-            measure(
-                self.tree,
-                found.points[part].astype(np.float64),
-                found.squared_radii[part],
-                found.last_rows[part],
-                found.size,
-                covariances[part],
-            )
+        def of(q: int) -> np.ndarray:
+            return measure(self.tree.points, self._inside(found, q)[0], found.points[q])
 
-        blocks, n_threads = self._blocks(len(found), found.size)
-        for _ in thread_map(fill, blocks, n_threads):
-            pass
-        return covariances
+        _, n_threads = self._blocks(len(found), found.size)
+        return np.array(list(thread_map(of, range(len(found)), n_threads)))
+
+    def _inside(self, found: Neighborhoods, q: int) -> tuple[np.ndarray, np.ndarray]:
+        """Places in the tree and squared distances of the neighbors of one query."""
+        from trigpoint._numerics.compiled.distances import ball
+
+        squares, places = np.empty(found.size), np.empty(found.size, dtype=np.int64)
+        stack = np.empty(len(self.tree.starts) + 1, dtype=np.int64)
+        query = found.points[q].astype(np.float64)
+        radius, last = found.squared_radii[q], found.last_rows[q]
+        count = ball(self.tree, query, radius, last, squares, places, stack)
+        assert count == found.size, "radii of other points"
+        return places, squares

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.records import LowRankCovariances
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex
-from trigpoint._numerics.principal import principal_directions, sampled
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Points that are multiplied at once, and their products.
@@ -18,6 +16,10 @@ SCAN_BYTES = 8 * 2**20
 # Rows of a product are padded to a multiple of this.
 _PADDING = 32
 
+# Rows of a product in which each row has the same bits wherever it is. OpenBLAS multiplies tiles of
+# 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
+ROWS_TOGETHER = 192
+
 # Numbers of one query's neighbors that take longer to compare than to hand over to a thread.
 _WORTH_A_THREAD = 2**13
 
@@ -25,14 +27,37 @@ _WORTH_A_THREAD = 2**13
 _FETCHING = 32
 _MARKED_TOGETHER = 512
 
-# Up to this dimension, matrices of all neighbors cost no more than directions of a sample.
-_FEW_DIMENSIONS = 32
-
 # Sample of points for guessing how far a query's neighbors reach.
 _SAMPLE = 2048
 
 # Squared distances and rows.
 _Candidates = tuple[np.ndarray, np.ndarray]
+
+
+def product_rounding(d: int, dtype: Any) -> float:
+    """Largest error of a squared distance that comes from a product of points with d columns.
+
+    It is relative to the two squared norms. This is the worst case of a rounded dot product, of
+    two norms, of the sums around them, and of points that were rounded to `dtype` themselves.
+    """
+    return 2 * (d + 8) * float(np.finfo(dtype).eps)
+
+
+def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``A @ B`` in float64, with the same bits for a row of A whatever the other rows are.
+
+    BLAS rounds rows beyond the last whole tile of its kernel in another way. Here all products
+    have the same number of rows, a multiple of all usual tiles; the last ones are padded.
+    """
+    result = np.empty((len(A), B.shape[1]))
+    with one_blas_thread():
+        for part in row_blocks(len(A), ROWS_TOGETHER):
+            block = A[part]
+            if len(block) < ROWS_TOGETHER:
+                block = np.zeros((ROWS_TOGETHER, A.shape[1]))
+                block[: len(A) - part.start] = A[part]
+            result[part] = (block @ B)[: len(A) - part.start]
+    return result
 
 
 class ProductIndex(NeighborIndex):
@@ -52,8 +77,7 @@ class ProductIndex(NeighborIndex):
         n, d = points.shape
         self._n = n
         self._prepare()
-        # Worst case of a rounded dot product of d terms and of two norms, and the sums around it.
-        self._rounding = 2 * (d + 8) * float(np.finfo(self._multiplied).eps)
+        self._rounding = product_rounding(d, self._multiplied)
         sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64)
         self._sample = self._read(sample)
         self._sample_norms = self._norms[sample]
@@ -168,7 +192,7 @@ class ProductIndex(NeighborIndex):
 
     def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         """Exact squared distances from some rows to a query."""
-        from trigpoint._numerics.compiled.distance import squares_to
+        from trigpoint._numerics.compiled.distances import squares_to
 
         return squares_to(self.points, rows, query)
 
@@ -221,7 +245,7 @@ class ProductIndex(NeighborIndex):
         self, padded: np.ndarray, norms: np.ndarray, cuts: np.ndarray
     ) -> list[_Candidates]:
         """Squared distances and rows of points that may lie within the cut of each query."""
-        from trigpoint._numerics.compiled.scan import sift
+        from trigpoint._numerics.compiled.candidates import sift
 
         def find(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             products = self._products(padded, self._read(part))
@@ -235,7 +259,7 @@ class ProductIndex(NeighborIndex):
 
         return [(joined(0, q), joined(1, q)) for q in range(len(norms))]
 
-    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances of the neighbors; variances come from products with marked neighbors.
 
         These read each point once for many queries, where memory is too slow to fetch every
@@ -247,7 +271,7 @@ class ProductIndex(NeighborIndex):
             return self._fetched_covariances(found, mode)
         if len(found) > _MARKED_TOGETHER:
             parts = (
-                self._moments(found.take(range(part.start, part.stop)), mode)
+                self.covariances(found.take(range(part.start, part.stop)), mode)
                 for part in row_blocks(len(found), _MARKED_TOGETHER)
             )
             return np.concatenate(list(parts))
@@ -275,7 +299,7 @@ class ProductIndex(NeighborIndex):
 
     def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances from each query's neighbors in turn."""
-        from trigpoint._numerics.compiled.moments import covariance, variances
+        from trigpoint._numerics.compiled.candidates import covariance, variances
 
         assert found.members is not None
         measure = covariance if mode == "full" else variances
@@ -283,24 +307,9 @@ class ProductIndex(NeighborIndex):
         measured = thread_map(lambda pair: measure(self.points, *pair), pairs, self._n_threads)
         return np.array(list(measured))
 
-    def _low_rank(self, found: Neighborhoods) -> LowRankCovariances:
-        """Principal directions, in high dimension of a sample of the neighbors."""
-        assert found.members is not None
-        if found.points.shape[1] <= _FEW_DIMENSIONS:
-            return super()._low_rank(found)
-
-        def measure(pair: tuple[np.ndarray, np.ndarray]) -> LowRankCovariances:
-            rows, query = pair
-            return principal_directions(self.take(sampled(rows)), query)
-
-        pairs = zip(found.members, found.points.astype(np.float64), strict=True)
-        with one_blas_thread():
-            measured = list(thread_map(measure, pairs, self._n_threads))
-        return LowRankCovariances.joined(measured)
-
     def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
         """Sums (q, d) of each query's neighbors within a block of points, and of their squares."""
-        from trigpoint._numerics.compiled.scan import mark
+        from trigpoint._numerics.compiled.candidates import mark
 
         block = self._read(part)
         marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
@@ -329,14 +338,17 @@ def settle(
     about which are nearest or farthest. Returns the largest squared distance and the last row at
     that distance; -1 and -1 if neighbors may be missing.
     """
-    from trigpoint._numerics.compiled.scan import may_be_farthest, narrow, rank
+    from trigpoint._numerics.compiled.candidates import may_be_farthest, narrow
 
     bounds = norms, query_norm, rounding
     sure, kept = narrow(*bounds, cut, squares, places, m)
     if sure < 0:
         return -1.0, -1
     if sure < m:
-        rank(squares, places, squares_to(places[sure:kept]), sure, kept, m)
+        exact, doubtful = squares_to(places[sure:kept]), places[sure:kept].copy()
+        # Candidates come in the order of their rows, and ties stay in it.
+        order = np.argsort(exact, kind="stable")
+        squares[sure:kept], places[sure:kept] = exact[order], doubtful[order]
     last = may_be_farthest(*bounds, squares, places, sure, m)
     reach = np.concatenate([squares[sure:m], squares_to(last)])
     rows = np.concatenate([places[sure:m], last])

@@ -46,8 +46,8 @@ def stored_row_bytes(X: csr_array) -> int:
 
 def squares_to_row(X: Points, rows: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Squared distances from some rows to a dense point (d,), canonical as in `distance`."""
-    from trigpoint._numerics.compiled.distance import squares_to
-    from trigpoint._numerics.compiled.sparse import sparse_squares_to
+    from trigpoint._numerics.compiled.distances import squares_to
+    from trigpoint._numerics.compiled.sparse_loops import sparse_squares_to
 
     if isinstance(X, csr_array):
         return sparse_squares_to(*stored(X), rows, point)
@@ -65,7 +65,7 @@ class SparseIndex(ProductIndex):
         return np.dtype(np.float64)
 
     def _prepare(self) -> None:
-        from trigpoint._numerics.compiled.sparse import sparse_norms
+        from trigpoint._numerics.compiled.sparse_loops import sparse_norms
 
         # Subtracting a center would leave hardly any zeros.
         self._center = None
@@ -95,7 +95,7 @@ class SparseIndex(ProductIndex):
         return stored(self.points[rows])
 
     def _products(self, queries: np.ndarray, points: Any) -> np.ndarray:
-        from trigpoint._numerics.compiled.sparse import sparse_products
+        from trigpoint._numerics.compiled.sparse_loops import sparse_products
 
         products = np.empty((len(queries), len(points[2]) - 1))
         values, columns, starts = points
@@ -110,9 +110,9 @@ class SparseIndex(ProductIndex):
     def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
         return squares_to_row(self.points, rows, query)
 
-    def _moments(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        from trigpoint._numerics.compiled.moments import covariance
-        from trigpoint._numerics.compiled.sparse import sparse_variances
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        from trigpoint._numerics.compiled.candidates import covariance
+        from trigpoint._numerics.compiled.sparse_loops import sparse_variances
 
         assert found.members is not None
 

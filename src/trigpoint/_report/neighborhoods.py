@@ -9,7 +9,8 @@ import numpy as np
 from trigpoint._common.checks import check_count
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
-from trigpoint._graph import METRICS, KNNGraph
+from trigpoint._graphs import KNNGraph
+from trigpoint._graphs.graph import METRICS
 from trigpoint._report.subject import Subject
 from trigpoint.metrics._suspects import JudgedEdges, judge_edges
 

@@ -9,25 +9,18 @@ from numpy.typing import DTypeLike
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 
 
-def check_dtype(dtype: DTypeLike, *, integers: bool = False) -> np.dtype:
-    """Return `dtype` as a NumPy type of real numbers (floating, unless ``integers=True``)."""
+def check_dtype(dtype: DTypeLike) -> np.dtype:
+    """Return `dtype` as a floating NumPy type."""
     try:
         checked = np.dtype(dtype)
     except TypeError as error:
         raise ParameterTypeError(
             "dtype", dtype, "{parameter=} is not known to NumPy", "choose np.float32, for example"
         ) from error
-    if np.issubdtype(checked, np.floating) or (integers and np.issubdtype(checked, np.integer)):
-        return checked
-    remedy = "a floating or an integer type" if integers else "np.float32 or np.float64"
-    raise ParameterValueError(
-        "dtype",
-        checked,
-        "dtype={dtype} cannot hold the values",
-        "choose {remedy}",
-        dtype=checked,
-        remedy=remedy,
-    )
+    if not np.issubdtype(checked, np.floating):
+        message = f"dtype={checked} cannot hold the values"
+        raise ParameterValueError("dtype", checked, message, "choose np.float32 or np.float64")
+    return checked
 
 
 def check_interval(name: str, value: Any) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
 from trigpoint._numerics.connectivity import bridge_components
 from trigpoint._numerics.nearest import nearest
-from trigpoint._points.scaling import unit_rows
+from trigpoint._spaces import Cosine
 from trigpoint.metrics._arguments import as_matrix, check_same_length
 
 _FEWEST = 4
@@ -75,7 +75,7 @@ def neighborhood_agreement(
         )
     check_dense("X", len(X), "points", "a sample of the points")
     if check_choice("metric", metric, ("euclidean", "cosine")) == "cosine":
-        X = unit_rows(X)
+        X = Cosine()(X)
     if n_neighbors is not None:
         check_count("n_neighbors", n_neighbors, high=len(X) - 1, why=f"X has {len(X)} points")
     return agreement(neighbor_ranks(reference_distances(X, n_neighbors)), Y)

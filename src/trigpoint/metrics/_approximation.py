@@ -10,10 +10,6 @@ from trigpoint._common.memory import check_dense
 from trigpoint._numerics.blocks import BLOCK_BYTES
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint._numerics.residual.factor import unexplained_variances
-from trigpoint._points.torch.device import device_memory, resolve_device
-from trigpoint._points.torch.dlpack import as_tensor
-from trigpoint._points.torch.residual import unexplained_variances_there
-from trigpoint._points.torch.tensors import checked_tensor
 from trigpoint.metrics._arguments import as_landmarks, as_matrix
 
 
@@ -33,7 +29,7 @@ def nystrom_error(
     Parameters
     ----------
     X : array-like of shape (n, d)
-        The points. The kernel of those on a GPU, such as a tensor's, is computed there.
+        The points.
     landmarks : array-like of int of shape (k,), or of shape (k, d)
         Rows of `X`, or landmark points that need not be rows, such as the k-means centers.
         Repeated landmarks add nothing.
@@ -72,21 +68,17 @@ def nystrom_error(
     >>> nystrom_error(X, [0, 1, 2], bandwidth=1.0)
     0.0
     """
-    X = as_tensor(X)
-    device = resolve_device(None, X)
-    X = as_matrix("X", X) if device is None else checked_tensor(X, device)
+    X = as_matrix("X", X)
     points, rows = as_landmarks(X, landmarks)
     bandwidth = check_positive("bandwidth", bandwidth)
     block_bytes = check_count("block_bytes", block_bytes)
     check_bool("relative", relative)
-    variances_of = unexplained_variances if device is None else unexplained_variances_there
     error = 0.0
-    with device_memory(device):
-        for block, variances in variances_of(X, points, bandwidth, block_bytes):
-            if rows is not None:
-                # Zero except for rounding.
-                variances[rows[(rows >= block.start) & (rows < block.stop)] - block.start] = 0
-            error += float(variances.sum())
+    for block, variances in unexplained_variances(X, points, bandwidth, block_bytes):
+        if rows is not None:
+            # Zero except for rounding.
+            variances[rows[(rows >= block.start) & (rows < block.stop)] - block.start] = 0
+        error += float(variances.sum())
     return error / len(X) if relative else error
 
 

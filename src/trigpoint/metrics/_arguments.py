@@ -8,9 +8,6 @@ from scipy.sparse import coo_array, issparse
 from trigpoint._common.checks import as_array, check_magnitude
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
-from trigpoint._points.dask.recognition import is_dask
-from trigpoint._points.torch.device import is_tensor
-from trigpoint._points.torch.tensors import on_host
 
 
 def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
@@ -22,7 +19,7 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
             "{parameter} is sparse",
             "pass a dense array, for example {parameter}.toarray()",
         )
-    if is_dask(values):
+    if type(values).__module__.partition(".")[0] == "dask":
         raise ParameterTypeError(
             name,
             type(values).__name__,
@@ -74,7 +71,7 @@ def _bad_shape(name: str, values: np.ndarray, remedy: str) -> ParameterValueErro
 
 
 def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Landmark points, and their rows in `X`, an array or a tensor, if rows were given."""
+    """Landmark points, and their rows in `X` if rows were given."""
     given = as_array(landmarks, "landmarks")
     if given.size == 0:
         raise _bad_shape("landmarks", given, "pass at least one")
@@ -111,7 +108,7 @@ def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]
             n_points=len(X),
         )
     rows = given.astype(np.int64)
-    return on_host(X[rows]) if is_tensor(X) else X[rows], rows
+    return X[rows], rows
 
 
 def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.nearest import nearest
-from trigpoint._points.scaling import unit_rows
+from trigpoint._spaces import Cosine
 from trigpoint.metrics._arguments import as_landmarks, as_matrix
 
 
@@ -66,7 +66,7 @@ def coverage_radius(
     quantile = check_positive("quantile", quantile, zero=True, high=1.0)
     n_neighbors = check_count("n_neighbors", n_neighbors)
     if metric == "cosine":
-        X, points = unit_rows(X), unit_rows(points, "landmarks")
+        X, points = Cosine()(X), Cosine()(points)
     if metric != "geodesic":
         distances = nearest(points, X, 1)[0][:, 0]
     elif rows is None:

@@ -9,7 +9,7 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.nearest import nearest
-from trigpoint._points.scaling import unit_rows
+from trigpoint._spaces import Cosine
 from trigpoint.metrics._arguments import as_labels, as_matrix, check_same_length
 
 
@@ -132,7 +132,7 @@ def neighbor_preservation(
     X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
     check_same_length("X", X, "embedding", Y)
     if check_choice("metric", metric, ("euclidean", "cosine")) == "cosine":
-        X = unit_rows(X)
+        X = Cosine()(X)
     n_neighbors = check_count(
         "n_neighbors", n_neighbors, high=len(X) - 1, why=f"there are {len(X)} points"
     )

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.records import FittedEmbedding
+from trigpoint._common.records import Fit
 from trigpoint._common.words import counted, html_table
-from trigpoint._extension.support import AllLandmarks
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._spectrum import regression_residual
@@ -245,7 +244,7 @@ def sample_size(n: int, d: int, itemsize: int) -> int:
 
 
 def assess(
-    fitted: FittedEmbedding,
+    fitted: Fit,
     X: np.ndarray,
     Y: np.ndarray,
     rows: np.ndarray,
@@ -258,7 +257,7 @@ def assess(
 
     Parameters
     ----------
-    fitted : FittedEmbedding
+    fitted : Fit
     X, Y : ndarray of shape (r, d) and (r, l)
         The points, and their coordinates.
     rows : int64 ndarray of shape (r,)
@@ -305,7 +304,7 @@ def assess(
         pieces=None if graph is None else len(graph.bridges) + 1,
         n_edges=None if graph is None else graph.lengths.nnz // 2,
         shortcuts=None if edges is None or every_pair else edges.count(SHORTCUT),
-        smoothed=isinstance(getattr(fitted.extension, "support", None), AllLandmarks),
+        smoothed=fitted.extended_by == "all",
         rows=rows,
         distortion=found.distortion,
         queries=X[:n_queries].copy(),

@@ -1,20 +1,18 @@
 """Edges of a landmark graph that look like shortcuts when the manifold is unknown."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import triu
 
-from trigpoint._common.records import Covariances, LandmarkGraph, Landmarks
+from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import (
     bhattacharyya,
-    covariance_mode,
     largest_variances,
-    neighborhood_covariances,
+    local_covariances,
     regularize,
 )
-from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._points.memory import MemoryStore
+from trigpoint._pool import Pool
 
 ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 
@@ -56,12 +54,8 @@ def with_covariances(
         return landmarks, "kept from fit"
     if points is None or len(points) < 10:
         return landmarks, ""
-    m = resolve_n_neighbors(None, len(points), len(landmarks.points))
-    store = MemoryStore.of(points, m, len(landmarks.points), n_threads)
-    mode = covariance_mode("auto", points.shape[1])
-    centers = landmarks.points.astype(points.dtype)
-    radii, covariances = neighborhood_covariances(store, centers, m, mode)
-    found = Landmarks(landmarks.points, landmarks.indices, radii, covariances)
+    radii, covariances = local_covariances(Pool.of(points), landmarks, "auto", n_threads)
+    found = replace(landmarks, radii=radii, covariances=covariances)
     return found, f"estimated from {len(points):,} points of the sample"
 
 
@@ -108,10 +102,10 @@ def is_complete(graph: LandmarkGraph) -> bool:
 
 
 def _far(
-    points: np.ndarray, covariances: Covariances, ends: np.ndarray, lengths: np.ndarray
+    points: np.ndarray, covariances: np.ndarray, ends: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
     left, right = np.ascontiguousarray(ends.T)
-    regular = regularize(covariances)
+    regular, _ = regularize(covariances)
     distances = bhattacharyya(points.astype(np.float64), regular, left, right)
     widest = largest_variances(regular)
     along = lengths**2 / (8 * (widest[left] + widest[right]) / 2)

@@ -93,9 +93,8 @@ def _named_graph(quality: "Quality") -> bool:
 
 
 def _neighbors(quality: "Quality") -> int:
-    """Neighbors of each landmark: those asked for, or the mean number of its edges."""
-    asked = quality.parameters.get("n_neighbors")
-    return asked or round(2 * (quality.n_edges or 0) / quality.n_landmarks)
+    """Mean number of edges of a landmark."""
+    return round(2 * (quality.n_edges or 0) / quality.n_landmarks)
 
 
 def _many_shortcuts(quality: "Quality") -> bool:
@@ -146,7 +145,7 @@ REMEDIES: Sequence[Remedy] = (
     ),
     Remedy(
         lambda q: _many_shortcuts(q) and _neighbors(q) > _FEW_NEIGHBORS,
-        lambda q: f"n_neighbors={max(_FEW_NEIGHBORS, _neighbors(q) // 2)}",
+        lambda q: f"graph=KNNGraph({max(_FEW_NEIGHBORS, _neighbors(q) // 2)})",
     ),
     # On all of 22 data sets of more than two local dimensions, the map drew the best picture, and
     # Isomap on most surfaces.

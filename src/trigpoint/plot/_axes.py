@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._extension.extensions import extend
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 
 # Columns are drawn to one scale unless one range is more than this many times the other.
 _MAX_ASPECT = 4.0
@@ -109,7 +109,7 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
 
 def extended_landmarks(estimator: Any) -> np.ndarray:
     """Coordinates that `transform` gives an estimator's landmarks; these may be closer together."""
-    return extend(estimator.fitted_.extension, estimator.landmarks_)[0]
+    return extend(estimator.model_.extension, estimator.landmarks_)[0]
 
 
 def label_coordinates(ax: Any, plane: Any, title: str | None) -> None:

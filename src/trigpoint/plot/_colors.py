@@ -10,7 +10,7 @@ from trigpoint._common.checks import as_array
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.labels import are_classes, is_missing, natural_order
 from trigpoint._common.palette import GRAY, OKABE_ITO
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 
 # With more classes than this, colors are meaningless.
 _MAX_CLASSES = 100

@@ -6,7 +6,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.palette import OKABE_ITO
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 from trigpoint._landmarks import LandmarkCurve
 from trigpoint.plot._axes import make_axes, not_understood
 

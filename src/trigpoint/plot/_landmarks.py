@@ -7,7 +7,6 @@ import numpy as np
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.palette import BLUE, GRAY, VERMILLION
-from trigpoint._common.records import LowRankCovariances
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
@@ -62,8 +61,8 @@ def landmarks(
     >>> import trigpoint as tp
     >>> from matplotlib.figure import Figure
     >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
-    >>> sampler = tp.EfficientDPP(60, covariance="full", random_state=0).fit(X)
-    >>> ax = tp.plot.landmarks(sampler, X, plane=(0, 2), ax=Figure().subplots())
+    >>> emb = tp.Isomap(landmarks=60, random_state=0).fit(X)
+    >>> ax = tp.plot.landmarks(emb, X, plane=(0, 2), ax=Figure().subplots())
     >>> points, ellipses, marks = ax.collections
     >>> len(ellipses.get_offsets())
     60
@@ -112,18 +111,10 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
         raise ParameterValueError(
             "covariances",
             True,
-            "{type} has no covariances",
-            (
-                "fit EfficientDPP(covariance='full')",
-                "fit an estimator with graph='bhattacharyya' (model files leave out full "
-                "covariances above 16 dimensions)",
-                "pass {covariances=}",
-            ),
-            type=type(source).__name__,
-            covariances=False,
+            f"{type(source).__name__} has no covariances: fit an estimator with "
+            "graph='bhattacharyya' (model files leave out full covariances above 16 columns), or "
+            "pass covariances=False",
         )
-    if isinstance(covariances, LowRankCovariances):
-        return covariances.among(np.array(check_plane(plane, covariances.n_features)))
     columns = check_plane(plane, covariances.shape[1])
     if covariances.ndim == 3:
         return covariances[:, columns][:, :, columns].astype(np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.palette import BLUE, VERMILLION
-from trigpoint._files.optional import require
+from trigpoint._sources.problems import require
 from trigpoint.plot._axes import check_estimator, make_axes
 from trigpoint.plot._eigenvalues import leading_eigenvalues
 

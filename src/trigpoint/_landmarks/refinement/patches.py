@@ -6,7 +6,6 @@ import numpy as np
 
 from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.sparse import take_rows
-from trigpoint._points.store import Store
 
 # Landmarks per patch, on average and at most. Few enough that their tables stay in the cache;
 # larger patches would find more of the worthwhile exchanges.
@@ -42,7 +41,7 @@ class Patch:
 
 
 def draw_patches(
-    X: np.ndarray | Store,
+    X: np.ndarray,
     landmarks: np.ndarray,
     points: np.ndarray,
     excluded: np.ndarray,
@@ -57,8 +56,8 @@ def draw_patches(
 
     Parameters
     ----------
-    X : ndarray or store of shape (n, d)
-        All points. Of a store, rows are fetched once.
+    X : ndarray of shape (n, d)
+        All points.
     landmarks : ndarray of shape (k, d)
     points : ndarray of shape (s, d)
         Where the error is measured.

@@ -25,7 +25,6 @@ from trigpoint._numerics.nearest import any_within
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
 from trigpoint._numerics.sparse import take_rows
-from trigpoint._points.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +105,7 @@ class ExchangeSearch:
 
     Parameters
     ----------
-    X : ndarray or store of shape (n, d)
+    X : ndarray of shape (n, d)
         The points.
     rows : int64 ndarray of shape (k,)
         The landmarks, updated in place.
@@ -120,7 +119,7 @@ class ExchangeSearch:
 
     def __init__(
         self,
-        X: np.ndarray | Store,
+        X: np.ndarray,
         rows: np.ndarray,
         bandwidth: float,
         exponent: float | None,
@@ -320,7 +319,7 @@ class ExchangeSearch:
         self, patch: Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
     ) -> None:
         """Exchange landmarks of a patch, and update the inverse if `keep`."""
-        from trigpoint._numerics.compiled.exchange import descend
+        from trigpoint._numerics.compiled.pivoting import descend
 
         candidates = patch.places
         tables = inverse.tables(slots, candidates, keep=keep)

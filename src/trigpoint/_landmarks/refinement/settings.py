@@ -21,8 +21,6 @@ from trigpoint._common.progress import Report, reporter
 from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementResult
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
 from trigpoint._numerics.threads import one_blas_thread, thread_count
-from trigpoint._points.dask.recognition import is_dask
-from trigpoint._points.store import Store
 
 # Most sweeps if no number is given.
 _MOST_SWEEPS = 20
@@ -70,8 +68,7 @@ class Refinement(BaseEstimator):
 
     With many points, the error is measured at a random sample: 24 per landmark, or more if
     landmarks are few. Candidates are then other points, so that none is favored for explaining
-    itself. Of points in Dask partitions or on a GPU, only these are fetched: the sample, 1 GB at
-    most, and four candidates for each landmark and sweep.
+    itself.
 
     References
     ----------
@@ -111,7 +108,6 @@ class Refinement(BaseEstimator):
         bandwidth: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-        verbose: bool = False,
         callback: Any = None,
     ) -> RefinementResult:
         """Refine landmarks, however they were chosen.
@@ -129,8 +125,6 @@ class Refinement(BaseEstimator):
             Seed. The same seed gives the same landmarks with any number of threads.
         n_jobs : int or None, default=None
             Number of threads; ``None`` for all cores.
-        verbose : bool, default=False
-            Show progress on the terminal.
         callback : callable or None, default=None
             Called as ``callback(stage, done, total)`` whenever there is progress.
 
@@ -142,18 +136,11 @@ class Refinement(BaseEstimator):
         if bandwidth is not None:
             check_positive("bandwidth", bandwidth)
         refuse_masked(X)
-        if is_dask(X):
-            raise ParameterTypeError(
-                "X",
-                type(X).__name__,
-                "{parameter} is a Dask collection, and this needs it in one array",
-                "use EfficientDPP(refine=...), which fetches a sample",
-            )
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         check_magnitude(X)
         rows = _check_rows(indices, X)
         rng, n_threads = as_generator(random_state), thread_count(n_jobs)
-        report = reporter(verbose, callback)
+        report = reporter(False, callback)
         return self.run(X, rows, bandwidth, rng, n_threads, report)
 
     def check(self) -> None:
@@ -174,14 +161,14 @@ class Refinement(BaseEstimator):
 
     def run(
         self,
-        X: np.ndarray | Store,
+        X: np.ndarray,
         rows: np.ndarray,
         bandwidth: Any,
         rng: np.random.Generator,
         n_threads: int,
         report: Report,
     ) -> RefinementResult:
-        """Refine landmarks among points that have been validated, or that live in a store.
+        """Refine landmarks among points that have been validated.
 
         For samplers, whose parameter for the bandwidth is called `kernel_bandwidth`.
         """

@@ -4,22 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import event
-
-from trigpoint._numerics.compiled.cache import LoopCache
-from trigpoint._numerics.compiled.clock import COMPILE_CLOCK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class _Compiling(event.Listener):
-    """Tells the clock when a loop is compiled; one that is loaded from disk is not."""
-
-    on_start = COMPILE_CLOCK.on_start
-    on_end = COMPILE_CLOCK.on_end
-
-
-event.register("numba:compile", _Compiling())
 
 
 def compiled(function: Function) -> Function:
@@ -27,6 +13,9 @@ def compiled(function: Function) -> Function:
 
     Sums may be reordered into vector lanes, in the same way at every call; infinities and NaN
     keep their meaning. With ``NUMBA_DISABLE_JIT=1`` the loop stays Python, for a debugger.
+
+    numba's cache notices changes of one file only: everything compiled that a function calls must
+    be in the same file.
     """
     return _compile(function, {"reassoc", "contract", "nsz"})
 
@@ -37,8 +26,5 @@ def compiled_strictly(function: Function) -> Function:
 
 
 def _compile(function: Function, fastmath: set[str] | bool) -> Function:
-    loop: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
-    if numba.extending.is_jitted(loop):
-        # What `cache=True` does, with a cache that sees edits in every file of this package.
-        loop._cache = LoopCache(function)
+    loop = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, cache=True)(function)
     return cast(Function, loop)

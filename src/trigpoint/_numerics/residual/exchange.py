@@ -24,7 +24,7 @@ SINGULAR = 1e-11
 
 
 class Tables(NamedTuple):
-    """Tables of b landmarks and c candidates, see `compiled.exchange`.
+    """Tables of b landmarks and c candidates, see `compiled.pivoting`.
 
     Attributes
     ----------

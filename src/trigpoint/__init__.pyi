@@ -1,0 +1,32 @@
+from . import datasets as datasets
+from . import metrics as metrics
+from . import plot as plot
+from ._common.errors import DamagedFileError as DamagedFileError
+from ._common.errors import ParameterError as ParameterError
+from ._common.errors import ParameterWarning as ParameterWarning
+from ._estimators import DiffusionMaps as DiffusionMaps
+from ._estimators import Isomap as Isomap
+from ._estimators import KernelPCA as KernelPCA
+from ._estimators import LandmarkMap as LandmarkMap
+from ._estimators import LaplacianEigenmaps as LaplacianEigenmaps
+from ._estimators import compare_methods as compare_methods
+from ._estimators import fit_anndata as fit_anndata
+from ._estimators import load as load
+from ._graphs import CompleteGraph as CompleteGraph
+from ._graphs import KNNGraph as KNNGraph
+from ._graphs import RadiusGraph as RadiusGraph
+from ._landmarks import AnnealedDPP as AnnealedDPP
+from ._landmarks import EfficientDPP as EfficientDPP
+from ._landmarks import ExactDPP as ExactDPP
+from ._landmarks import FarthestPoint as FarthestPoint
+from ._landmarks import GreedyNystrom as GreedyNystrom
+from ._landmarks import KMeansLandmarks as KMeansLandmarks
+from ._landmarks import KMeansPlusPlus as KMeansPlusPlus
+from ._landmarks import Refinement as Refinement
+from ._landmarks import RPCholesky as RPCholesky
+from ._landmarks import Uniform as Uniform
+from ._landmarks import landmark_curve as landmark_curve
+from ._landmarks import select as select
+from ._sources import open_source as open_source
+
+__version__: str

@@ -1,0 +1,351 @@
+"""The spine: fit on a pool of rows, transform any row."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from trigpoint._common.checks import as_generator, check_count, check_path
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.progress import reporter
+from trigpoint._common.records import Extension, Fit
+from trigpoint._common.run import Run
+from trigpoint._extension.extensions import warn_of_far
+from trigpoint._extension.smooth import SmoothExtension
+from trigpoint._landmarks.choice import draw_landmarks, pool_for
+from trigpoint._model import Model
+from trigpoint._numerics.threads import thread_count
+from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
+from trigpoint._sources import Source, open_source
+from trigpoint._sources.validation import validated
+from trigpoint._spaces import check_metric, space_for
+from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
+
+if TYPE_CHECKING:
+    from trigpoint._report import InlinePage, Subject
+
+# Parameters that affect how a fit runs, not its result.
+HOW_IT_RUNS = ("n_jobs", "verbose")
+
+
+class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """Base of the estimators.
+
+    `fit` draws a pool of rows and landmarks among them, and embeds the landmarks. `transform`
+    applies the resulting model to any rows, wherever they are stored.
+    """
+
+    n_components: int
+    landmarks: Any
+    extension: Any
+    metric: Any
+    random_state: Any
+    n_jobs: int | None
+    verbose: bool | Callable[[str, int, int], None]
+
+    # Number of landmarks that ``landmarks=None`` draws, and rows in the pool for each landmark.
+    _default_landmarks = DEFAULT_LANDMARKS
+    _rows_per_landmark = ROWS_PER_LANDMARK
+
+    # Strings that `extension` accepts besides a number.
+    _extensions: tuple[str, ...] = ("auto", "smooth", "graph", "all")
+
+    # Whether rows may be sparse.
+    _takes_sparse = True
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw landmarks among the rows of `X` and embed them.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n, d), file, Dask collection or tensor
+            Anything that `trigpoint.open_source` accepts. Only a random sample of the rows is read
+            into memory (at least 131,072 rows and 64 for each landmark), and only these rows are
+            checked. The same `random_state` gives the same landmarks wherever the rows are stored.
+        y : ignored
+            Present for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        source = validated(self, X, reset=True)
+        run = Run(self.random_state, self.n_jobs, self.verbose, source)
+        pool = self._pool(source, run)
+        landmarks = draw_landmarks(
+            self.landmarks,
+            pool,
+            rng=run.rng,
+            n_threads=run.n_threads,
+            report=run.report,
+            default=self._default_landmarks,
+        )
+        run.done("landmarks")
+        fit, extension = self._embed(pool, landmarks, run)
+        self._set_fitted(fit, Model(source.columns, pool.space, extension))
+        run.done("embedding")
+        run.note(*fit.notes)
+        run.finish()
+        self.stage_seconds_ = run.seconds
+        return self
+
+    def transform(
+        self, X: Any, *, out: str | os.PathLike[str] | None = None, device: Any = None
+    ) -> Any:
+        """Return the coordinates of the rows of `X`, which need not be the fitted rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n, d), file, Dask collection or tensor
+            As for `fit`. Every row is checked. Names, precision and sparseness of the columns
+            follow the fitted rows.
+        out : path or None, default=None
+            A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
+            by block. It appears only when complete.
+        device : torch.device, str or None, default=None
+            PyTorch device to compute on. ``None`` uses the device of a tensor, and the CPU for
+            anything else.
+
+        Returns
+        -------
+        ndarray, tensor or Dask array of shape (n, n_components), or Path
+            A tensor for a tensor, on its device; a lazy Dask array for a Dask collection; the path
+            of the file if `out` is given.
+        """
+        check_is_fitted(self)
+        source = validated(self, X, reset=False).matching(self.model_.columns)
+        result, n_far = source.map(
+            self.model_,
+            out=out,
+            n_threads=thread_count(self.n_jobs),
+            report=reporter(self.verbose),
+            device=device,
+        )
+        if n_far:
+            warn_of_far(n_far, source.n)
+        return result
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
+    ) -> Any:
+        """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
+        return self.fit(X, y).transform(X, out=out)
+
+    def _check_parameters(self) -> None:
+        """Reject parameters that are wrong for any data, before any work is done."""
+        check_count("n_components", self.n_components)
+        check_metric(self.metric)
+        if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
+            check_count("extension", self.extension)
+        elif not isinstance(self.extension, str) or self.extension not in self._extensions:
+            names = ", ".join(map(repr, self._extensions))
+            raise ParameterValueError(
+                "extension",
+                self.extension,
+                f"extension={self.extension!r} is not known: choose one of {names}, or a whole "
+                "number",
+            )
+
+    def _pool(self, source: Source, run: Run) -> Pool:
+        """Draw the rows that everything is fitted on."""
+        if source.columns.sparse and not self._takes_sparse:
+            raise ParameterValueError(
+                "X",
+                source.name,
+                f"{type(self).__name__} does not take sparse rows: reduce the columns first, as "
+                "with scikit-learn's TruncatedSVD, or make X dense",
+            )
+        pool = pool_for(
+            self.landmarks,
+            source,
+            space_for(self.metric),
+            run.rng,
+            default=self._default_landmarks,
+            per_landmark=self._rows_per_landmark,
+        )
+        run.done("reading")
+        return self._reduced(pool, run)
+
+    def _reduced(self, pool: Pool, run: Run) -> Pool:
+        """Return the pool in the columns in which distances are measured: all of them."""
+        del run
+        return pool
+
+    @abstractmethod
+    def _embed(self, pool: Pool, landmarks: Any, run: Run) -> tuple[Fit, Extension]:
+        """Embed the landmarks: the one stage in which estimators differ."""
+
+    @abstractmethod
+    def _extension(self, fit: Fit) -> Extension:
+        """Prepare the extension to other points, from the record alone."""
+
+    def _set_fitted(self, fit: Fit, model: Model) -> None:
+        """Set the fitted attributes."""
+        coordinates = fit.spectrum.coordinates
+        if isinstance(model.extension, SmoothExtension):
+            coordinates, _ = model.extension(fit.landmarks.points)
+        # Cloned: parameters of samplers and graphs may also change without a new fit.
+        parameters = {
+            name: clone(value) if isinstance(value, BaseEstimator) else value
+            for name, value in self.get_params(deep=False).items()
+            if name not in HOW_IT_RUNS
+        }
+        landmarks = replace(fit.landmarks, neighborhoods=None)
+        self.fitted_ = replace(
+            fit, landmarks=landmarks, parameters=parameters, landmark_coordinates=coordinates
+        )
+        self.model_ = model
+        # Measured on an earlier fit.
+        if hasattr(self, "quality_"):
+            del self.quality_
+        self.landmark_indices_ = landmarks.indices
+        self.landmarks_ = landmarks.points
+        self.landmark_embedding_ = coordinates.astype(model.columns.dtype)
+        self.dimension_ = fit.dimension
+
+    def _check_components(self, k: int) -> int:
+        """Return the number of coordinates, which `k` landmarks must allow."""
+        why = f"there are {k:,} landmarks"
+        return check_count("n_components", self.n_components, high=k - 1, why=why)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted estimator to a file that `trigpoint.load` can read.
+
+        Parameters
+        ----------
+        path : path
+            Usually with the extension ``.trig``. An existing file is replaced atomically, once the
+            new one is complete.
+
+        Notes
+        -----
+        The file holds the landmarks, their graph and coordinates, and the parameters; its size does
+        not depend on the number of fitted rows. It uses the safetensors layout and no pickle: only
+        numbers and text are loaded. Local covariances are stored up to 16 columns. Parameters that
+        cannot be serialized are replaced by their result (a custom sampler by the rows it chose) or
+        dropped (a random generator). `n_jobs`, `verbose` and the timings of `fit` are not stored, so
+        the same fit gives the same file.
+        """
+        from trigpoint._estimators.saving import save_model
+
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @overload
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, color: Any = None, **options: Any
+    ) -> Path: ...
+
+    @overload
+    def report(
+        self, path: None = None, X: Any = None, *, color: Any = None, **options: Any
+    ) -> "InlinePage": ...
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        X: Any = None,
+        *,
+        color: Any = None,
+        **options: Any,
+    ) -> "Path | InlinePage":
+        """Write an interactive page about the embedding, in one HTML file that opens offline.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            The file to write. Without one, as in ``emb.report(X=X)``, a notebook shows the page
+            below the cell.
+        X : array-like of shape (n, d), file, or Dask collection; or None, default=None
+            The rows to show; if omitted, only the landmarks are shown.
+        color : array-like of shape (n,), dict or DataFrame; or None, default=None
+            Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
+        **options
+            Further options of `trigpoint._report.write_report`: ``images`` and ``text`` to show of
+            the points, ``title``, ``sample``, ``neighborhoods``, ``curve``, ``force``.
+
+        Returns
+        -------
+        Path or InlinePage
+            The file that was written, or the page.
+        """
+        from trigpoint._report import write_report
+
+        check_is_fitted(self)
+        if path is not None:
+            remedy = "name the file to write; points follow it, as in report('page.html', X)"
+            check_path(path, remedy)
+        source = None
+        if X is not None:
+            source = validated(self, X, reset=False).matching(self.model_.columns)
+        return write_report(self._subject(), path, source, color=color, **options)
+
+    def quality(self, X: Any, *, sample: int | None = None, random_state: Any = 0) -> Quality:
+        """Measure how good the embedding is, and say what would most likely make it better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), file, or Dask collection
+            The rows that were fitted, or others like them. Only a sample is read.
+        sample : int or None, default=None
+            Number of rows, drawn at random, among which neighborhoods are compared; ``None`` takes
+            a tenth of the rows, but at least 2,000 and at most 10,000; above 15 columns it takes
+            10,000. That takes less time than the fit.
+        random_state : None, int, RandomState or Generator, default=0
+            Seed of the sample.
+
+        Returns
+        -------
+        Quality
+            Also available as the attribute `quality_`, until the next fit.
+        """
+        check_is_fitted(self)
+        if sample is not None:
+            sample = check_count("sample", sample, low=LEAST_SAMPLE)
+        source = validated(self, X, reset=False).matching(self.model_.columns)
+        n, d = source.shape
+        size = sample_size(n, d, source.dtype.itemsize) if sample is None else min(n, sample)
+        rows = as_generator(random_state).choice(n, size, replace=False)
+        order = np.argsort(rows)
+        # In random order: the first of them are the queries.
+        raw = source.take(rows[order])[np.argsort(order)]
+        points = self.model_.space(raw, rows)
+        n_threads = thread_count(self.n_jobs)
+        coordinates, n_far = (
+            open_source(raw).matching(source.columns).map(self.model_, n_threads=n_threads)
+        )
+        warn_of_far(n_far, size)
+        self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
+        return self.quality_
+
+    def _subject(self) -> "Subject":
+        """Return what a report is about."""
+        from trigpoint._report import Subject
+
+        return Subject(
+            self.fitted_,
+            self.model_,
+            seconds=dict(self.stage_seconds_),
+            n_threads=thread_count(self.n_jobs),
+            progress=reporter(self.verbose),
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.landmark_embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+

@@ -1,0 +1,336 @@
+"""Laplacian eigenmaps and diffusion maps: eigenvectors of a Markov matrix."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
+from trigpoint._common.words import counted
+from trigpoint._estimators.graph_embedding import GraphEmbedding
+from trigpoint._estimators.selection import (
+    MOST_COORDINATES,
+    SHOWN,
+    default_eigenvectors,
+    default_graph,
+    default_neighbors,
+    many_coordinates,
+)
+from trigpoint._extension.extensions import MarkovExtension
+from trigpoint._graphs import CompleteGraph
+from trigpoint._spectrum import (
+    RedundantEigenvectorsWarning,
+    density_scale,
+    diffusion_maps,
+    laplacian_eigenmaps,
+    redundant_columns,
+)
+
+# Smallest eigenvalue that the extension divides by; below it, coordinates would be noise.
+_MIN_EIGENVALUE = 1e-6
+
+# The automatic kernel of a complete graph is narrowed until all eigenvalues are above this, or its
+# edges weigh less than this on average.
+_GOOD_EIGENVALUE = 1e-3
+_LEAST_MEAN_WEIGHT = 0.01
+
+
+class MarkovEmbedding(GraphEmbedding):
+    """The estimators whose coordinates are eigenvectors of a random walk on the landmark graph."""
+
+    eigenvectors = "auto"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("eigenvectors", self.eigenvectors, ("auto", "leading", "independent"))
+
+    @abstractmethod
+    def _markov_values(self, fit: Fit) -> np.ndarray:
+        """Return the eigenvalues mu of the Markov matrix."""
+
+    def _scale(self, fit: Fit) -> np.ndarray | None:
+        """Return the factor of each landmark in the kernel, if not 1."""
+        return None
+
+    def _proposed_graph(self, dimension: float, n_columns: int, k: int) -> tuple[str, int]:
+        return default_graph(self.n_components, dimension, n_columns, k)
+
+    def _neighbors_by_rule(self, dimension: float, k: int) -> int:
+        return default_neighbors(self.n_components, dimension)
+
+    def _default_extension(self, dimension: float, d: int, points_per_landmark: float) -> str:
+        if many_coordinates(self.n_components):
+            return "all"
+        return super()._default_extension(dimension, d, points_per_landmark)
+
+    def _is_open(self) -> bool:
+        are_few = self.n_components <= SHOWN
+        are_features = many_coordinates(self.n_components) and self.n_components <= MOST_COORDINATES
+        parameters = self.graph, self.extension, self.eigenvectors
+        return (are_few or are_features) and all(
+            isinstance(value, str) and value == "auto" for value in parameters
+        )
+
+    def _which(self, n_components: int) -> str:
+        if self.eigenvectors == "auto":
+            return default_eigenvectors(n_components)
+        return self.eigenvectors
+
+    def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
+        which = self._which(n_components)
+        spectrum = self._spectrum(graph, n_components, which)
+        if which == "leading" and 1 < n_components <= SHOWN:
+            redundant = redundant_columns(spectrum.coordinates)
+            if redundant:
+                names = " and ".join(str(column + 1) for column in redundant)
+                note = RedundantEigenvectorsWarning(
+                    f"coordinate {names} of the landmarks is a function of the earlier ones and "
+                    "shows no new direction: choose eigenvectors='independent'"
+                )
+                spectrum = replace(spectrum, notes=(*spectrum.notes, note))
+        decided = {"eigenvectors": which}
+        return Fit(type(self).__name__, landmarks, spectrum, 0.0, graph, decided=decided)
+
+    @abstractmethod
+    def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
+        """Compute the eigenvectors of the landmark graph."""
+
+    def _narrowed(self, fit: Fit) -> Fit:
+        mean_weight = float(CompleteGraph().mean_weight)
+        while (
+            mean_weight > _LEAST_MEAN_WEIGHT and self._markov_values(fit).min() < _GOOD_EIGENVALUE
+        ):
+            mean_weight /= 2
+            graph = CompleteGraph(mean_weight=mean_weight).build(fit.landmarks)
+            fit = self._coordinates(fit.landmarks, graph, self.n_components)
+        return fit
+
+    def _weighted(self, fit: Fit) -> Extension:
+        assert fit.graph is not None
+        mu = self._markov_values(fit)
+        usable = int((mu > _MIN_EIGENVALUE).sum())
+        if usable < len(mu):
+            remedy = f"n_components <= {usable} or more landmarks" if usable else "more landmarks"
+            raise ParameterValueError(
+                "n_components",
+                len(mu),
+                f"n_components={len(mu)} is too large: only {counted(usable, 'eigenvalue')} of the "
+                f"landmark graph {'is' if usable == 1 else 'are'} above {_MIN_EIGENVALUE:g}, and "
+                f"the extension divides by them: choose {remedy}",
+            )
+        support = self._support(fit, fit.graph)
+        return MarkovExtension.prepare(support, fit.spectrum.coordinates, mu, self._scale(fit))
+
+
+class LaplacianEigenmaps(MarkovEmbedding):
+    """Laplacian eigenmaps for any number of points, computed on a few landmarks.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of coordinates, l.
+    landmarks : None, int, "auto", sampler, index array or point array, default=None
+        The number of landmarks to draw with `EfficientDPP`, or ``"auto"`` for as many as keep its
+        trace error within one percent; a sampler to draw them with; row numbers; or the landmark
+        points themselves. ``None`` draws 1,000, or takes every distinct point if there are no
+        more than that.
+    graph : {"auto", "bhattacharyya", "euclidean", "complete"}, graph or matrix, default="auto"
+        Graph of the landmarks: nearest neighbors in the named metric; all pairs; a graph object
+        such as ``KNNGraph(20)``; or a symmetric (k, k) matrix of weights. ``"auto"`` takes nearest
+        neighbors by Bhattacharyya distance; for more than five coordinates it takes all pairs, or,
+        with more than 4,000 landmarks or four coordinates per column, nearest neighbors by
+        Euclidean distance. If `extension` and `eigenvectors` are also ``"auto"``, this graph is the
+        first of several candidates for up to three coordinates from up to 1,000 landmarks, and for
+        six to 64 coordinates that are more than `dimension_`. The candidate that preserves most
+        neighbors of 2,000 points is taken (`tried_`).
+    eigenvectors : {"auto", "leading", "independent"}, default="auto"
+        The first eigenvectors, as in the paper, or the first that are not functions of earlier
+        ones: on a long strip, the leading two are both functions of the position along it.
+        ``"auto"`` takes independent ones for up to three coordinates.
+    extension : {"auto", "smooth", "graph", "all"} or int, default="auto"
+        How points get coordinates from those of the landmarks. ``"smooth"`` interpolates between
+        planes fitted to the five nearest landmarks and their neighbors in the graph; it smooths the
+        eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others take
+        weighted means: over the graph neighbors of the three nearest landmarks, which maps each
+        landmark exactly to its eigenvectors; over all landmarks; or over the given number of
+        nearest ones. Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts. ``"auto"`` uses
+        all landmarks for more than five coordinates. Otherwise it is ``"smooth"`` up to 15 columns
+        if `dimension_` is no more than `n_components` and there are at least two points per
+        landmark, or ``"graph"``.
+    metric : {"euclidean", "cosine", "seuclidean"} or object, default="euclidean"
+        Distance between points. ``"cosine"`` is for vectors whose length means nothing, such as
+        text embeddings and word counts: rows are scaled to unit length. ``"seuclidean"`` is for
+        columns of different units, which are divided by their standard deviations. An object with
+        ``fit(rows)`` and ``__call__(rows)``, which returns Euclidean rows, defines a distance of
+        your own. `landmarks_` are rows after this step.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed for the pool and the landmarks.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` or -1 uses all cores. It does not affect the result.
+    verbose : bool or callable, default=False
+        Show progress bars, or call ``verbose(stage, done, total)`` whenever there is progress, from
+        the thread that called `fit` or `transform`; an exception raised in it aborts them.
+
+    Attributes
+    ----------
+    fitted_ : Fit
+        Everything that was fitted, in one record: ``landmarks`` (with masses and covariances),
+        ``spectrum``, ``graph``, and the ``parameters`` of the fit.
+    model_ : Model
+        The fitted map from a block of rows to their coordinates: a pure function that can be
+        pickled.
+    landmark_indices_ : int64 ndarray of shape (k,) or None
+        Row numbers of the landmarks; ``None`` if they are not rows of the data.
+    landmarks_ : ndarray of shape (k, d)
+        The landmarks.
+    landmark_embedding_ : ndarray of shape (k, n_components)
+        Coordinates of the landmarks: eigenvectors, which ``extension="smooth"`` smooths.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues lambda of ``(D - W) phi = lambda D phi``.
+    extension_ : str or int
+        The `extension` that was used.
+    graph_ : csr_array of shape (k, k)
+        Edge weights W.
+    covariances_ : ndarray of shape (k, d, d) or (k, d), or None
+        Local covariances of the landmarks, if the graph compares them.
+    bridges_ : int64 ndarray of shape (b, 2)
+        Edges added to join connected components.
+    dimension_ : float
+        Local dimension of the points: the number of directions in which they spread at the spacing
+        of the landmarks.
+    tried_ : dict
+        Share of neighbors that each candidate preserves, by its description; empty if there was
+        only one. It is not saved.
+    stage_seconds_ : dict
+        Seconds spent in each stage of `fit`.
+
+    References
+    ----------
+    C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
+    scalable manifold learning", 2015.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
+    >>> emb = tp.LaplacianEigenmaps(n_components=2, landmarks=300, random_state=0)
+    >>> emb.fit_transform(X).shape
+    (5000, 2)
+    >>> emb.transform(X[:3]).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        graph: Any = "auto",
+        eigenvectors: str = "auto",
+        extension: Any = "auto",
+        metric: Any = "euclidean",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool | Callable[[str, int, int], None] = False,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.graph = graph
+        self.eigenvectors = eigenvectors
+        self.extension = extension
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
+        return laplacian_eigenmaps(graph.weights, n_components, which)
+
+    def _markov_values(self, fit: Fit) -> np.ndarray:
+        return 1 - fit.spectrum.eigenvalues
+
+
+class DiffusionMaps(MarkovEmbedding):
+    """Diffusion maps for any number of points, computed on a few landmarks.
+
+    Parameters
+    ----------
+    n_components, landmarks, graph
+        As for `LaplacianEigenmaps`.
+    alpha : float, default=1.0
+        How much of the landmarks' density is divided out, from 0 (none) to 1 (all).
+    time : float, default=1.0
+        Diffusion time: coordinates are scaled by ``mu^time``.
+    extension, metric, random_state, n_jobs, verbose
+        As for `LaplacianEigenmaps`.
+
+    Attributes
+    ----------
+    fitted_, model_, landmark_indices_, landmarks_, landmark_embedding_, extension_
+        As for `LaplacianEigenmaps`.
+    graph_, bridges_, dimension_, tried_, stage_seconds_
+        As for `LaplacianEigenmaps`.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues mu of the Markov matrix.
+
+    Notes
+    -----
+    Up to three coordinates are eigenvectors that are not functions of earlier ones; more are the
+    leading ones.
+
+    References
+    ----------
+    R. R. Coifman and S. Lafon, "Diffusion maps", Applied and Computational Harmonic Analysis, 2006.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_fish_bowl(3000, random_state=0)
+    >>> tp.DiffusionMaps(n_components=2, landmarks=200, random_state=0).fit_transform(X).shape
+    (3000, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        landmarks: Any = None,
+        graph: Any = "auto",
+        alpha: float = 1.0,
+        time: float = 1.0,
+        extension: Any = "auto",
+        metric: Any = "euclidean",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool | Callable[[str, int, int], None] = False,
+    ) -> None:
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.graph = graph
+        self.alpha = alpha
+        self.time = time
+        self.extension = extension
+        self.metric = metric
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("alpha", self.alpha, zero=True, high=1.0)
+        check_positive("time", self.time, zero=True)
+
+    def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
+        alpha, time = float(self.alpha), float(self.time)
+        return diffusion_maps(graph.weights, n_components, which, alpha=alpha, time=time)
+
+    def _markov_values(self, fit: Fit) -> np.ndarray:
+        return fit.spectrum.eigenvalues
+
+    def _scale(self, fit: Fit) -> np.ndarray:
+        assert fit.graph is not None
+        return density_scale(fit.graph.weights, float(self.alpha))

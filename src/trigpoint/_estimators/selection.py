@@ -1,0 +1,265 @@
+"""Model selection: several graphs are fitted, and the one that preserves most neighbors is taken.
+
+No rule predicts well, from the dimension and number of points, how many neighbors suit them or
+whether the surface on which they lie can be unrolled. An embedding of some of the points shows it.
+The rules in this file decide what is tried first, and what is taken where nothing is tried.
+
+A 2-D embedding and a set of features ask for different things. For a few coordinates, a sparse
+graph follows the shape of the data. For many coordinates, what counts is how well they replace the
+columns of the data: every landmark is linked to every other by a wide kernel, and supports every
+point.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.errors import ParameterError
+from trigpoint._common.records import Extension, Fit
+from trigpoint._numerics.blocks import sample_points
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning
+from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, neighbor_index
+from trigpoint._numerics.sparse import Points, dense_blocks
+from trigpoint.metrics._preserved import shared
+
+logger = logging.getLogger(__name__)
+
+# Most coordinates of a visualization, and of those in which redundant eigenvectors are skipped.
+_MOST_VISUAL = 5
+SHOWN = 3
+
+# Neighbors in a sparse graph: where there are coordinates for all directions in which points
+# spread, and where there are not; the former also if the graph is disconnected with the latter, and
+# connected with the former. A surface always counts as having enough coordinates.
+_SURFACE_DIMENSION = 2
+ROOMY_NEIGHBORS = 10
+_SPARSE_NEIGHBORS = 5
+# Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
+_DENSE_NEIGHBORS = 200
+
+# Fewest points per landmark for a smooth extension.
+_POINTS_PER_LANDMARK = 2
+
+# Complete graphs up to this many landmarks: 200 MB.
+_COMPLETE_MAX = 4000
+# Most coordinates per column for a complete graph. With more, only fine detail is left to
+# distinguish, and the wide kernel of a complete graph has lost it.
+_COMPLETE_PER_COLUMN = 4
+
+# Nearest neighbors whose graphs are tried for any visualization, and the most landmarks and
+# coordinates. With more of them, the eigenvectors of all graphs would take longer than all else.
+_TRIED = (("bhattacharyya", 3), ("bhattacharyya", 5), ("bhattacharyya", 20), ("euclidean", 20))
+MOST_NEIGHBORS = max(count for _, count in _TRIED)
+_MOST_LANDMARKS, MOST_COORDINATES = 1000, 64
+
+# Points in the comparison, at most and at least, the numbers that these may have in all, and the
+# neighbors of each that an embedding should preserve.
+_COMPARED, _FEWEST = 2000, 200
+_MOST_NUMBERS = 2**23
+_NEIGHBORS = 10
+
+# How much more of the neighbors another graph must preserve than the one that the rules propose:
+# twice what another sample of points makes of the difference. How much less a smooth extension may
+# preserve: one of a surface that preserves a few more neighbors may be uneven, with holes.
+_CLEARLY = 0.02
+_SMOOTHER = 0.01
+
+# Shares of neighbors preserved at which nothing else is tried.
+_GOOD_VISUAL, _GOOD_FEATURES = 0.65, 0.85
+
+
+class Candidate(NamedTuple):
+    """A graph to try, and the extensions to try with it.
+
+    Attributes
+    ----------
+    graph : str
+        A metric, or ``"complete"``.
+    n_neighbors : int or None
+    extensions : list of str
+    by_mass : bool
+        Whether landmarks are weighted by the points that they represent.
+    """
+
+    graph: str
+    n_neighbors: int | None
+    extensions: list[str]
+    by_mass: bool = False
+
+
+def many_coordinates(n_components: int) -> bool:
+    """Return whether the coordinates are features, more than a visualization shows."""
+    return n_components > _MOST_VISUAL
+
+
+def has_room(n_components: int, dimension: float) -> bool:
+    """Return whether there are coordinates for all directions in which points spread."""
+    return dimension < n_components + 0.5
+
+
+def default_graph(n_components: int, dimension: float, n_columns: int, k: int) -> tuple[str, int]:
+    """Return the name of the graph that the rules propose, and its number of neighbors."""
+    if not many_coordinates(n_components):
+        is_roomy = has_room(max(n_components, _SURFACE_DIMENSION), dimension)
+        return "bhattacharyya", ROOMY_NEIGHBORS if is_roomy else _SPARSE_NEIGHBORS
+    if k <= _COMPLETE_MAX and n_components <= _COMPLETE_PER_COLUMN * n_columns:
+        return "complete", 0
+    return "euclidean", _DENSE_NEIGHBORS
+
+
+def default_neighbors(n_components: int, dimension: float) -> int:
+    """Return the number of neighbors in a graph of nearest neighbors."""
+    if many_coordinates(n_components):
+        return _DENSE_NEIGHBORS
+    return default_graph(n_components, dimension, 1, 1)[1]
+
+
+def default_extension(
+    n_components: int, dimension: float, n_columns: int, points_per_landmark: float
+) -> str:
+    """Return how points get their coordinates, from their local dimension.
+
+    Planes, unless a point varies in more directions than there are coordinates: a plane takes the
+    mean over the others, and mixes classes that a mean of the nearest landmarks keeps apart. With
+    hardly more points than landmarks there is little to smooth, and coordinates are eigenvectors.
+    """
+    fits = n_columns <= TREE_MAX_DIMENSION and has_room(n_components, dimension)
+    return "smooth" if fits and points_per_landmark >= _POINTS_PER_LANDMARK else "graph"
+
+
+def default_eigenvectors(n_components: int) -> str:
+    """Return which eigenvectors become coordinates."""
+    return "independent" if n_components <= SHOWN else "leading"
+
+
+def worth_trying(points: Points, k: int, n_components: int, dimension: float) -> bool:
+    """Return whether several graphs should be compared, rather than the first taken by rule."""
+    if min(points.shape[0], _most_compared(points)) < _FEWEST or k > _MOST_LANDMARKS:
+        return False
+    if n_components <= SHOWN:
+        return True
+    # Where points spread in more directions than there are features, all pairs preserve most.
+    are_features = many_coordinates(n_components) and n_components <= MOST_COORDINATES
+    return are_features and has_room(n_components, dimension)
+
+
+def other_candidates(many: bool, by_rule: str) -> Iterator[Candidate]:
+    """Yield what is tried besides the proposal of the rules.
+
+    `many` says that the coordinates are features; `by_rule` is the default extension.
+    """
+    if many:
+        yield Candidate("euclidean", 200, ["all"])
+        yield Candidate("euclidean", 20, ["graph"])
+    else:
+        for metric, count in _TRIED:
+            # Planes through few neighbors are uneven, and may still preserve more neighbors.
+            extensions = ["graph"] if count < ROOMY_NEIGHBORS else [by_rule, "graph"]
+            yield Candidate(metric, count, extensions)
+        if by_rule == "graph":
+            # On a surface, the same goes for these, and masses would be noise. But diverse
+            # landmarks are as dense at the fringe of a cloud as in its core.
+            yield Candidate("euclidean", 5, ["graph"])
+            yield Candidate("bhattacharyya", 5, ["graph"], by_mass=True)
+    yield Candidate("complete", None, ["all"])
+
+
+Fitted = tuple[Fit, Extension]
+Attempt = Callable[[], Iterator[Fitted]]
+
+
+def select(
+    attempts: Sequence[Attempt], points: Points, many: bool, n_threads: int
+) -> tuple[Fit, Extension, dict[str, float]]:
+    """Return the best of several fits with its extension, and the share that each preserves.
+
+    The first is taken if it is good, or unless another is clearly better. Others may fail. If the
+    first is connected, then so are the points, and the bridges of a sparser graph are edges like
+    others. If not, only graphs without bridges are considered.
+    """
+    compared = _Comparison(points, n_threads)
+    good = _GOOD_FEATURES if many else _GOOD_VISUAL
+    made: dict[str, Fitted] = {}
+    preserved: dict[str, float] = {}
+    first = ""
+    for attempt in attempts:
+        try:
+            for fit, extension in attempt():
+                name = _described(fit)
+                if name in made:
+                    continue
+                if first and _is_joined(fit):
+                    if _is_joined(made[first][0]) or made[first][0].decided["graph"] == "complete":
+                        continue
+                    fit = _connected(fit)
+                first = first or name
+                made[name] = fit, extension
+                preserved[name] = compared.preserved(extension)
+                logger.info("%s preserves %.3f of the neighbors", name, preserved[name])
+                if name == first and preserved[name] >= good:
+                    return fit, extension, preserved
+        except ParameterError:
+            if not made:
+                raise
+
+    def rated(name: str) -> float:
+        return preserved[name] + _SMOOTHER * (made[name][0].extended_by == "smooth")
+
+    best = max(preserved, key=rated)
+    if rated(best) < rated(first) + _CLEARLY:
+        best = first
+    return *made[best], preserved
+
+
+class _Comparison:
+    """Some of the points, and the neighbors among them that embeddings should preserve."""
+
+    def __init__(self, points: Points, n_threads: int) -> None:
+        self._n_threads = n_threads
+        self._points = sample_points(points, _most_compared(points), np.random.default_rng(0))
+        self._neighbors = self._nearest(self._points)
+
+    def preserved(self, extension: Extension) -> float:
+        """Return the share of neighbors that are neighbors in the embedding, too."""
+        found = self._nearest(extension(self._points)[0])
+        return float(shared(self._neighbors, found, len(found)).mean())
+
+    def _nearest(self, points: Points) -> np.ndarray:
+        m = _NEIGHBORS + 1
+        if isinstance(points, csr_array):
+            index = neighbor_index(points, m, points.shape[0], self._n_threads)
+            parts = [index.query(points[part].toarray(), m)[1] for part in dense_blocks(points)]
+            rows = np.concatenate(parts)
+        else:
+            rows = nearest(points, points, m, self._n_threads)[1]
+        itself = rows == np.arange(len(rows))[:, None]
+        # Among many duplicates of a point, it may not be found itself.
+        itself[~itself.any(axis=1), -1] = True
+        return rows[~itself].reshape(len(rows), _NEIGHBORS)
+
+
+def _most_compared(points: Points) -> int:
+    return min(_COMPARED, _MOST_NUMBERS // points.shape[1])
+
+
+def _is_joined(fit: Fit) -> bool:
+    """Return whether components of the graph had to be joined by bridges."""
+    return fit.graph is not None and len(fit.graph.bridges) > 0
+
+
+def _connected(fit: Fit) -> Fit:
+    """Return a fit whose bridges count as ordinary edges."""
+    assert fit.graph is not None
+    notes = tuple(n for n in fit.graph.notes if not isinstance(n, DisconnectedGraphWarning))
+    return replace(fit, graph=replace(fit.graph, bridges=fit.graph.bridges[:0], notes=notes))
+
+
+def _described(fit: Fit) -> str:
+    """Return a graph and an extension in a few words."""
+    graph = f"{fit.decided['graph']} {fit.decided.get('n_neighbors', '')}".strip()
+    return f"{graph}, {fit.extended_by}"

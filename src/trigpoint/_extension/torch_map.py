@@ -1,0 +1,169 @@
+"""Positions in a map, computed by PyTorch.
+
+Sums are taken in the order of the host's loops. Without a projection, positions are those of the
+host to the bit, in any block, unless a square root differs in its last bit.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from trigpoint._common.device import to_device
+from trigpoint._extension.placing import AROUND, REACH, MapExtension
+from trigpoint._extension.support import FAR_BANDWIDTHS
+from trigpoint._extension.torch_search import TorchSearch
+
+# Numbers held for each row: eight (b, count, count) arrays of two components at most.
+HELD = 16 * AROUND * AROUND
+
+
+def map_positions(
+    extension: MapExtension, search: TorchSearch, device: Any
+) -> Callable[[Any], tuple[Any, Any]]:
+    """Return the function of float64 rows (b, d): positions (b, l) and far mask (b,)."""
+    bandwidths = to_device(extension.bandwidths, device)
+    project = _projection(extension, device)
+    place = _Placing(extension, search, device)
+    count = min(AROUND + 1, search.k)
+
+    def placed(X: Any) -> tuple[Any, Any]:
+        inside, residuals = project(X)
+        found, squares = search.nearest(inside, count)
+        outside = (residuals - extension.residual).clamp(min=0)
+        far = squares[:, 0].sqrt() + outside > FAR_BANDWIDTHS * bandwidths[found[:, 0]]
+        return place(inside, found, squares), far
+
+    return placed
+
+
+def _projection(extension: MapExtension, device: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """Return the function of rows (b, d): the projection (b, c), and what is left of a row (b,)."""
+    if extension.projection is None:
+        return lambda X: (X, X.new_zeros(len(X)))
+    center, components = (to_device(array, device) for array in extension.projection)
+
+    def projected(X: Any) -> tuple[Any, Any]:
+        around = X - center
+        inside = around @ components
+        left = around.square().sum(dim=1) - inside.square().sum(dim=1)
+        return inside, left.clamp(min=0).sqrt()
+
+    return projected
+
+
+class _Placing:
+    """Positions of rows among their nearest landmarks: `place` of the compiled loops."""
+
+    def __init__(self, extension: MapExtension, search: TorchSearch, device: Any) -> None:
+        import torch
+
+        self._search = search
+        self._positions, self._spacings, self._offsets = (
+            to_device(array, device)
+            for array in (extension.positions, extension.spacings, extension.offsets)
+        )
+        # Slopes along one column lie side by side.
+        self._slopes = to_device(extension.slopes.transpose(1, 0, 2), device)
+        # A tensor: PyTorch would divide by a number through its reciprocal, and round differently.
+        self._reach_square = torch.full((1,), REACH * REACH, dtype=torch.float64, device=device)
+
+    def __call__(self, X: Any, found: Any, squares: Any) -> Any:
+        """Positions (b, l) from the nearest landmarks and one more, if there are more."""
+        import torch
+
+        count, first = min(AROUND, found.shape[1]), found[:, 0]
+        near = found[:, :count]
+        limit = squares[:, -1:] if squares.shape[1] > count else 2 * squares[:, -1:]
+        shares = _positive(1 - squares[:, :count] / limit)
+        shares = torch.where((shares == 0).all(dim=1, keepdim=True), 1.0, shares)
+        positions, spacings = self._positions[near], self._spacings[near]
+        # The landmark around which most of the others lie, and those that lie with it.
+        crowds = _square_lengths(positions[:, :, None] - positions[:, None])
+        crowds = crowds / (spacings * spacings)[:, :, None] / self._reach_square
+        middle = _in_order(shares[:, None] / (1 + crowds)).argmax(dim=1)
+        kept = _positive(1 - crowds.take_along_dim(middle[:, None, None], 1)[:, 0])
+        weights = kept * shares
+        predicted = positions + self._steps(X, near, spacings)
+        predicted = torch.where(weights[:, :, None] == 0, 0.0, weights[:, :, None] * predicted)
+        total = _in_order(weights)[:, None]
+        at_middle = positions.take_along_dim(middle[:, None, None], 1)[:, 0]
+        placed = torch.where(total == 0, at_middle, _in_order(predicted.mT) / total)
+        spacing = spacings.take_along_dim(middle[:, None], 1)
+        placed = _pulled(placed, positions, shares, kept, spacing)
+        placed = _not_beyond(placed, positions, weights, squares[:, :count])
+        if squares.shape[1] > 1:
+            placed = placed + self._drawn(squares)[:, None] * self._offsets[first]
+        return torch.where(squares[:, :1] == 0, self._positions[first], placed)
+
+    @staticmethod
+    def _drawn(squares: Any) -> Any:
+        """How far (b,) rows much closer to one landmark than to any other move with it."""
+        from trigpoint._numerics.compiled.placing import DRAWN
+
+        return _positive(1 - squares[:, 0] / (DRAWN * DRAWN * squares[:, 1]))
+
+    def _steps(self, X: Any, near: Any, spacings: Any) -> Any:
+        """Steps (b, count, l) from the landmarks nearby by their slopes, none too long."""
+        import torch
+
+        steps = X.new_zeros((*near.shape, self._positions.shape[1]))
+        for axis, (places, slopes) in enumerate(
+            zip(self._search.columns, self._slopes, strict=True)
+        ):
+            difference = X[:, axis, None] - places[near]
+            steps += slopes[near] * difference[:, :, None]
+        longest, square = spacings * spacings, _square_lengths(steps)
+        return torch.where(square > longest, (longest / square).sqrt(), 1.0)[:, :, None] * steps
+
+
+def _pulled(placed: Any, positions: Any, shares: Any, kept: Any, spacing: Any) -> Any:
+    """Positions pulled toward landmarks that the map has torn away from the others."""
+    import torch
+
+    from trigpoint._numerics.compiled.placing import PULL
+
+    away = positions - placed[:, None]
+    lengths = _square_lengths(away)
+    pulls = (1 - kept) * shares
+    pulls = torch.where((pulls > 0) & (lengths > 0), pulls / lengths.sqrt(), 0.0)
+    pull = _in_order((pulls[:, :, None] * away).mT)
+    return placed + PULL * spacing * pull / _in_order(shares)[:, None]
+
+
+def _not_beyond(placed: Any, positions: Any, weights: Any, squares: Any) -> Any:
+    """Positions that are not too far from the nearest landmark that takes part: see `_way`."""
+    import torch
+
+    from trigpoint._numerics.compiled.placing import ORDER
+
+    count = squares.shape[1]
+    numbers = torch.arange(count, device=squares.device)
+    own = torch.where(weights == 0, count, numbers).amin(dim=1, keepdim=True)
+    farther, own = numbers > own, own.clamp(max=count - 1)
+    away = positions - placed[:, None]
+    step = away.take_along_dim(own[:, :, None], 1)
+    own_square = _square_lengths(step)
+    factors = ORDER[0] - ORDER[1] * (squares.take_along_dim(own, 1) / squares)
+    beyond = factors * own_square - _square_lengths(away)
+    half = factors * own_square - _in_order(away * step)
+    root = (half * half - (factors - 1) * own_square * beyond).clamp(min=0).sqrt()
+    farther &= (beyond > 0) & (half + root > 0)
+    ways = torch.where(farther, (beyond / (half + root)).clamp(max=1), 0.0)
+    return placed + ways.amax(dim=1, keepdim=True) * step[:, 0]
+
+
+def _positive(values: Any) -> Any:
+    """Squares of what is positive."""
+    values = values.clamp(min=0)
+    return values * values
+
+
+def _in_order(terms: Any) -> Any:
+    """Sums over the last axis, term by term."""
+    total = terms[..., 0]
+    for j in range(1, terms.shape[-1]):
+        total = total + terms[..., j]
+    return total
+
+
+def _square_lengths(vectors: Any) -> Any:
+    return _in_order(vectors * vectors)

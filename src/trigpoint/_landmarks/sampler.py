@@ -1,0 +1,165 @@
+"""What all samplers share."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
+
+from trigpoint._common.checks import as_generator, check_count
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.progress import Report, reporter
+from trigpoint._common.records import Landmarks
+from trigpoint._common.words import size
+from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks
+from trigpoint._sources import Source
+from trigpoint._sources.validation import validated
+from trigpoint._spaces import Euclidean, Space
+
+SILENT = reporter(False)
+
+
+class Sampler(BaseEstimator, ABC):
+    """Base of the samplers: ``fit(X)`` chooses landmarks among the rows of `X`.
+
+    A sampler of this library assigns its parameters in ``__init__`` and implements `_select`.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (k,) or None
+        Rows of the landmarks; ``None`` where landmarks are not rows of `X`.
+    landmarks_ : ndarray of shape (k, d)
+        Their coordinates.
+
+    Notes
+    -----
+    Estimators and `trigpoint.select` take any object as a sampler, not only subclasses of this
+    class. It needs a method ``fit(points)``, which receives an array of shape (size, d), or a
+    sparse one for sparse data, and sets one or both of these attributes:
+
+    - ``indices_``, row numbers of `points`;
+    - ``landmarks_`` (or ``cluster_centers_``, as scikit-learn's ``KMeans`` calls them), an array of
+      shape (k, d), if landmarks are not rows of `points`, or in any case.
+
+    The points are rows of `X` drawn at random if `X` is large, with Euclidean distances between
+    them. The object is cloned before it is fitted. If it has a parameter `random_state` that is
+    ``None``, it receives a whole number drawn from the generator of the estimator, so that its
+    result can be repeated.
+    """
+
+    # Whether `_select` takes points in a sparse array.
+    takes_sparse = False
+
+    random_state: Any
+
+    @abstractmethod
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        """Choose landmarks in the pool; their `indices` are places in it."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the landmarks.
+
+        Parameters
+        ----------
+        X : array-like or sparse array of shape (n, d), or anything that `open_source` accepts
+            The points. Of very many, landmarks are drawn from a random sample of rows that is large
+            enough to lose nothing measurable.
+        y : ignored
+            Present for compatibility with scikit-learn.
+
+        Returns
+        -------
+        self
+        """
+        source = validated(self, X, reset=True)
+        if source.columns.sparse and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, source)
+        rng = as_generator(self.random_state)
+        pool = self.pool_from(source, Euclidean(), rng)
+        chosen = self._select(pool, rng, SILENT)
+        self.indices_ = None if chosen.indices is None else pool.numbers(chosen.indices)
+        self.landmarks_ = chosen.points
+        return self
+
+    def select(self, pool: Pool, report: Report = SILENT) -> Landmarks:
+        """Choose landmarks in a pool; their `indices` are places in it."""
+        if isinstance(pool.points, csr_array) and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, pool.points)
+        return self._select(pool, as_generator(self.random_state), report)
+
+    def pool_from(
+        self,
+        source: Source,
+        space: Space,
+        rng: np.random.Generator,
+        per_landmark: int = ROWS_PER_LANDMARK,
+    ) -> Pool:
+        """Read the pool that this sampler draws from."""
+        return draw_pool(source, space, planned_landmarks(self), rng, per_landmark=per_landmark)
+
+    def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
+        """Return a copy that draws from a sample of the points as this one would from all of them.
+
+        Parameters
+        ----------
+        n_sampled, n_points : int
+            Number of points in the sample, and in all.
+        kernel_bandwidth : float
+            Bandwidth of the kernel whose error will be measured.
+        """
+        del n_sampled, n_points, kernel_bandwidth
+        copy: Self = clone(self)
+        return copy
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.takes_sparse
+        return tags
+
+
+def too_much_of_sparse(
+    what: str,
+    X: Any,
+    *,
+    parameter: str = "landmarks",
+    instead: tuple[str, ...] = ("use EfficientDPP with a number of landmarks",),
+) -> ParameterTypeError:
+    """Error of a sampler, a setting of one, or a map that needs all coordinates of all points.
+
+    `instead` says what takes sparse points, if anything does.
+    """
+    return ParameterTypeError(
+        parameter,
+        what,
+        "{what} does not take sparse points",
+        (
+            *instead,
+            "reduce the columns first, as with scikit-learn's TruncatedSVD",
+            # Not for users of the command, who have no X.
+            "pass {X}.toarray(), which takes {dense}",
+        ),
+        what=what,
+        dense=size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0)),
+    )
+
+
+def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
+    """Return a valid number of landmarks out of `n_points` points."""
+    return check_count(
+        "n_landmarks", n_landmarks, high=n_points, why=f"the data has {n_points} points"
+    )
+
+
+def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ParameterValueError:
+    """Error for more landmarks than there are distinct points."""
+    return ParameterValueError(
+        "n_landmarks",
+        k,
+        "{parameter=} is too large: only {n_distinct} of the {n_points} points are distinct",
+        ("choose {parameter} <= {n_distinct}", "remove duplicated points"),
+        n_distinct=n_distinct,
+        n_points=n_points,
+    )

@@ -1,0 +1,19 @@
+"""Points from arrays, files and other objects, and coordinates to files.
+
+`open_source` recognizes its argument and returns a `Source`, which takes rows, yields blocks and
+applies a model to all of them. Each format has a file of its own and a line in `opening.FORMATS`.
+"""
+
+from trigpoint._common.errors import DamagedFileError
+from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.opening import open_source
+from trigpoint._sources.writers import Output, open_output
+
+__all__ = [
+    "Columns",
+    "DamagedFileError",
+    "Output",
+    "Source",
+    "open_output",
+    "open_source",
+]

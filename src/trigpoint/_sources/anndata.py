@@ -1,0 +1,218 @@
+"""Annotated data matrices: ``.h5ad`` files, read with h5py alone, and AnnData objects."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from trigpoint._common.errors import DamagedFileError
+from trigpoint._sources.array import ArraySource
+from trigpoint._sources.base import Source
+from trigpoint._sources.choosing import Members, choose_name, key_place, listed, tables_among
+from trigpoint._sources.chunked import ChunkedSource
+from trigpoint._sources.frames import from_pandas
+from trigpoint._sources.hdf5 import open_hdf5
+from trigpoint._sources.problems import is_from, refusal
+from trigpoint._sources.sparse_array import check_inside, from_sparse
+
+# Where scanpy keeps principal components.
+PRINCIPAL_COMPONENTS = "obsm/X_pca"
+
+# Entries of ``obsm`` with fewer columns are 2-D embeddings of the cells, such as UMAP.
+_FEWEST_COLUMNS = 10
+
+
+def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
+    """Points in X or an ``obsm`` entry of an ``.h5ad`` file."""
+    name = str(path)
+    with open_h5ad(path) as file:
+        full_key = _full_key(
+            key, "X" in file, list(file.get("obsm", ())), lambda k: k in file, name
+        )
+        names = _var_names(file) if full_key == "X" else None
+
+    @contextmanager
+    def open_rows() -> Iterator[Any]:
+        with open_h5ad(path) as file:
+            yield _rows_of(file[full_key], f"{name}::{full_key}")
+
+    return ChunkedSource(open_rows, f"{name}::{full_key}", columns, names)
+
+
+def from_object(X: Any, key: str | None, columns: Any) -> Source:
+    """Points in X or an ``obsm`` entry of an AnnData object, in memory or backed by its file."""
+    layers = [f"layers/{layer}" for layer in getattr(X, "layers", None) or ()]
+    full_key = _full_key(key, X.X is not None, list(X.obsm), lambda k: k in layers, "AnnData")
+    name = f"AnnData {full_key}"
+    group, _, entry = full_key.partition("/")
+    points = getattr(X, group)[entry] if entry else X.X
+    if is_from(points, "pandas", "DataFrame"):
+        return from_pandas(points, columns, name)
+    names = None if group == "obsm" else [str(label) for label in X.var_names]
+    if isinstance(points, np.ndarray):
+        return ArraySource(np.asarray(points), name, columns, names)
+    if sparse.issparse(points):
+        return from_sparse(points, name, columns, names)
+    return ChunkedSource(lambda: nullcontext(points), name, columns, names)
+
+
+def h5ad_members(path: Path) -> Members:
+    """X, the entries of ``obsm``, and the layers."""
+    with open_h5ad(path) as file:
+        keys = ["X"] * ("X" in file)
+        keys += [f"{group}/{key}" for group in ("obsm", "layers") for key in file.get(group, ())]
+        # Entries that are data frames have columns of their own.
+        rows = {
+            key: _rows_of(file[key], str(path))
+            for key in keys
+            if hasattr(file[key], "dtype") or "indptr" in file[key]
+        }
+        return {key: (matrix.shape, matrix.dtype) for key, matrix in rows.items()}
+
+
+def likely_points(arrays: Members) -> str | None:
+    """Key of the array that is most likely meant: principal components, or the largest table."""
+    tables = tables_among(arrays)
+    reduced = [
+        key for key in tables if key.startswith("obsm/") and arrays[key][0][1] >= _FEWEST_COLUMNS
+    ]
+    if PRINCIPAL_COMPONENTS in reduced:
+        return PRINCIPAL_COMPONENTS
+    return max(reduced or tables, key=lambda key: tuple(arrays[key][0]), default=None)
+
+
+@contextmanager
+def open_h5ad(path: Path) -> Iterator[Any]:
+    """Open a file for reading; the layouts that anndata wrote before version 0.8 are rejected."""
+    with open_hdf5(path) as file:
+        as_records = any(hasattr(file.get(group), "dtype") for group in ("obs", "var", "obsm"))
+        sparse_by_other_names = "h5sparse_format" in getattr(file.get("X"), "attrs", ())
+        if as_records or sparse_by_other_names or "__categories" in file.get("obs", ()):
+            raise refusal(
+                f"{path} has an old AnnData file layout: rewrite it with anndata 0.8 or newer: "
+                "anndata.read_h5ad(old).write_h5ad(new)"
+            )
+        yield file
+
+
+def read_obs(path: Path, key: str) -> np.ndarray:
+    """Read one column of ``obs``, as ``"obs/NAME"`` or ``"NAME"``: numbers, or text as objects.
+
+    Categories are given by name. Missing values are NaN or None.
+    """
+    wanted = key.strip("/").removeprefix("obs/")
+    with open_h5ad(path) as file:
+        obs = file.get("obs")
+        if obs is None:
+            raise refusal(f"{path} has no obs, which would hold the columns of the cells")
+        node = obs[choose_name(wanted, list(obs), "column", f"{path}::obs/")]
+        if not hasattr(node, "keys"):
+            return _decoded(node[...])
+        if "codes" in node:
+            # Missing values have code -1, which picks the last one.
+            names = [*map(str, _decoded(node["categories"][...])), None]
+            return np.array(names, dtype=object)[node["codes"][...]]
+        if "mask" not in node:
+            column = node.name.strip("/")
+            raise refusal(
+                f"{column} is not a column of numbers, text or categories: choose another", "key"
+            )
+        values = _decoded(node["values"][...]).astype(object)
+        values[node["mask"][...]] = None
+        return values
+
+
+def obs_columns(path: Path) -> dict[str, str]:
+    """Names of the columns of ``obs``, and what each holds: numbers, text or classes."""
+
+    def kind(node: Any) -> str:
+        if not hasattr(node, "dtype"):
+            return "classes" if "codes" in node else "other"
+        return "number" if node.dtype.kind in "fbiu" else "text"
+
+    with open_h5ad(path) as file:
+        obs = file.get("obs", {})
+        index = obs.attrs.get("_index", "_index") if obs else ""
+        return {column: kind(node) for column, node in obs.items() if column != index}
+
+
+def _full_key(
+    key: str | None, has_x: bool, obsm: list[str], known: Callable[[str], bool], name: str
+) -> str:
+    """Key of the points: ``X``, ``obsm/NAME``, or another one that exists."""
+    choices = ["X"] * has_x + [f"obsm/{entry}" for entry in obsm]
+    wanted = "X" if key is None else key.strip("/")
+    for candidate in (wanted, f"obsm/{wanted}"):
+        if candidate in choices or known(candidate):
+            return candidate
+    if not choices:
+        raise refusal(f"{name} has neither X nor an entry of obsm: name another file")
+    place = key_place(name, choices[0])
+    raise refusal(
+        f"{name} has no {wanted!r}: choose from {listed(choices)}, as in {place}", "key", key
+    )
+
+
+def _rows_of(node: Any, name: str) -> Any:
+    """Return an object whose slices are rows of a matrix."""
+    if hasattr(node, "dtype"):
+        return node
+    kind = _text(node.attrs.get("encoding-type", "group"))
+    if kind not in ("csr_matrix", "csc_matrix"):
+        raise refusal(f"{name} is a {kind}, not a matrix: choose another", "key")
+    return _SparseRows(node, kind.removesuffix("_matrix"), name)
+
+
+def _var_names(file: Any) -> list[str] | None:
+    """Names of the columns of X, if the file has them as text."""
+    var = file.get("var")
+    index: Any = None if var is None else var.get(_text(var.attrs.get("_index", "_index")))
+    if not hasattr(index, "dtype"):
+        return None
+    return [_text(name) for name in index[:]] or None
+
+
+def _text(value: Any) -> str:
+    """Text of an attribute or a dataset; that of fixed length comes as bytes."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _decoded(values: np.ndarray) -> np.ndarray:
+    """Text as str, where h5py gives bytes; numbers as they are."""
+    if values.dtype.kind not in "OS":
+        return values
+    return np.array(list(map(_text, values)), dtype=object)
+
+
+class _SparseRows:
+    """Rows of a sparse matrix stored row by row in an HDF5 group."""
+
+    def __init__(self, group: Any, layout: str, name: str) -> None:
+        self._group, self._name = group, name
+        self.shape = tuple(int(count) for count in group.attrs["shape"])
+        self.dtype = group["data"].dtype
+        self.nnz = len(group["data"])
+        self.format = layout
+        pointers = group["indptr"]
+        if layout == "csr" and (
+            len(pointers) != self.shape[0] + 1
+            or not pointers[-1] == self.nnz == len(group["indices"])
+        ):
+            raise DamagedFileError(
+                f"{name} is damaged: its shape, {self.shape}, and its arrays do not match"
+            )
+
+    def __getitem__(self, part: slice) -> Any:
+        pointers = self._group["indptr"][part.start : part.stop + 1].astype(np.int64)
+        stored = slice(pointers[0], pointers[-1])
+        values, columns = self._group["data"][stored], self._group["indices"][stored]
+        try:
+            shape = (part.stop - part.start, self.shape[1])
+            rows = sparse.csr_array((values, columns, pointers - pointers[0]), shape=shape)
+            check_inside(rows)
+        except ValueError as error:
+            raise DamagedFileError(f"{self._name} is damaged: {error}") from error
+        return rows

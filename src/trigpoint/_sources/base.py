@@ -1,0 +1,377 @@
+"""The interface of everything that points are read from."""
+
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator
+from contextlib import closing, nullcontext
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy.sparse import csr_array, vstack
+
+from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.errors import DamagedFileError
+from trigpoint._common.progress import Report
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._numerics.sparse import Points
+from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._sources.problems import refusal
+from trigpoint._sources.writers import Output, open_output
+
+# Raised by readers for files that are truncated, damaged or gone since they were opened.
+_DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
+
+# Bytes of the column number of a stored value.
+_INDEX_BYTES = 4
+
+# Most names of columns in a message.
+_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of points are, and the form that their values have in memory.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+    count : int
+    dtype : dtype
+        float32 or float64.
+    sparse : bool, default=False
+        Whether blocks are CSR arrays.
+    """
+
+    names: tuple[str, ...] | None
+    count: int
+    dtype: np.dtype
+    sparse: bool = False
+
+
+class Source(ABC):
+    """Points that can be read repeatedly, in blocks of rows; see `open_source`.
+
+    `fit` and `transform` accept a source in place of an array. ``np.asarray`` reads all of it.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    path : Path or None
+        The file or folder that is read.
+    columns : Columns
+    n : int
+        Number of rows. Text files and Dask collections of unknown chunk sizes are read once to
+        count them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint._sources import open_source
+    >>> source = open_source(np.arange(6).reshape(3, 2))
+    >>> source
+    <ArraySource X (3, 2) float64>
+    >>> source.take(np.array([0, 2]))
+    array([[0., 1.],
+           [4., 5.]])
+    """
+
+    # A new kind of source implements `_pieces`. Its pieces are whatever is read at once: `_cut`
+    # takes some of the rows of one, and `_values` turns what is left into an array, dense or
+    # sparse, of any numeric type and memory order. Conversion and checks are done here.
+
+    path: Path | None = None
+
+    def __init__(self, name: str, columns: Columns, n: int | None = None) -> None:
+        self.name, self.columns, self._n = name, columns, n
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} {self.shape} {self.dtype}>"
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """All points in memory, for ``np.asarray``."""
+        points = self.take(None)
+        dense = points.toarray() if isinstance(points, csr_array) else points
+        return np.array(dense, dtype=dtype, copy=copy)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        if self._n is None:
+            self._n = self._counted()
+        return self._n
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.n, self.columns.count
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 or float64."""
+        return self.columns.dtype
+
+    def array(self) -> np.ndarray | None:
+        """Return all points as an array or memory map, values unchecked.
+
+        None if that would need reading or conversion.
+        """
+        return None
+
+    def take(self, rows: np.ndarray | None) -> Points:
+        """Return the rows of these ascending numbers, checked, in one pass; None returns all.
+
+        The result is a C-contiguous array of `dtype`, or a CSR array if the columns are sparse. It
+        may be the caller's own array, so it must not be changed.
+
+        Raises
+        ------
+        ValueError
+            If a value is missing, infinite or not a number; the message names its row.
+        """
+        return checked(self._taken(rows), self.columns, self.name, 0 if rows is None else rows)
+
+    def blocks(self) -> Iterator[tuple[int, Points]]:
+        """Yield (number of the first row, rows) in order; blocks are as `take` returns them."""
+        for first, piece in self._walk():
+            yield first, checked(self._values(piece, first), self.columns, self.name, first)
+
+    def matching(self, columns: Columns) -> "Source":
+        """Return the same source with fitted columns, which decide precision and sparseness."""
+        own = self.columns
+        if own.count != columns.count:
+            raise refusal(
+                f"{self.name} has {own.count} features, but the model is expecting "
+                f"{columns.count} features as input: pass the same columns"
+            )
+        if own.names and columns.names and own.names != columns.names:
+            raise refusal(
+                f"{self.name} has columns {_first(own.names)}, but the model was fitted with "
+                f"{_first(columns.names)}: pass those, in that order, as in tp.open_source(X, "
+                f"columns={list(columns.names[:_NAMES_SHOWN])})",
+                "columns",
+            )
+        matched = copy(self)
+        matched.columns = columns
+        return matched
+
+    def map(
+        self,
+        model: Any,
+        *,
+        out: Any = None,
+        n_threads: int = 1,
+        report: Report | None = None,
+        device: Any = None,
+    ) -> tuple[Any, int]:
+        """Apply a model to all rows.
+
+        Parameters
+        ----------
+        model : callable
+            Takes a block and the number of its first row, returns coordinates (b, l) and a mask of
+            points far from all landmarks. Has ``columns``, ``n_components`` and ``step``, the
+            number of rows to pass at once.
+        out : None, path or Output
+            Where to write the coordinates.
+        n_threads : int, default=1
+        report : callable or None
+            Called as ``report("points", done, total)``.
+        device : None, str or torch.device
+            Where PyTorch computes the coordinates; NumPy does if it is None.
+
+        Returns
+        -------
+        result : ndarray of shape (n, l), or Path
+            The coordinates, or the file that was written.
+        n_far : int
+            Number of points that are far from all landmarks.
+        """
+        mapped = self._mapped(model, n_threads)
+        if device is not None:
+            from trigpoint._sources.torch import mapped_on_device
+
+            mapped = mapped_on_device(self.blocks(), model, device)
+        shape, dtype = (self.n, model.n_components), np.dtype(model.columns.dtype)
+        result: Any = np.empty(shape, dtype=dtype) if out is None else None
+        output = out if isinstance(out, Output) else Output(out)
+        opened = open_output(output, shape, dtype, self.path) if result is None else nullcontext()
+        n_far = 0
+        with opened as writer, closing(mapped) as parts:
+            for first, coordinates, count in parts:
+                done = first + len(coordinates)
+                if writer is None:
+                    result[first:done] = coordinates
+                else:
+                    writer.write(coordinates)
+                n_far += count
+                if report is not None:
+                    report("points", done, self.n)
+        return result if writer is None else writer.path, n_far
+
+    def _mapped(
+        self, model: Any, n_threads: int
+    ) -> Generator[tuple[int, np.ndarray, int], None, None]:
+        """Yield (first row, coordinates, number of far points) in order."""
+
+        def apply(part: tuple[int, Any]) -> tuple[int, np.ndarray, int]:
+            first, piece = part
+            block = checked(self._values(piece, first), self.columns, self.name, first)
+            return first, *applied(model, block, first)
+
+        # Parts run in parallel, so matrix products within them use one thread.
+        with one_blas_thread():
+            yield from thread_map(apply, self._parts(model.step), n_threads)
+
+    def _parts(self, step: int) -> Iterator[tuple[int, Any]]:
+        """Pieces of at most `step` rows."""
+        for first, piece in self._walk():
+            for part in row_blocks(_length(piece), step):
+                yield first + part.start, self._cut(piece, part)
+
+    def _walk(self, rows: np.ndarray | None = None) -> Iterator[tuple[int, Any]]:
+        """Pieces with the numbers of their first rows; those without any of `rows` may miss."""
+        done = 0
+        try:
+            for first, piece in self._pieces(rows):
+                done = first + _length(piece)
+                yield first, piece
+                # Released before the next piece is read.
+                del piece
+        except _DAMAGE as error:
+            raise OSError(f"reading {self.name} failed after row {done}: {error}") from error
+        if rows is None:
+            self._n = done if self._n is None else self._n
+            if done != self._n:
+                raise DamagedFileError(
+                    f"{self.name} gave {done} rows but had {self._n} when it was opened: it is "
+                    "damaged, or was changed while it was being read"
+                )
+
+    def _taken(self, rows: np.ndarray | None) -> Any:
+        """All rows or some, as values of any type and memory order."""
+        n = self.n if rows is None else len(rows)
+        result = np.empty((0 if self.columns.sparse else n, self.columns.count), self.dtype)
+        found, done = [], 0
+        for first, piece in self._walk(rows):
+            numbers: Any = first
+            if rows is not None:
+                numbers = rows[slice(*np.searchsorted(rows, (first, first + _length(piece))))]
+                if not len(numbers):
+                    continue
+                piece = self._cut(piece, numbers - first)
+            values = self._values(piece, numbers)
+            if self.columns.sparse:
+                found.append(csr_array(values))
+            else:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    dense = as_dense(values)
+                    result[done : done + len(dense)] = dense
+            done += values.shape[0]
+        if done != n:
+            raise DamagedFileError(f"{self.name} has only {done} of {n} rows that were asked for")
+        return csr_array(vstack(found)) if found else result
+
+    @abstractmethod
+    def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
+        """Yield all rows in pieces, or at least those pieces that have some of `rows`."""
+
+    def _cut(self, piece: Any, part: Any) -> Any:
+        """Some rows of a piece, by a slice or by an array of places."""
+        return piece[part]
+
+    def _values(self, piece: Any, rows: int | np.ndarray) -> Any:
+        """The numbers in a piece, of which the first row, or all rows, have these numbers."""
+        del rows
+        return piece
+
+    def _counted(self) -> int:
+        """Number of rows, counted in a pass of its own."""
+        return sum(_length(piece) for _, piece in self._pieces(None))
+
+    def _rows_at_once(self) -> int:
+        """Rows of a block of the usual number of bytes."""
+        return block_rows(self.columns.count * self.dtype.itemsize)
+
+
+def as_dense(values: Any) -> Any:
+    """Rows as an array, if they are sparse."""
+    return values.toarray() if hasattr(values, "toarray") else values
+
+
+def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) -> Points:
+    """Return points in the form that `columns` describe, all finite and of usable magnitude.
+
+    `rows` is the number of the first row, or the numbers of all rows.
+    """
+    # A float64 may overflow where the fitted points were float32.
+    block: Any
+    with np.errstate(over="ignore", invalid="ignore"):
+        if columns.sparse:
+            block = _canonical(values, columns.dtype)
+            finite = np.isfinite(block.data.sum())
+        else:
+            dense = values if isinstance(values, np.ndarray) else as_dense(values)
+            block = np.ascontiguousarray(dense, dtype=columns.dtype)
+            # The sum of finite values is nearly always finite, and needs no memory.
+            finite = np.isfinite(block.sum())
+    if not finite:
+        for part in row_blocks(block.shape[0], block_rows(8 * columns.count)):
+            numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
+            refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
+    if block.shape[0]:
+        # A few points may be near the origin; the scale of all is judged where they are fitted.
+        check_magnitude(block, name, may_be_tiny=True)
+    return block
+
+
+def _canonical(values: Any, dtype: np.dtype) -> csr_array:
+    """Rows with sorted columns, each at most once, and without stored zeros."""
+    block = csr_array(values).astype(dtype, copy=False)
+    if not block.has_canonical_format or not block.data.all():
+        block = block.copy()
+        block.sum_duplicates()
+        block.eliminate_zeros()
+    return block
+
+
+def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
+    """Coordinates of a block in the fitted precision, and how many of its points are far."""
+    coordinates, far = model(block, first)
+    coordinates = np.asarray(coordinates, dtype=model.columns.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(coordinates.sum())
+    if not (finite or np.isfinite(coordinates).all()):
+        bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
+        raise refusal(
+            f"the coordinates of row {first + int(bad[0])} would not be finite: the numbers of "
+            "this model do not belong together, so fit it again"
+        )
+    return coordinates, int(np.count_nonzero(far))
+
+
+def stays_sparse(n_stored: int, shape: tuple[int, int], dtype: np.dtype) -> bool:
+    """Whether points with so many stored values stay sparse instead of becoming an array.
+
+    Trees need dense points, and an array takes less memory if few values are zero.
+    """
+    if shape[1] <= TREE_MAX_DIMENSION:
+        return False
+    return n_stored * (dtype.itemsize + _INDEX_BYTES) < shape[0] * shape[1] * dtype.itemsize
+
+
+def _length(piece: Any) -> int:
+    return int(piece.shape[0] if hasattr(piece, "shape") else len(piece))
+
+
+def _first(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:_NAMES_SHOWN]) + ("..." if len(names) > _NAMES_SHOWN else "")

@@ -1,0 +1,205 @@
+"""Choosing what to read: an array by its key, columns by name or number, a floating type."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigpoint._sources.problems import refusal, wrong_type
+
+# Separates a file from the key of an array inside it.
+_KEY_MARK = "::"
+
+# Most names in a message, and most columns in a remedy, which is there to be pasted.
+_LISTED, _PASTED = 20, 60
+
+# Shapes and types of the arrays in a file, by name.
+Members = Mapping[str, tuple[Sequence[int], np.dtype]]
+
+
+def point_dtype(dtype: Any, what: str) -> np.dtype:
+    """Return the floating type that numbers of `dtype` are read as, or reject `what`.
+
+    float32 and float64 are preserved; float16 becomes float32; integers and booleans float64.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
+        return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    raise refusal(f"{what} holds values of type {dtype}, not numbers: convert it to float64 first")
+
+
+def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
+    """Return `shape` as (rows, columns), or reject an array that does not hold points."""
+    shape = tuple(shape)
+    if len(shape) != 2:
+        raise refusal(
+            f"{name} has shape {shape}. Expected 2D array, got {len(shape)}D array instead: points "
+            "are rows. Reshape your data with .reshape(-1, 1) if there is one column, or with "
+            ".reshape(1, -1) if there is one point",
+        )
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count < 1:
+            raise refusal(
+                f"{name} has 0 {what}(s) (shape={shape}) while a minimum of 1 is required: pass "
+                "a table with rows and columns"
+            )
+    return int(shape[0]), int(shape[1])
+
+
+def choose_columns(
+    columns: Any, n_columns: int, names: Sequence[str] | None, source: str
+) -> np.ndarray | None:
+    """Return the numbers of the chosen columns in the requested order; None for all.
+
+    Parameters
+    ----------
+    columns : str, int, sequence of them, or None
+        Names or numbers, counted from 0.
+    n_columns : int
+        Number of columns in the source.
+    names : sequence of str or None
+        Their names, if they have any.
+    source : str
+        Name of the source, for messages.
+    """
+    if columns is None:
+        return None
+    are_many = isinstance(columns, Iterable) and not isinstance(columns, str)
+    wanted = list(columns) if are_many else [columns]
+    if not wanted:
+        raise refusal(f"columns=[] chooses no columns of {source}: name at least one", "columns")
+    chosen = [_column_number(column, n_columns, names, source) for column in wanted]
+    if len(set(chosen)) < len(chosen):
+        raise refusal(
+            f"columns={wanted} chooses a column of {source} twice: name it once", "columns", wanted
+        )
+    return np.array(chosen, dtype=np.intp)
+
+
+def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, source: str) -> int:
+    numbers = f"choose numbers from 0 to {n_columns - 1}"
+    if isinstance(column, Integral) and not isinstance(column, bool):
+        if not 0 <= int(column) < n_columns:
+            raise refusal(f"{source} has no column {column}: {numbers}", "columns", column)
+        return int(column)
+    if not isinstance(column, str):
+        raise wrong_type(
+            f"columns must be names or whole numbers, got {column!r}", "columns", column
+        )
+    if names is None:
+        raise refusal(
+            f"columns of {source} have no names, so there is no {column!r}: {numbers}",
+            "columns",
+            column,
+        )
+    found = [number for number, name in enumerate(names) if name == column]
+    if len(found) == 1:
+        return found[0]
+    problem = f"{source} has no column {column!r}: choose from {listed_names(names)}"
+    if found:
+        problem = (
+            f"{source} has {len(found)} columns named {column!r}: choose by number, {listed(found)}"
+        )
+    raise refusal(problem, "columns", column)
+
+
+def refuse_columns(
+    source: str, refused: Sequence[str], names: Sequence[str], numeric: Sequence[str]
+) -> None:
+    """Reject chosen columns, described in `refused`, that hold no numbers; offer the others."""
+    if not refused:
+        return
+    remedy = "choose other columns"
+    if 0 < len(numeric) <= _PASTED:
+        chosen = list(numeric) if len(set(names)) == len(names) else "numbers of columns"
+        remedy = f"leave it out with tp.open_source(X, columns={chosen})"
+    raise refusal(f"{', '.join(refused[:5])} of {source} does not hold numbers: {remedy}")
+
+
+def choose_member(key: str | None, members: Members, source: str) -> str:
+    """Return the name of the array that `key` selects.
+
+    Without a key, it is the only array, or the only two-dimensional one that holds numbers.
+    """
+    if not members:
+        raise refusal(f"{source} holds no arrays")
+    if key is not None:
+        for name in (key, key.strip("/")):
+            if name in members:
+                return name
+        raise refusal(f"{source} has no array {key!r}: choose from {listed(members)}", "key", key)
+    tables = tables_among(members)
+    candidates = list(members) if len(members) == 1 else tables
+    if len(candidates) == 1:
+        return candidates[0]
+    found = [f"{name} {tuple(shape)} {dtype}" for name, (shape, dtype) in members.items()]
+    raise refusal(
+        f"{source} holds {len(members)} arrays, {len(tables)} of them tables of numbers: choose "
+        f"one, as in {key_place(source, next(iter(members)))}, from {listed(found)}",
+        "key",
+    )
+
+
+def tables_among(members: Members) -> list[str]:
+    """Names of the arrays that may be points: numbers, in two dimensions."""
+    return [
+        name for name, (shape, dtype) in members.items() if len(shape) == 2 and dtype.kind in "fbiu"
+    ]
+
+
+def key_place(source: str, key: str) -> str:
+    """How to ask for an array: in the name of a file, or of an object by its key."""
+    return f"'{source}::{key}'" if Path(source).exists() else f"tp.open_source(X, {key=})"
+
+
+def refuse_key(key: str | None, source: str) -> None:
+    """Reject a key for a source with a single table."""
+    if key is not None:
+        raise refusal(
+            f"{source} holds one table, so {key=} has no effect: leave it out", "key", key
+        )
+
+
+def split_place(text: str) -> tuple[str, str | None]:
+    """File and key of ``"file::key"``; the key is None if `text` is the name of a file."""
+    if _KEY_MARK not in text or Path(text).exists():
+        return text, None
+    file, _, key = text.partition(_KEY_MARK)
+    return file, key
+
+
+def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
+    """Return `name` if it is one of `names`, or the only one if `name` is empty.
+
+    `what` says in the singular what is chosen, and `place` what precedes its name:
+    ``"table.csv::"``.
+    """
+    file = place.partition(_KEY_MARK)[0]
+    if not name and len(names) == 1:
+        return names[0]
+    times = list(names).count(name)
+    if name and times == 1:
+        return name
+    if name and times:
+        raise refusal(f"{file} has {times} {what}s named {name!r}: rename them", "key", name)
+    problem = f"{file} has no {what} {name!r}" if name else f"{file} has {len(names)} {what}s"
+    first = next(iter(names), what)
+    raise refusal(
+        f"{problem}: choose from {listed_names(names)}, as in {place}{first}", "key", name
+    )
+
+
+def listed(items: Iterable[object]) -> str:
+    """Join the first few items for a message."""
+    texts = [str(item) for item in items]
+    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
+    return ", ".join(texts[:_LISTED]) + more
+
+
+def listed_names(names: Iterable[str]) -> str:
+    """Join the first few names; those with commas are quoted, as in a file and in an option."""
+    return listed(f'"{name}"' if "," in name else name for name in names)

@@ -1,0 +1,77 @@
+"""Arrays whose rows are read by slices, in chunks that are decoded as a whole."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._sources.array import chosen_columns
+from trigpoint._sources.base import Source, stays_sparse
+from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype
+from trigpoint._sources.problems import refusal
+
+# Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
+_BAND_BYTES = 256 * 2**20
+
+
+class ChunkedSource(Source):
+    """Points in an object with `shape` and `dtype` whose rows can be sliced.
+
+    Parameters
+    ----------
+    open_rows : callable
+        Returns a context manager around the object. A file is opened for every pass, so that a
+        source does not hold it open.
+    name : str
+        What messages call it.
+    columns : str, int, sequence of them, or None
+        Columns to read.
+    names : sequence of str or None
+        Names of all columns.
+    """
+
+    def __init__(
+        self,
+        open_rows: Callable[[], AbstractContextManager[Any]],
+        name: str,
+        columns: Any,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self._open_rows = open_rows
+        with open_rows() as stored:
+            layout = getattr(stored, "format", "csr")
+            if layout != "csr":
+                raise refusal(
+                    f"{name} is a sparse matrix in {layout.upper()} format, whose rows cannot be "
+                    "read quickly: convert it with .tocsr() and store it again"
+                )
+            n, count = check_shape(stored.shape, name)
+            dtype = point_dtype(stored.dtype, name)
+            self._row_bytes = count * stored.dtype.itemsize
+            self._chunk = int((getattr(stored, "chunks", None) or (1,))[0])
+            n_stored = getattr(stored, "nnz", None)
+        self._chosen = choose_columns(columns, count, names, name)
+        described = chosen_columns(self._chosen, names, count, dtype)
+        if n_stored is not None:
+            # An estimate, with some of the columns.
+            n_stored = int(n_stored) * described.count // count
+            sparse = stays_sparse(n_stored, (n, described.count), dtype)
+            described = replace(described, sparse=sparse)
+        super().__init__(name, described, n)
+
+    def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, Any]]:
+        with self._open_rows() as stored:
+            for band in row_blocks(self.n, self._band_rows()):
+                if rows is None or np.diff(np.searchsorted(rows, (band.start, band.stop)))[0]:
+                    part = stored[band]
+                    yield band.start, part if self._chosen is None else part[:, self._chosen]
+
+    def _band_rows(self) -> int:
+        """Rows to read at once, so that no chunk is decoded twice."""
+        rows = block_rows(self._row_bytes)
+        if self._chunk <= rows:
+            return rows - rows % self._chunk
+        return self._chunk if self._chunk * self._row_bytes <= _BAND_BYTES else rows

@@ -1,0 +1,78 @@
+"""Data frames of pandas and polars, and labeled arrays of xarray."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import holds_text
+from trigpoint._sources import arrow
+from trigpoint._sources.array import ArraySource
+from trigpoint._sources.base import Source
+from trigpoint._sources.choosing import check_shape, choose_columns, refuse_columns, refuse_key
+from trigpoint._sources.problems import is_from, refusal
+
+
+def from_object(X: Any, key: str | None, columns: Any) -> Source:
+    """Points in the columns of a data frame, or in a labeled array."""
+    name = type(X).__name__
+    refuse_key(key, name)
+    if is_from(X, "pandas", "DataFrame"):
+        return from_pandas(X, columns)
+    if is_from(X, "polars", "DataFrame", "LazyFrame"):
+        frame = X.collect() if hasattr(X, "collect") else X
+        return arrow.from_object(frame.to_arrow(), None, columns, name)
+    check_shape(X.shape, name)
+    labels = X.coords.get(X.dims[1])
+    has_names = labels is not None and labels.dtype.kind in "UO"
+    names = [str(label) for label in labels.values] if has_names else None
+    return ArraySource(np.asarray(X.values), name, columns, names)
+
+
+def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySource:
+    """Points in the columns of a pandas data frame, in one array."""
+    shown = [str(label) for label in frame.columns]
+    check_shape(frame.shape, name)
+    chosen = choose_columns(columns, len(shown), shown, name)
+    if chosen is not None:
+        frame = frame.iloc[:, chosen]
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise refusal(f"{name} has several columns of the name {twice!r}: rename them")
+    dtypes = [_number_type(frame.iloc[:, j]) for j in range(frame.shape[1])]
+    refused = [
+        f"column {str(label)!r} of type {kind}"
+        for label, kind, dtype in zip(frame.columns, frame.dtypes, dtypes, strict=True)
+        if dtype is None
+    ]
+    numeric = [str(label) for label, dtype in zip(frame.columns, dtypes, strict=True) if dtype]
+    refuse_columns(name, refused, shown, numeric)
+    known = [dtype for dtype in dtypes if dtype is not None]
+    values = frame.to_numpy(dtype=np.result_type(*known), na_value=np.nan)
+    has_names = all(isinstance(label, str) for label in frame.columns)
+    return ArraySource(values, name, None, list(frame.columns) if has_names else None)
+
+
+def _number_type(column: Any) -> np.dtype | None:
+    """The NumPy type that a column of numbers is read as; None for other columns."""
+    kind = column.dtype
+    # The types of pandas that allow missing values or store few know the type of the values.
+    dtype = getattr(kind, "numpy_dtype", getattr(kind, "subtype", kind))
+    if isinstance(dtype, np.dtype) and dtype.kind in "iub":
+        return np.dtype(np.float64)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":
+        return dtype
+    # Dates would become numbers in an unknown unit, and text may look like numbers.
+    if dtype != np.dtype(object) or holds_text(np.asarray(column)):
+        return None
+    try:
+        np.asarray(column).astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+    return np.dtype(np.float64)
+
+
+def labeled_as(array: Any, coordinates: np.ndarray) -> Any:
+    """Coordinates as a labeled array, with the labels that the rows of another one have."""
+    rows = array.dims[0]
+    labels = {name: values for name, values in array.coords.items() if values.dims == (rows,)}
+    return type(array)(coordinates, dims=(rows, "component"), coords=labels, name="embedding")

@@ -1,0 +1,172 @@
+"""Recognize the format that points are in."""
+
+import importlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigpoint._sources.array import ArraySource, from_object
+from trigpoint._sources.base import Source
+from trigpoint._sources.choosing import split_place
+from trigpoint._sources.problems import check_is_file, is_from, refusal, wrong_type
+
+
+@dataclass(frozen=True)
+class Format:
+    """A module of this package that reads files, objects or both.
+
+    It has ``from_path(path, key, columns)`` if it reads files, and ``from_object(X, key, columns)``
+    if it reads objects. It is imported when it is needed.
+
+    Attributes
+    ----------
+    module : str
+    suffixes : tuple of str, default=()
+        Endings of the names of files.
+    package : str, default=""
+        The library that the objects come from.
+    classes : tuple of str, default=()
+        Names of their classes there.
+    """
+
+    module: str
+    suffixes: tuple[str, ...] = ()
+    package: str = ""
+    classes: tuple[str, ...] = ()
+
+
+FORMATS = (
+    Format("array", (".npy", ".npz"), "numpy", ("NpzFile",)),
+    Format("sparse_array", (), "scipy", ("sparray", "spmatrix")),
+    Format("frames", (), "pandas", ("DataFrame",)),
+    Format("frames", (), "polars", ("DataFrame", "LazyFrame")),
+    Format("frames", (), "xarray", ("DataArray",)),
+    Format("arrow", (".parquet", ".pq"), "pyarrow", ("Table", "Dataset")),
+    Format("text", (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")),
+    Format("hdf5", (".h5", ".hdf5"), "h5py", ("Dataset", "Group")),
+    Format("anndata", (".h5ad",), "anndata", ("AnnData",)),
+    Format("zarr", (".zarr", ".zarr.zip"), "zarr", ("Array", "Group")),
+    Format("dask", (), "dask", ("Array", "DataFrame", "Series", "Bag", "Delayed", "FrameBase")),
+    Format("torch", (), "torch", ("Tensor",)),
+)
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+
+
+def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Source:
+    """Open points for reading; at first only headers are read.
+
+    Parameters
+    ----------
+    X : path or object
+        A ``.npy``, ``.npz``, ``.parquet``, ``.pq``, ``.h5``, ``.hdf5``, ``.h5ad``, ``.zarr.zip``,
+        ``.csv``, ``.tsv`` or ``.txt`` file (text also with ``.gz``), a ``.zarr`` folder, or a
+        folder of Parquet files. A path may include a key, as in ``"cells.h5ad::obsm/X_pca"``. Or an
+        object: a NumPy array, NpzFile or list, a SciPy sparse array, an h5py Dataset, a zarr Array,
+        a pyarrow Table or Dataset, a pandas or polars DataFrame, an xarray DataArray, an AnnData
+        object, a Dask array or DataFrame, a PyTorch tensor, or a `Source`, which is returned as it
+        is.
+    key : str or None
+        Which of several arrays: a name in ``.npz``, a path inside Zarr and HDF5, ``"X"`` or an
+        ``obsm`` entry of AnnData. None takes the only array, or the only 2-D numeric array; in
+        AnnData, X.
+    columns : str, int, sequence of them, or None
+        Columns to read, in this order, by number or, if they have names, by name.
+
+    Returns
+    -------
+    source : Source
+        float32 and float64 are preserved, float16 becomes float32, and integers and booleans become
+        float64.
+
+    Raises
+    ------
+    ImportError
+        If a file needs a library that is not installed; the message says how to install it.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the points are not a table of numbers with at least one row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint._sources import open_source
+    >>> source = open_source(np.arange(6).reshape(3, 2), columns=[1])
+    >>> source.shape, source.dtype
+    ((3, 1), dtype('float64'))
+    """
+    if key is not None and not isinstance(key, str):
+        raise wrong_type(f"key must be a name, got {key!r}", "key", key)
+    if type(X) is np.ndarray and key is None:
+        return ArraySource(X, columns=columns)
+    if isinstance(X, (str, os.PathLike)):
+        return _open_path(os.fspath(X), key, columns)
+    if isinstance(X, Source):
+        if key is not None or columns is not None:
+            given = "key" if columns is None else "columns"
+            raise refusal(f"{X.name} is already open: choose {given} when opening it", given)
+        return X
+    for known in FORMATS:
+        if known.package and is_from(X, known.package, *known.classes):
+            return _module(known).from_object(X, key, columns)
+    # Not by class name: views of AnnData have their own classes.
+    if hasattr(X, "X") and hasattr(X, "obsm"):
+        return importlib.import_module("trigpoint._sources.anndata").from_object(X, key, columns)
+    if _is_on_gpu(X):
+        return importlib.import_module("trigpoint._sources.torch").from_object(X, key, columns)
+    return from_object(X, key, columns)
+
+
+def _open_path(text: str, key: str | None, columns: Any) -> Source:
+    if not text:
+        raise refusal("the path of the points is empty: name a file")
+    file, carried = split_place(text)
+    if carried is not None:
+        if not file or not carried:
+            raise refusal(f"{text!r} lacks a file or a key: write it as 'file::key'")
+        if key is not None:
+            raise refusal(
+                f"{text!r} includes a key, and {key=} is different: give only one", "key", key
+            )
+    path = Path(file)
+    check_is_file(path)
+    source = _module(format_of(path)).from_path(path, carried or key, columns)
+    source.path = path
+    return source
+
+
+def format_of(path: Path) -> Format:
+    """The format of a file or folder."""
+    name = path.name.lower()
+    if path.is_dir():
+        if any((path / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup")):
+            name = ".zarr"
+        elif any(file.name.lower().endswith((".parquet", ".pq")) for file in path.iterdir()):
+            name = ".parquet"
+        else:
+            raise refusal(
+                f"{path} is a folder, but not a Zarr array or group, and has no Parquet files "
+                "(.parquet, .pq) directly in it"
+            )
+    for known in FORMATS:
+        if known.suffixes and name.endswith(known.suffixes):
+            return known
+    remedy = f"files that can be read are {', '.join(s for f in FORMATS for s in f.suffixes)}"
+    if path.suffix.lower() in _SPREADSHEETS:
+        remedy = "save the table as CSV"
+    raise refusal(f"{path} has an unknown suffix: {remedy}")
+
+
+def _module(known: Format) -> Any:
+    return importlib.import_module(f"trigpoint._sources.{known.module}")
+
+
+def _is_on_gpu(X: Any) -> bool:
+    """Whether an array of another library, such as CuPy, is in the memory of a GPU."""
+    if isinstance(X, type) or not hasattr(X, "__dlpack_device__"):
+        return False
+    # Numbers that DLPack has for memory of CUDA, of a device and managed.
+    return int(X.__dlpack_device__()[0]) in (2, 13)

@@ -1,0 +1,89 @@
+"""Errors about points and files, and optional libraries that reading them needs."""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trigpoint._common.errors import (
+    DamagedFileError,
+    ParameterTypeError,
+    ParameterValueError,
+    Worded,
+)
+
+# What to install where that is not the package itself.
+_INSTALL = dict.fromkeys(("dask", "distributed"), "'dask[array]' distributed")
+
+
+def refusal(message: str, parameter: str = "X", value: Any = None) -> ParameterValueError:
+    """An error about a value, from a message that is complete."""
+    return ParameterValueError(parameter, value, _literal(message))
+
+
+def wrong_type(message: str, parameter: str = "X", value: Any = None) -> ParameterTypeError:
+    """An error about a type, from a message that is complete."""
+    return ParameterTypeError(parameter, value, _literal(message))
+
+
+def _literal(message: str) -> str:
+    # Names of files and columns may contain braces.
+    return message.replace("{", "{{").replace("}", "}}")
+
+
+def check_is_file(path: Path) -> None:
+    """Reject what does not exist, and what is neither a file nor a folder."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if not (path.is_file() or path.is_dir()):
+        # Opening a pipe would wait for a writer, and files are read more than once.
+        raise refusal(f"{path} is a pipe or a device, not a file: copy its content to a file first")
+
+
+@contextmanager
+def naming_errors(name: str, kind: str) -> Iterator[None]:
+    """Name the file in every error raised while it is read as `kind`, such as "HDF5".
+
+    Which errors a library raises for damaged files depends on the library and its version, so all
+    of them become `DamagedFileError`. Errors of this package name the file already.
+    """
+    try:
+        yield
+    except (Worded, DamagedFileError, ImportError):
+        raise
+    except MemoryError as error:
+        raise MemoryError(f"reading {name} as {kind}: {error}") from error
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        if error.errno is not None:
+            raise OSError(error.errno, error.strerror, name) from error
+        raise DamagedFileError(f"{name} cannot be read as {kind}: {error}") from error
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        # NumPy advises allowing pickles, which can run code.
+        reason = "it holds objects" if "pickle" in reason else reason
+        raise DamagedFileError(f"{name} cannot be read as {kind}: {reason}") from error
+
+
+def require(module: str, task: str) -> Any:
+    """Import a module of an optional package, or say what to install for `task`."""
+    package = module.split(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{task} needs {package}: pip install {_INSTALL.get(package, package)}", name=package
+        ) from error
+
+
+def is_from(thing: Any, package: str, *class_names: str) -> bool:
+    """Whether `thing` is an instance of one of the named classes of `package`, or of a subclass.
+
+    The package is not imported: before it is, none of its objects can exist.
+    """
+    return any(
+        base.__name__ in class_names and base.__module__.split(".")[0] == package
+        for base in type(thing).__mro__
+    )

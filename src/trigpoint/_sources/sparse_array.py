@@ -1,0 +1,73 @@
+"""SciPy sparse arrays."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.sparse import stored_row_bytes
+from trigpoint._sources.array import chosen_columns
+from trigpoint._sources.base import Source, stays_sparse
+from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype, refuse_key
+from trigpoint._sources.problems import refusal
+
+
+class SparseSource(Source):
+    """Points in the rows of a CSR array."""
+
+    def __init__(self, X: csr_array, name: str, names: Sequence[str] | None) -> None:
+        n, count = check_shape(X.shape, name)
+        columns = chosen_columns(None, names, count, point_dtype(X.dtype, name))
+        sparse = stays_sparse(X.nnz, X.shape, columns.dtype)
+        super().__init__(name, replace(columns, sparse=sparse), n)
+        self._X = X
+
+    def _taken(self, rows: np.ndarray | None) -> csr_array:
+        return self._X if rows is None else self._X[rows]
+
+    def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, csr_array]]:
+        row_bytes = stored_row_bytes(self._X)
+        if not self.columns.sparse:
+            row_bytes = max(row_bytes, self.columns.count * self.dtype.itemsize)
+        for part in row_blocks(self.n, block_rows(row_bytes)):
+            yield part.start, self._X[part]
+
+
+def from_sparse(
+    X: Any, name: str, columns: Any, names: Sequence[str] | None = None
+) -> SparseSource:
+    """Points in a SciPy sparse array of any format."""
+    if X.ndim != 2:
+        check_shape(X.shape, name)
+    if X.dtype.kind == "c":
+        raise refusal(
+            f"{name} holds {X.dtype}: Complex data not supported; pass {name}.real, or "
+            f"scipy.sparse.hstack([{name}.real, {name}.imag])"
+        )
+    rows = csr_array(X)
+    chosen = choose_columns(columns, X.shape[1], names, name)
+    if chosen is not None:
+        rows, names = rows[:, chosen], names and [names[number] for number in chosen]
+    return SparseSource(rows, name, names)
+
+
+def from_object(X: Any, key: str | None, columns: Any) -> SparseSource:
+    """Points in a SciPy sparse array of any format."""
+    refuse_key(key, "X")
+    return from_sparse(X, "X", columns)
+
+
+def check_inside(matrix: Any) -> None:
+    """Reject a compressed sparse array that would be read or written outside its arrays.
+
+    Raises
+    ------
+    ValueError
+    """
+    matrix.check_format(full_check=True)
+    # Which SciPy does not look at if the last of them says that nothing is stored.
+    if (np.diff(matrix.indptr) < 0).any():
+        raise ValueError("its rows run backward")

@@ -1,0 +1,279 @@
+"""Tables with columns of any kind: what these hold, one column's values, whole rows."""
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.compute
+import pyarrow.parquet
+
+from trigpoint._sources.anndata import h5ad_members, read_obs
+from trigpoint._sources.array import npz_members
+from trigpoint._sources.arrow import (
+    BATCH_ROWS,
+    holds_numbers,
+    index_columns,
+    opened_parquet,
+    parquet_files,
+)
+from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.choosing import Members, choose_name, split_place
+from trigpoint._sources.hdf5 import hdf5_members, open_hdf5
+from trigpoint._sources.problems import check_is_file, naming_errors
+from trigpoint._sources.text import head, read_layout, text_suffix, usual_separator
+from trigpoint._sources.zarr import zarr_members
+
+FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
+
+_PARQUET = (".parquet", ".pq")
+
+# Ends of the names of columns that count rows, and the number of rows that show it.
+_COUNTER = re.compile(r".*(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
+_ROWS_SEEN = 1000
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str or None
+        None in a file without a header.
+    kind : str
+        ``"number"``, ``"text"``, ``"date"``, ``"boolean"``, ``"row label"`` for labels and
+        consecutive numbers of rows, or ``"other"``.
+    """
+
+    name: str | None
+    kind: str
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file or folder is a table, whose columns may hold text."""
+    if path.is_dir():
+        return bool(parquet_files(path))
+    return path.name.lower().endswith(_PARQUET) or bool(text_suffix(path))
+
+
+def table_columns(path: Path) -> list[TableColumn]:
+    """All columns of a table, in order."""
+    check_is_file(path)
+    names: Sequence[str | None]
+    if text_suffix(path):
+        layout = read_layout(path)
+        some, labels = head(layout), layout.labels
+        names = layout.names or [None] * layout.n_columns
+    else:
+        with opened_parquet(parquet_files(path)[0]) as opened:
+            schema = opened.schema_arrow
+            some = next(
+                opened.iter_batches(_ROWS_SEEN), pyarrow.RecordBatch.from_pylist([], schema)
+            )
+        names = schema.names
+        labels = {names.index(label) for label in index_columns(schema)}
+    return [
+        TableColumn(name, "row label" if j in labels else _kind(some.column(j), name or ""))
+        for j, name in enumerate(names)
+    ]
+
+
+def _kind(column: Any, name: str) -> str:
+    kind, types = column.type, pyarrow.types
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind) and _COUNTER.fullmatch(name) and not column.null_count:
+        numbers = column[:_ROWS_SEEN].to_numpy(zero_copy_only=False)
+        if len(numbers) and np.array_equal(numbers, numbers[0] + np.arange(len(numbers))):
+            return "row label"
+    if holds_numbers(kind):
+        return "number"
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return "date"
+    held = kind.value_type if types.is_dictionary(kind) else kind
+    texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_null)
+    return "text" if any(is_kind(held) for is_kind in texts) else "other"
+
+
+def read_values(place: str) -> np.ndarray:
+    r"""Read one column.
+
+    Parameters
+    ----------
+    place : str
+        ``"file.npy"``, ``"file.npz::key"``, ``"table.csv::column"`` (also ``.tsv``, ``.txt``, each
+        also ``.gz``), ``"table.parquet::column"`` (also a folder of them), or
+        ``"cells.h5ad::obs/column"``. A single array or column need not be named.
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        Numbers, datetime64, or text as objects. Missing values are NaN, NaT or None.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from trigpoint._sources.tables import read_values
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "t.csv")
+    ...     _ = table.write_text("x,kind\n0.5,oak\n0.7,elm\n")
+    ...     read_values(f"{table}::kind")
+    array(['oak', 'elm'], dtype=object)
+    """
+    file, carried = split_place(place)
+    path, key = Path(file), carried or ""
+    check_is_file(path)
+    ending = path.name.lower()
+    if is_table(path):
+        values = _table_values(path, key)
+    elif ending.endswith(".h5ad"):
+        values = read_obs(path, key)
+    elif ending.endswith((".npy", ".npz")):
+        values = _numpy_values(path, key)
+    else:
+        raise ValueError(f"{path} holds no readable column: give {FORMATS}")
+    if values.ndim != 1 and max(values.shape, default=0) != values.size:
+        raise ValueError(f"{place} has shape {values.shape}: pass one column, a value per point")
+    return values.ravel()
+
+
+def _numpy_values(path: Path, key: str) -> np.ndarray:
+    with naming_errors(str(path), "an array of numbers, text or dates, as np.save writes it"):
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            values = loaded[choose_name(key, loaded.files, "array", f"{path}::")]
+            # What does not begin as an array comes as bytes.
+            if not isinstance(values, np.ndarray):
+                raise ValueError("it is not an array")
+            return values
+
+
+def _table_values(path: Path, key: str) -> np.ndarray:
+    names = [str(j) if c.name is None else c.name for j, c in enumerate(table_columns(path))]
+    number = names.index(choose_name(key, names, "column", f"{path}::"))
+    batches = [batch.column(0) for _, batch in _batches(path, [number])]
+    column = pyarrow.chunked_array(batches)
+    if text_suffix(path):
+        column = typed(column)
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif pyarrow.types.is_decimal(kind):
+        column = column.cast(pyarrow.float64())
+    elif pyarrow.types.is_nested(kind):
+        raise ValueError(
+            f"column {names[number]!r} of {path}, of type {kind}, has no single values"
+        )
+    values: np.ndarray = column.to_numpy()
+    return values
+
+
+def typed(column: Any) -> Any:
+    """Text of a column as numbers or dates, if all of it can be read as such."""
+    plain = pyarrow.compute.utf8_trim_whitespace(column)
+    # A number with a leading zero, such as 007, is a name.
+    is_name = pyarrow.compute.match_substring_regex(plain, r"^[+-]?0\d")
+    if column.null_count == len(column) or pyarrow.compute.any(is_name).as_py():
+        return column
+    for kind in (pyarrow.int64(), pyarrow.float64(), pyarrow.timestamp("us")):
+        try:
+            return plain.cast(kind)
+        except pyarrow.ArrowInvalid:
+            continue
+    return column
+
+
+def _batches(path: Path, columns: list[int] | None) -> Iterator[tuple[int, Any]]:
+    """Yield (first row, record batch) of some columns or all; those of text files are text."""
+    if text_suffix(path):
+        layout = read_layout(path)
+        numbers = list(range(layout.n_columns)) if columns is None else columns
+        yield from layout.batches(numbers, dict.fromkeys(numbers, pyarrow.string()))
+        return
+    first = 0
+    for file in parquet_files(path):
+        with opened_parquet(file, memory_map=True) as opened:
+            names = opened.schema_arrow.names
+            wanted = names if columns is None else [names[number] for number in columns]
+            for batch in opened.iter_batches(BATCH_ROWS, columns=wanted):
+                yield first, batch
+                first += batch.num_rows
+
+
+def copy_rows(source: Path, rows: Sequence[int], target: Path, *, replace: bool = True) -> int:
+    """Copy rows of a table, with all their columns, to another table: text or Parquet.
+
+    The table is read once, front to back, and only the copied rows are held in memory.
+
+    Parameters
+    ----------
+    source : Path
+        A table; see `is_table`.
+    rows : sequence of int
+        Row numbers, in the order to write them.
+    target : Path
+        A ``.csv``, ``.tsv``, ``.txt``, ``.parquet`` or ``.pq`` file.
+    replace : bool, default=True
+        Whether to replace an existing file.
+
+    Returns
+    -------
+    n_columns : int
+        Number of columns written.
+    """
+    order = np.argsort(rows)
+    ascending, found = np.asarray(rows)[order], []
+    for first, batch in _batches(source, None):
+        low, high = np.searchsorted(ascending, (first, first + batch.num_rows))
+        if low < high:
+            places = pyarrow.array(ascending[low:high] - first)
+            found.append(pyarrow.Table.from_batches([batch.take(places)]))
+    # Files of a folder may differ in number types and in the order of their columns.
+    table = pyarrow.concat_tables(found, promote_options="permissive")
+    table = table.take(pyarrow.array(np.argsort(order)))
+    if text_suffix(source):
+        layout = read_layout(source)
+        names = layout.names or [f"x{j}" for j in range(layout.n_columns)]
+        if not text_suffix(target):
+            table = pyarrow.table(list(map(typed, table.columns)), names=list(names))
+        header = layout.names
+    else:
+        header = tuple(table.column_names)
+    with atomic_write(target, replace=replace) as partial:
+        if text_suffix(target):
+            _write_text(table, header, target, partial)
+        else:
+            pyarrow.parquet.write_table(table, partial)
+    return int(table.num_columns)
+
+
+def _write_text(table: Any, header: Sequence[str] | None, target: Path, partial: Path) -> None:
+    is_compressed = target.name.lower().endswith(".gz")
+    opener: Any = gzip.open if is_compressed else open
+    with opener(partial, "wt", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=usual_separator(target), lineterminator="\n")
+        if header is not None:
+            writer.writerow(header)
+        writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def stored_arrays(path: Path) -> Members:
+    """The arrays in a file of several; none for other files."""
+    ending = path.name.lower()
+    if ending.endswith(".npz"):
+        return npz_members(path)
+    if ending.endswith(".h5ad"):
+        return h5ad_members(path)
+    if ending.endswith((".h5", ".hdf5")):
+        with open_hdf5(path) as file:
+            return hdf5_members(file)
+    return zarr_members(path) if ending.endswith((".zarr", ".zarr.zip")) else {}

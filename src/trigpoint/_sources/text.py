@@ -1,0 +1,345 @@
+"""Points in text files: CSV and its relatives, also compressed with gzip, read by pyarrow."""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.csv
+
+from trigpoint._common.errors import DamagedFileError, ParameterWarning
+from trigpoint._common.warn import warn_user
+from trigpoint._sources.arrow import ArrowSource
+from trigpoint._sources.choosing import refuse_key
+from trigpoint._sources.problems import naming_errors, refusal
+
+SUFFIXES = (".csv", ".tsv", ".txt")
+# Possible separators by suffix; the first one that occurs in the first line is used.
+_SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t;,| "}
+# Comments, and the line that tells a spreadsheet what separates columns.
+_NOT_ROWS = ("#", "sep=")
+
+MISSING = [
+    *("", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "none"),
+    *("missing", "-", "?", "."),
+]
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+
+# Bytes that show the layout, rows of these, and bytes that are parsed at once.
+_HEAD_BYTES, _ROWS_SEEN, _BLOCK_BYTES = 2**20, 100, 2**22
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Layout of a text file.
+
+    Attributes
+    ----------
+    path : Path
+    separator : str
+        A blank stands for any number of blanks.
+    names : tuple of str or None
+        Names of the columns, if there is a header.
+    n_columns : int
+    skipped : int
+        Number of lines before the header or the first row.
+    decimal : str
+        Decimal point or comma.
+    """
+
+    path: Path
+    separator: str
+    names: tuple[str, ...] | None
+    n_columns: int
+    skipped: int
+    decimal: str
+
+    @property
+    def labels(self) -> set[int]:
+        """The unnamed first column in which pandas writes its index, if there is one."""
+        return {0} if self.names and not self.names[0] and self.n_columns > 1 else set()
+
+    def batches(
+        self, columns: list[int], types: dict[int, Any] | None = None, at_once: int = 0
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (first row, record batch) of some columns, whose types are inferred if None."""
+        convert = pyarrow.csv.ConvertOptions(
+            include_columns=list(map(str, columns)),
+            column_types={str(column): kind for column, kind in (types or {}).items()},
+            null_values=MISSING,
+            strings_can_be_null=True,
+            decimal_point=self.decimal,
+        )
+        read = pyarrow.csv.ReadOptions(
+            # Numbers, because names may be given twice.
+            column_names=list(map(str, range(self.n_columns))),
+            skip_rows=self.skipped,
+            skip_rows_after_names=int(self.names is not None),
+            block_size=_BLOCK_BYTES,
+        )
+        parse = pyarrow.csv.ParseOptions(
+            delimiter=self.separator,
+            newlines_in_values=True,
+            # In a file of one column, an empty line is a missing value.
+            ignore_empty_lines=self.n_columns > 1,
+        )
+        first = 0
+        with naming_errors(str(self.path), "text"), _bytes_of(self) as stream:
+            for batch in pyarrow.csv.open_csv(stream, read, parse, convert):
+                step = at_once or max(1, batch.num_rows)
+                for start in range(0, batch.num_rows, step):
+                    yield first + start, batch.slice(start, step)
+                first += batch.num_rows
+
+
+def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
+    """Points in a text file, optionally compressed with gzip."""
+    refuse_key(key, str(path))
+    return TextSource(read_layout(path), columns)
+
+
+class TextSource(ArrowSource):
+    """Points in the rows of a text file, as float64.
+
+    Parameters
+    ----------
+    layout : Layout
+    columns : str, int, sequence of them, or None
+        Columns to read. None leaves out the unnamed first column in which pandas writes its index.
+    """
+
+    def __init__(self, layout: Layout, columns: Any) -> None:
+        self.layout, self._types = layout, list(map(_read_as, head(layout).columns))
+        types = [[kind] for kind in self._types]
+        super().__init__(
+            str(layout.path), layout.names, types, columns, layout.labels, None, self._numbers
+        )
+
+    def _numbers(
+        self, columns: list[int], at_once: int, rows: np.ndarray | None
+    ) -> Iterator[tuple[int, Any]]:
+        types = {number: self._types[number] for number in columns}
+        try:
+            yield from self.layout.batches(columns, types, at_once)
+        except DamagedFileError as error:
+            if "conversion error" not in str(error):
+                raise
+            raise refusal(
+                f"{self.name} has a value that is not a number, {self._first_text(columns)}: "
+                "correct it, remove the row or choose other columns"
+            ) from error
+
+    def _first_text(self, columns: list[int]) -> str:
+        """The first value of some columns that is not a number, and where it is."""
+        as_text = dict.fromkeys(columns, pyarrow.string())
+        for first, batch in self.layout.batches(columns, as_text):
+            for label, column in zip(self._labels, batch.columns, strict=True):
+                for row, value in enumerate(column.to_pylist(), first):
+                    if value is not None and not is_number(value, self.layout.decimal):
+                        return f"{value!r} in column {label!r}, row {row}"
+        return "in a column of true and false"
+
+    def _counted(self) -> int:
+        last, n, ending = self.layout.n_columns - 1, 0, b""
+        for first, batch in self.layout.batches([last], {last: pyarrow.binary()}):
+            n, ending = first + batch.num_rows, batch.column(0)[-1].as_py() or b""
+        if not n:
+            raise no_rows(self.layout.path)
+        if b"\n" in ending.rstrip(b"\r\n") and ending.endswith(b"\n"):
+            raise DamagedFileError(
+                f"{self.name} has a quote in row {n - 1} that is not closed: close every quote, "
+                "and write quotes inside quotes twice"
+            )
+        return n
+
+
+def head(layout: Layout) -> Any:
+    """The first rows of all columns, of types that are inferred."""
+    _, batch = next(layout.batches(list(range(layout.n_columns))), (0, None))
+    if batch is None:
+        raise no_rows(layout.path)
+    return batch
+
+
+def no_rows(path: Path) -> DamagedFileError:
+    """The error about a file of a single line of text."""
+    return DamagedFileError(f"{path} has a header, and no rows to read below it")
+
+
+def _read_as(column: Any) -> Any:
+    """The type that a column is read as, from its first values."""
+    kind, types = column.type, pyarrow.types
+    if types.is_integer(kind) or types.is_null(kind):
+        return pyarrow.float64()
+    if types.is_string(kind):
+        # A few values of text among numbers are mistakes, which are reported with their rows.
+        some = [value for value in column[:_ROWS_SEEN].to_pylist() if value is not None]
+        if some and sum(map(is_number, some)) >= len(some) / 2:
+            return pyarrow.float64()
+    return kind
+
+
+def is_number(field: str, decimal: str = ".") -> bool:
+    """Whether a field is read as a number."""
+    field = field.strip().replace(decimal, ".") if "." not in field or decimal == "." else "text"
+    try:
+        float(field)
+    except ValueError:
+        return False
+    # Python allows 1_000, which in a file is a name, and the digits of all scripts.
+    return "_" not in field and field.isascii()
+
+
+def text_suffix(path: Path) -> str:
+    """Suffix of a text file, ignoring .gz; empty for other kinds of files."""
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    return suffix if suffix in SUFFIXES else ""
+
+
+def usual_separator(path: Path) -> str:
+    """Usual separator of columns in files with this suffix."""
+    return _SEPARATORS[text_suffix(path)][0]
+
+
+def read_layout(path: Path) -> Layout:
+    """Determine the layout of a text file from its first lines.
+
+    Blank lines and lines that begin with ``#`` or ``sep=`` are skipped at the top of the file. The
+    next line is a header if none of its fields is a number, or if its fields are names, some of
+    them whole numbers, above numbers.
+    """
+    name = str(path)
+    lines = iter(_first_lines(path))
+    top, skipped = "", 0
+    for top in lines:
+        if top.strip() and not top.lstrip().lower().startswith(_NOT_ROWS):
+            break
+        skipped += 1
+    else:
+        raise DamagedFileError(f"{name} has no lines of numbers: there are no rows to read")
+    separator = _separator(path, top)
+    # The limit of fields belongs to the whole process, so it is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * _HEAD_BYTES))
+    fields = csv.reader(chain([top], lines), delimiter=separator, skipinitialspace=separator == " ")
+    with naming_errors(name, "text"):
+        records = [[field.strip() for field in row] for row in islice(fields, _ROWS_SEEN) if row]
+    if separator == " ":
+        records = [row if row[-1] else row[:-1] for row in records]
+    decimal = "," if separator != "," and _have_decimal_commas(records) else "."
+    names = _header(records[0], records[1] if len(records) > 1 else [], decimal, name)
+    return Layout(path, separator, names, len(records[0]), skipped, decimal)
+
+
+def _first_lines(path: Path) -> list[str]:
+    name = str(path)
+    with naming_errors(name, "text"), _opened(path) as file:
+        raw = file.read(_HEAD_BYTES)
+    if b"\0" in raw:
+        raise DamagedFileError(f"{name} has a NUL byte, so it is damaged or not text in UTF-8")
+    try:
+        # The end may be in the middle of a character.
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(raw)
+    except UnicodeDecodeError as error:
+        raise DamagedFileError(
+            f"{name} is not text in UTF-8 ({error.reason} at byte {error.start:,}): if it is text, "
+            "save it as UTF-8, in spreadsheets as 'CSV UTF-8'"
+        ) from error
+    return text.splitlines(keepends=True)
+
+
+def _opened(path: Path) -> Any:
+    return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
+def _bytes_of(layout: Layout) -> Any:
+    """The bytes of a file, uncompressed."""
+    if layout.separator == " ":
+        return pyarrow.PythonFile(_SingleBlanks(_opened(layout.path)), mode="r")
+    is_compressed = layout.path.name.lower().endswith(".gz")
+    return pyarrow.input_stream(str(layout.path), compression="gzip" if is_compressed else None)
+
+
+class _SingleBlanks(io.RawIOBase):
+    """Text in which each run of blanks is one, and none is at the beginning or end of a line."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._ready = file, b""
+
+    def readable(self) -> bool:
+        """A file that is only read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read at most `size` bytes."""
+        if not self._ready:
+            lines = self._file.read(_HEAD_BYTES) + self._file.readline()
+            single = re.sub(rb"[ \t]+", b" ", lines)
+            self._ready = re.sub(rb"(?m)^ | (?=\r?$)", b"", single)
+        some, self._ready = self._ready[:size], self._ready[size:]
+        return some
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def _have_decimal_commas(rows: list[list[str]]) -> bool:
+    """Whether some numbers have a decimal comma, and none has a point."""
+    fields = [field for row in rows for field in row]
+    has_comma = any(map(_DECIMAL_COMMA.fullmatch, fields))
+    return has_comma and not any("." in field and is_number(field) for field in fields)
+
+
+def _separator(path: Path, line: str) -> str:
+    unquoted = re.sub(r'"[^"]*"', "", line.strip())
+    suffix = text_suffix(path)
+    # Commas inside numbers separate nothing.
+    if suffix == ".csv" and ";" in unquoted:
+        return ";"
+    return next((s for s in _SEPARATORS[suffix] if s in unquoted), _SEPARATORS[suffix][0])
+
+
+def _header(fields: list[str], below: list[str], decimal: str, name: str) -> tuple[str, ...] | None:
+    """Names of the columns, if the first line has them; a mixture is an error, not a guess."""
+    numbers = [field for field in fields if is_number(field, decimal)]
+    if len(numbers) == len(fields):
+        if len(fields) > 1 and fields == [str(number) for number in range(len(fields))]:
+            warn_user(
+                ParameterWarning(
+                    "the first line of {name} counts its columns and is read as a point",
+                    "if it is a header, as pandas writes it, give the columns names",
+                    name=name,
+                )
+            )
+        return None
+    if not numbers or _names_numbers(fields, below, decimal):
+        return tuple(fields)
+    text = next(field for field in fields if field not in numbers)
+    raise DamagedFileError(
+        f"the first line of {name} has both text ({text!r}) and numbers ({numbers[0]!r}), so it is "
+        "neither a header nor a row: give the file a header line of names"
+    )
+
+
+def _names_numbers(fields: list[str], below: list[str], decimal: str) -> bool:
+    """Whether a first line of text and numbers is a header: years among names, or pandas' index.
+
+    In a header, a name stands above a number; a possible row with missing values is not a header.
+    """
+    if len(below) != len(fields) or any(field in MISSING for field in fields[1:]):
+        return False
+    whole = all(field.isdecimal() for field in fields if is_number(field, decimal))
+    named = any(
+        is_number(value, decimal) and not is_number(field, decimal)
+        for field, value in zip(fields, below, strict=True)
+    )
+    return whole and named and (not fields[0] or fields[0] not in MISSING)

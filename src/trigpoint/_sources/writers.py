@@ -1,0 +1,297 @@
+"""Writing points block by block to .npy, .csv, .parquet and .zarr."""
+
+import csv
+import io
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import refuse_nul
+from trigpoint._numerics.blocks import block_rows
+from trigpoint._sources.atomic import atomic_write, check_place
+from trigpoint._sources.problems import refusal, require, wrong_type
+
+# Where Zarr arrays have the names of the columns.
+NAMES_ATTRIBUTE = "feature_names"
+
+# Bytes of a chunk of Zarr, and of a row group of Parquet.
+_CHUNK_BYTES = 8 * 2**20
+_ROW_GROUP_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file for points.
+
+    Attributes
+    ----------
+    path : path
+        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file, or a ``.zarr`` folder.
+    replace : bool, default=True
+        Whether to replace what exists when the points are complete.
+    names : sequence of str or None, default=None
+        Names of the columns, which all formats except ``.npy`` keep. None names them x0, x1 and so
+        on.
+    """
+
+    path: str | os.PathLike[str]
+    replace: bool = True
+    names: Sequence[str] | None = None
+
+    def check(self, reading: Path | None = None) -> "type[Writer]":
+        """Return the writer of this format, or reject what cannot be written before any work.
+
+        `reading` is a file or folder that is being read, which must not be written to.
+        """
+        path = self.path
+        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+            raise wrong_type(
+                f"out must be a path, got {type(path).__name__}: name a .npy, .csv, .zarr or "
+                ".parquet file",
+                "out",
+            )
+        name = os.fspath(path)
+        refuse_nul("out", name, "write to another name")
+        target = Path(os.path.realpath(path))
+        fitting = [kind for ends, kind in WRITERS.items() if target.name.lower().endswith(ends)]
+        if not fitting:
+            known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
+            raise refusal(
+                f"{name} has an unknown suffix: points can be written to {known}", "out", name
+            )
+        writer = fitting[0]
+        if reading is not None and target.is_relative_to(os.path.realpath(reading)):
+            raise refusal(f"{name} is being read: write to another file", "out", name)
+        check_place(target, name)
+        if writer.is_folder and target.exists() and not _may_replace_folder(target):
+            raise FileExistsError(
+                f"{name} exists and is not a Zarr array: remove it, or write to another name"
+            )
+        if not writer.is_folder and target.is_dir():
+            raise IsADirectoryError(f"{name} is a folder: write to another name")
+        if target.exists() and not self.replace:
+            raise FileExistsError(f"{name} exists: write to another name")
+        if writer.is_folder:
+            require("zarr", f"writing {name}")
+        return writer
+
+
+@contextmanager
+def open_output(
+    output: Output, shape: tuple[int, int], dtype: Any, reading: Path | None = None
+) -> Iterator["Writer"]:
+    """Accept points in blocks of rows; the file appears once all are written.
+
+    Parameters
+    ----------
+    output : Output
+    shape : (int, int)
+        Rows and columns to come.
+    dtype : dtype
+        float32 or float64.
+    reading : Path or None
+        A file or folder that must not be written to.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from trigpoint._sources import Output, open_output
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_output(Output(f"{folder}/Y.npy"), (3, 2), np.float32) as writer:
+    ...         writer.write(np.zeros((2, 2)))
+    ...         writer.write(np.ones((1, 2)))
+    ...     print(np.load(f"{folder}/Y.npy").sum())
+    2.0
+    """
+    kind = output.check(reading)
+    names = [f"x{j}" for j in range(shape[1])] if output.names is None else list(output.names)
+    if len(names) != shape[1] or len(set(names)) != shape[1]:
+        raise refusal(f"{names=} is not {shape[1]} different names: give each column one", "names")
+    path = Path(output.path)
+    with atomic_write(path, replace=output.replace, folder=kind.is_folder) as partial:
+        writer = kind(path, partial, shape, np.dtype(dtype), names)
+        try:
+            yield writer
+            writer.finish()
+        except BaseException:
+            with suppress(Exception):
+                writer.close()
+            raise
+        writer.close()
+        # What appeared meanwhile may be something else.
+        output.check(reading)
+
+
+class Writer(ABC):
+    """Writes rows to a new file; created by `open_output`.
+
+    Rows are gathered, so that the file does not depend on the blocks that they came in.
+    """
+
+    is_folder = False
+    together_bytes = 2**20
+
+    def __init__(
+        self, path: Path, partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
+    ) -> None:
+        self.path, self.shape, self.dtype, self.names = path, shape, dtype, names
+        rows = min(shape[0], block_rows(shape[1] * dtype.itemsize, self.together_bytes))
+        self._gathered, self._filled = np.empty((rows, shape[1]), dtype=dtype), 0
+        self.rows_written = 0
+        self._open(partial)
+
+    def write(self, block: np.ndarray) -> None:
+        """Append rows."""
+        if block.ndim != 2 or block.shape[1] != self.shape[1]:
+            raise ValueError(
+                f"a block of shape {block.shape} was written to {self.path}: give rows of "
+                f"{self.shape[1]} columns"
+            )
+        self.rows_written += len(block)
+        if self.rows_written > self.shape[0]:
+            raise ValueError(
+                f"{self.rows_written} rows were written to {self.path}, which was opened for "
+                f"{self.shape[0]}"
+            )
+        while len(block):
+            count = min(len(block), len(self._gathered) - self._filled)
+            self._gathered[self._filled : self._filled + count] = block[:count]
+            self._filled, block = self._filled + count, block[count:]
+            if self._filled == len(self._gathered):
+                self._flush()
+
+    def finish(self) -> None:
+        """Write what is left, or reject a file in which rows are missing."""
+        self._flush()
+        if self.rows_written != self.shape[0]:
+            raise ValueError(
+                f"{self.rows_written} rows were written to {self.path}, which was opened for "
+                f"{self.shape[0]}: nothing is kept"
+            )
+
+    def _flush(self) -> None:
+        if self._filled:
+            self._store(self._gathered[: self._filled])
+            self._filled = 0
+
+    @abstractmethod
+    def _open(self, partial: Path) -> None: ...
+
+    @abstractmethod
+    def _store(self, rows: np.ndarray) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file."""
+
+
+class NpyWriter(Writer):
+    """A ``.npy`` file, appended to as a plain file: the pages of a map would count as memory."""
+
+    def _open(self, partial: Path) -> None:
+        self._file = partial.open("wb")
+        descr = np.lib.format.dtype_to_descr(self.dtype)
+        header = {"descr": descr, "fortran_order": False, "shape": self.shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
+
+    def _store(self, rows: np.ndarray) -> None:
+        self._file.write(rows.data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class CsvWriter(Writer):
+    """Text with a header line and enough digits to restore the numbers exactly."""
+
+    def _open(self, partial: Path) -> None:
+        self._file = partial.open("wb")
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(self.names)
+        self._file.write(line.getvalue().encode())
+
+    def _store(self, rows: np.ndarray) -> None:
+        import pyarrow.csv
+
+        options = pyarrow.csv.WriteOptions(include_header=False)
+        pyarrow.csv.write_csv(_table(rows, self.names), self._file, options)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class ParquetWriter(Writer):
+    """A Parquet file with one column per coordinate."""
+
+    together_bytes = _ROW_GROUP_BYTES
+
+    def _open(self, partial: Path) -> None:
+        import pyarrow.parquet
+
+        schema = _table(self._gathered[:0], self.names).schema
+        self._writer = pyarrow.parquet.ParquetWriter(partial, schema)
+
+    def _store(self, rows: np.ndarray) -> None:
+        self._writer.write_table(_table(rows, self.names), row_group_size=len(rows))
+
+    def close(self) -> None:
+        """Write the footer."""
+        self._writer.close()
+
+
+class ZarrWriter(Writer):
+    """A Zarr array in chunks of whole rows, each written once."""
+
+    is_folder = True
+    together_bytes = _CHUNK_BYTES
+
+    def _open(self, partial: Path) -> None:
+        self._array = require("zarr", f"writing {self.path}").create_array(
+            store=str(partial),
+            shape=self.shape,
+            chunks=self._gathered.shape,
+            dtype=self.dtype,
+            attributes={NAMES_ATTRIBUTE: self.names},
+        )
+        self._done = 0
+
+    def _store(self, rows: np.ndarray) -> None:
+        self._array[self._done : self._done + len(rows)] = rows
+        self._done += len(rows)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+WRITERS: dict[tuple[str, ...], type[Writer]] = {
+    (".npy",): NpyWriter,
+    (".csv",): CsvWriter,
+    (".zarr",): ZarrWriter,
+    (".parquet", ".pq"): ParquetWriter,
+}
+
+
+def _table(rows: np.ndarray, names: list[str]) -> Any:
+    import pyarrow
+
+    return pyarrow.table([np.ascontiguousarray(column) for column in rows.T], names=names)
+
+
+def _may_replace_folder(path: Path) -> bool:
+    """Whether a folder is empty or a Zarr array, so that replacing it loses nothing else."""
+    if not path.is_dir():
+        return False
+    try:
+        described: Any = json.loads((path / "zarr.json").read_text())
+        return bool(described["node_type"] == "array")
+    except (OSError, ValueError, KeyError, TypeError):
+        return (path / ".zarray").is_file() or not any(path.iterdir())

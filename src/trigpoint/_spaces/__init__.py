@@ -1,0 +1,236 @@
+"""Distances as maps to Euclidean rows.
+
+A space is fitted on the pool, applied first by `transform`, and saved with the model. Everything
+behind it measures Euclidean distances and does not know which distance the user chose. To add a
+distance, add a class with a `name` to this file.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from trigpoint._common.checks import refuse_zero_rows
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._numerics.blocks import row_blocks
+from trigpoint._numerics.sparse import Points
+
+# Rows that column variances are summed over at once: a fixed number, so that every memory layout
+# gives the same bits.
+_MEASURED_ROWS = 2**14
+
+
+class Space(ABC):
+    """A map from rows as users have them to rows whose Euclidean distance is the one they want.
+
+    Attributes
+    ----------
+    name : str
+        What users pass as ``metric=``.
+    takes_sparse : bool
+        Whether rows may be sparse; they then stay sparse.
+    """
+
+    name: str
+    takes_sparse = False
+
+    def fit(self, rows: Points) -> Self:
+        """Learn what the map needs from the rows of the pool."""
+        return self
+
+    @abstractmethod
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
+        """Return the Euclidean rows of a block.
+
+        `rows` says which rows of X these are, for error messages: the number of the first, or an
+        array of all numbers.
+        """
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What `fit` has learned, for a model file."""
+        return {}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+        """Restore a fitted space from its `arrays`."""
+        del arrays
+        return cls()
+
+    def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        """Return the same map for tensors on a PyTorch device."""
+        raise ParameterValueError(
+            "device", str(device), f"metric={self.name!r} is computed on the CPU: leave device None"
+        )
+
+
+class Euclidean(Space):
+    """Rows as they are."""
+
+    name = "euclidean"
+    takes_sparse = True
+
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
+        return block
+
+    def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        def unchanged(block: Any, rows: Any = 0) -> Any:
+            del rows
+            return block
+
+        return unchanged
+
+
+class Cosine(Space):
+    """Rows scaled to unit length, whose distances order them by the angle between them."""
+
+    name = "cosine"
+    takes_sparse = True
+
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
+        from trigpoint._numerics.compiled.unit import scale_to_unit
+
+        if issparse(block):
+            values, starts = block.data, block.indptr
+        else:
+            block = np.ascontiguousarray(block)
+            values, starts = block.reshape(-1), np.arange(len(block) + 1) * block.shape[1]
+        units = np.empty_like(values, subok=False)
+        zero = scale_to_unit(values, starts, units)
+        refuse_zero_rows(rows[zero] if np.ndim(rows) else rows + zero, "X")
+        if issparse(block):
+            return csr_array((units, block.indices, block.indptr), shape=block.shape)
+        return units.reshape(block.shape)
+
+    def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        from trigpoint._spaces.torch import unit_rows
+
+        return unit_rows
+
+
+class Standardized(Space):
+    """Columns divided by their standard deviations, so that each has the same influence."""
+
+    name = "seuclidean"
+
+    def __init__(self, scales: np.ndarray | None = None) -> None:
+        self.scales = scales
+
+    def fit(self, rows: Points) -> Self:
+        assert isinstance(rows, np.ndarray)
+        first = rows[0].astype(np.float64)
+        sums = np.zeros(rows.shape[1])
+        squares = np.zeros(rows.shape[1])
+        for part in row_blocks(len(rows), _MEASURED_ROWS):
+            # Measured from a row of the data: little is lost to rounding, and constant columns
+            # have a variance of exactly zero.
+            away = rows[part] - first
+            sums += away.sum(axis=0)
+            squares += (away * away).sum(axis=0)
+        variances = squares / len(rows) - (sums / len(rows)) ** 2
+        self.scales = np.sqrt(np.where(variances > 0, variances, 1.0))
+        return self
+
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
+        assert self.scales is not None
+        scaled: np.ndarray = block / self.scales.astype(block.dtype)
+        return scaled
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        assert self.scales is not None
+        return {"scales": self.scales}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+        return cls(arrays["scales"])
+
+    def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        from trigpoint._spaces.torch import scaled
+
+        def mapped(block: Any, rows: Any = 0) -> Any:
+            del rows
+            return scaled(block, self.scales)
+
+        return mapped
+
+
+class UserSpace(Space):
+    """An object of the user's own, with ``fit(rows)`` and ``__call__(rows)``.
+
+    It is copied before it is fitted, so that a parameter of the estimator does not change. What it
+    returns is checked. A model file stores its name (its `name` attribute, or that of its class)
+    and its `arrays`, if it has any, and never the object.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self.given = deepcopy(given)
+        self.name = str(getattr(given, "name", type(given).__name__))
+        self.takes_sparse = bool(getattr(given, "takes_sparse", False))
+
+    def fit(self, rows: Points) -> Self:
+        self.given.fit(rows)
+        return self
+
+    def __call__(self, block: Points, rows: Any = 0) -> Points:
+        found = self.given(block)
+        if issparse(found):
+            return csr_array(found, dtype=block.dtype)  # type: ignore[call-overload]  # SciPy stubs
+        found = np.asarray(found)
+        if found.ndim != 2 or found.shape[0] != block.shape[0] or found.dtype.kind not in "biuf":
+            raise ParameterValueError(
+                "metric",
+                self.name,
+                f"metric={self.name} returned {found.dtype} values of shape {found.shape} for "
+                f"{block.shape[0]} rows: return a 2-D array of numbers with one row for each",
+            )
+        found = np.ascontiguousarray(found, dtype=block.dtype)
+        is_finite = np.isfinite(found).all(axis=1)
+        if not is_finite.all():
+            bad = int(is_finite.argmin())
+            row = rows[bad] if np.ndim(rows) else rows + bad
+            raise ParameterValueError(
+                "metric",
+                self.name,
+                f"metric={self.name} returned a value that is not finite for row {row} of X",
+            )
+        return found
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return dict(self.given.arrays()) if hasattr(self.given, "arrays") else {}
+
+    def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        if not hasattr(self.given, "to"):
+            return super().to(device)
+        on_device: Callable[[Any], Any] = self.given.to(device)
+
+        def mapped(block: Any, rows: Any = 0) -> Any:
+            del rows
+            return on_device(block)
+
+        return mapped
+
+
+SPACES: dict[str, type[Space]] = {space.name: space for space in (Euclidean, Cosine, Standardized)}
+
+
+def check_metric(metric: Any) -> None:
+    """Reject a `metric` that is neither a known name nor an object that can serve as one."""
+    if isinstance(metric, str) and metric in SPACES:
+        return
+    is_usable = callable(metric) and hasattr(metric, "fit") and not isinstance(metric, type)
+    if not is_usable or isinstance(metric, str):
+        names = ", ".join(map(repr, SPACES))
+        raise ParameterTypeError(
+            "metric",
+            metric,
+            f"metric={metric!r} is not known: choose one of {names}, or pass an object with "
+            "fit(rows) and __call__(rows), which returns Euclidean rows",
+        )
+
+
+def space_for(metric: Any) -> Space:
+    """Return a space that has not been fitted, for a name or an object of the user's own."""
+    check_metric(metric)
+    return SPACES[metric]() if isinstance(metric, str) else UserSpace(metric)

@@ -1,0 +1,162 @@
+"""Files that are there as a whole or not at all; nothing that is found in the folder is trusted."""
+
+import errno
+import os
+import signal
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trigpoint._sources import Output, atomic, open_output, open_source
+from trigpoint._sources.atomic import atomic_write, check_place
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+
+NAMES = ["y.npy", "y.csv", "y.zarr", "y.parquet"]
+X = np.arange(3000.0).reshape(1000, 3)
+
+
+def write(path, points=X, during=lambda: None, replace=True):
+    """Write in any format; in the middle, something happens."""
+    with open_output(Output(path, replace), points.shape, float) as writer:
+        writer.write(points[:500])
+        during()
+        writer.write(points[500:])
+
+
+def read(path):
+    return open_source(path).take(None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_appears_during_the_run_is_kept(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(FileExistsError, match=name):
+        write(path, X, lambda: write(path, X + 1), replace=False)
+    np.testing.assert_array_equal(read(path), X + 1)
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_file_systems_without_hard_links(tmp_path, monkeypatch):
+    def link(*_):
+        raise OSError(errno.EPERM, "no links")
+
+    monkeypatch.setattr(os, "link", link)
+    write(tmp_path / "y.npy", replace=False)
+    np.testing.assert_array_equal(read(tmp_path / "y.npy"), X)
+    with pytest.raises(FileExistsError), atomic_write(tmp_path / "y.npy", replace=False):
+        pass
+    assert os.listdir(tmp_path) == ["y.npy"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("old", [False, True])
+def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
+    """And what it left behind is neither used nor removed by the next one."""
+    if old:
+        write(tmp_path / name, X + 1)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)
+        write(tmp_path / name, X, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    left = [place for place in tmp_path.iterdir() if place.name != name]
+    assert len(left) == 1
+    assert left[0].name.startswith(".trigpoint-")
+    if old:
+        np.testing.assert_array_equal(read(tmp_path / name), X + 1)
+    else:
+        assert not (tmp_path / name).exists()
+    write(tmp_path / name, X)
+    np.testing.assert_array_equal(read(tmp_path / name), X)
+    assert left[0].exists()
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.zarr"])
+def test_planted_files_are_not_used(tmp_path, name, monkeypatch):
+    """Whoever can create files in the folder cannot predict the name."""
+    elsewhere = tmp_path / "elsewhere"
+    names = iter(["guessed", "free"])
+    monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    planted = folder / f".trigpoint-guessed{'' if name == 'y.zarr' else '.npy'}"
+    planted.symlink_to(elsewhere)
+    write(folder / name)
+    np.testing.assert_array_equal(read(folder / name), X)
+    assert not elsewhere.exists()
+    assert planted.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.zarr"])
+def test_permissions_are_private_first_and_those_of_the_umask_then(tmp_path, name):
+    seen = []
+
+    def look():
+        (partial,) = [p for p in tmp_path.iterdir() if p.name != name]
+        seen.append(stat.S_IMODE(partial.stat().st_mode) & 0o077)
+
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / name, X, look)
+    finally:
+        os.umask(before)
+    assert seen == [0]
+    expected = 0o750 if name == "y.zarr" else 0o640
+    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == expected
+
+
+def test_an_old_folder_comes_back_if_the_new_one_cannot_be_moved(tmp_path, monkeypatch):
+    write(tmp_path / "y.zarr", X + 1)
+    rename = Path.rename
+
+    def fails(self, target):
+        if self.name.startswith(".trigpoint-") and (self / "zarr.json").exists() and not moved:
+            moved.append(self)
+            raise OSError(errno.EIO, "no")
+        return rename(self, target)
+
+    moved = []
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(OSError, match="no"):
+        write(tmp_path / "y.zarr", X)
+    assert moved
+    np.testing.assert_array_equal(read(tmp_path / "y.zarr"), X + 1)
+    assert os.listdir(tmp_path) == ["y.zarr"]
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.zarr"])
+def test_everything_is_on_the_disk_before_and_after_the_move(tmp_path, name, monkeypatch):
+    done = []
+
+    def sync(descriptor):
+        done.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+
+    move = atomic._move_folder if name == "y.zarr" else atomic._move_file
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(atomic, move.__name__, lambda *a: (done.append("move"), move(*a))[1])
+    write(tmp_path / name)
+    before, after = done[: done.index("move")], done[done.index("move") + 1 :]
+    assert before[-1].startswith(".trigpoint-")
+    assert after == [tmp_path.name]
+    assert ("zarr.json" in before) == (name == "y.zarr")
+
+
+def test_errors_of_the_system_name_the_file(tmp_path, monkeypatch):
+    with (
+        pytest.raises(OSError, match=r"No space left.*y\.npy") as refused,
+        atomic_write(tmp_path / "y.npy"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert ".trigpoint-" not in str(refused.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_not_a_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "y.npy")
+    with pytest.raises(FileExistsError, match="is a pipe or a device"):
+        check_place(tmp_path / "y.npy", "y.npy")
+    with pytest.raises(IsADirectoryError), atomic_write(tmp_path):
+        pass

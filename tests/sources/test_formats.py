@@ -1,0 +1,287 @@
+"""Every format as a file and as an object: what is read is what was written."""
+
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from formats import OBJECTS, PATHS, TEXTS, annotated, names, save_h5ad_sparse
+from scipy import sparse
+
+from trigpoint._sources import DamagedFileError, Source, open_source
+from trigpoint._sources.problems import ParameterValueError
+
+ROWS = np.array([0, 1, 17, 18, 60, 102])
+
+
+def check_source(source: Source, X: np.ndarray) -> None:
+    assert source.shape == X.shape
+    assert source.dtype == X.dtype
+    whole, some = source.take(None), source.take(ROWS[len(X) > ROWS])
+    np.testing.assert_array_equal(whole, X, strict=True)
+    np.testing.assert_array_equal(some, X[ROWS[len(X) > ROWS]], strict=True)
+    blocks = list(source.blocks())
+    assert [first for first, _ in blocks] == np.cumsum([0, *map(len, blocks_of(blocks))])[
+        :-1
+    ].tolist()
+    np.testing.assert_array_equal(np.concatenate(blocks_of(blocks)), X, strict=True)
+    assert all(part.flags.c_contiguous for part in [whole, some, *blocks_of(blocks)])
+
+
+def blocks_of(pairs):
+    return [block for _, block in pairs]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", PATHS)
+def test_path(tmp_path, points, name, dtype):
+    X = points.astype(dtype)
+    PATHS[name](tmp_path / name, X)
+    check_source(open_source(tmp_path / name), X)
+    source = open_source(str(tmp_path / name))
+    check_source(source, X)
+    assert source.path == tmp_path / name
+    assert name in source.name
+    assert name in repr(source)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(tmp_path, points, name):
+    TEXTS[name](tmp_path / name, points)
+    source = open_source(tmp_path / name)
+    check_source(source, points)
+    unnamed = name in ("semicolons.csv", "bare.txt")
+    assert source.columns.names == (None if unnamed else tuple(names(points)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", OBJECTS)
+def test_object(tmp_path, points, name, dtype):
+    X = points.astype(dtype)
+    with OBJECTS[name](tmp_path, X) as thing:
+        source = open_source(thing)
+        check_source(source, X)
+        assert open_source(source) is source
+
+
+def test_lists_and_other_arrays(points):
+    check_source(open_source(points.tolist()), points)
+    check_source(open_source(points.astype(object)), points)
+    check_source(open_source(np.ma.masked_invalid(points)), points)
+    strict = pytest.importorskip("array_api_strict")
+    check_source(open_source(strict.asarray(points)), points)
+
+
+def test_tensors(points):
+    torch = pytest.importorskip("torch")
+    check_source(open_source(torch.from_numpy(points)), points)
+    check_source(open_source(torch.from_numpy(points.T.copy()).T), points)
+    assert open_source(torch.ones(3, 2).bfloat16()).take(None).dtype == np.float64
+    with pytest.raises(TypeError, match="tensor of a sparse layout"):
+        open_source(torch.ones(3, 2).to_sparse())
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        (np.float16, np.float32),
+        (np.int64, np.float64),
+        (np.uint8, np.float64),
+        (np.bool_, np.float64),
+    ],
+)
+@pytest.mark.parametrize("name", ["points.npy", "points.npz", "points.parquet", "points.zarr"])
+def test_conversion_of_files(tmp_path, points, name, stored, read):
+    X = (10 * np.abs(points)).astype(stored)
+    PATHS[name](tmp_path / name, X)
+    check_source(open_source(tmp_path / name), X.astype(read))
+
+
+@pytest.mark.parametrize("name", ["ndarray", "h5py", "table", "pandas", "polars", "anndata"])
+def test_conversion_of_objects(tmp_path, points, name):
+    X = (10 * points).astype(np.int16)
+    with OBJECTS[name](tmp_path, X) as thing:
+        check_source(open_source(thing), X.astype(np.float64))
+
+
+def test_columns_of_several_types():
+    mixed = pa.table({"a": pa.array([1, 2], pa.float32()), "b": np.array([3, 4], np.float16)})
+    assert open_source(mixed).dtype == np.float32
+    source = open_source(mixed.append_column("c", pa.array([5, 6], pa.int8())))
+    assert source.dtype == np.float64
+    np.testing.assert_array_equal(source.take(None), [[1, 3, 5], [2, 4, 6]])
+    assert open_source(mixed.to_pandas()).dtype == np.float32
+
+
+def test_array_without_reading(tmp_path, points):
+    """An array is handed on only where nothing has to be read or converted."""
+    assert open_source(points).array() is points
+    assert open_source(points).take(None) is points
+    np.save(tmp_path / "a.npy", points)
+    mapped = open_source(tmp_path / "a.npy").array()
+    assert isinstance(mapped, np.memmap)
+    assert not mapped.flags.writeable
+    for other in (
+        np.asfortranarray(points),
+        points.astype(int),
+        points.astype(points.dtype.newbyteorder()),
+        points[:, ::2],
+    ):
+        assert open_source(other).array() is None
+    assert open_source(points, columns=[0, 1]).array() is None
+    np.save(tmp_path / "f.npy", np.asfortranarray(points))
+    assert open_source(tmp_path / "f.npy").array() is None
+
+
+def test_names_of_columns(tmp_path, points):
+    expected = tuple(names(points))
+    for name in ("points.parquet", "folder", "points.h5ad"):
+        PATHS[name](tmp_path / name, points)
+        assert open_source(tmp_path / name).columns.names == expected
+    for name in ("table", "dataset", "pandas", "polars", "lazy", "xarray", "anndata"):
+        (tmp_path / name).mkdir()
+        with OBJECTS[name](tmp_path / name, points) as thing:
+            assert open_source(thing).columns.names == expected
+    assert open_source(points).columns.names is None
+    assert open_source(pd.DataFrame(points)).columns.names is None
+
+
+def test_pandas_index_is_no_coordinate(tmp_path, points):
+    index = pd.Index([f"cell{number}" for number in range(len(points))], name="cell")
+    frame = pd.DataFrame(points, columns=names(points), index=index)
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert "cell" in pq.read_schema(tmp_path / "a.parquet").names
+    check_source(open_source(tmp_path / "a.parquet"), points)
+    check_source(open_source(frame), points)
+
+
+def test_chunks_are_decoded_once(tmp_path, points, monkeypatch):
+    monkeypatch.setattr("trigpoint._sources.chunked.block_rows", lambda *_: 90)
+    array = zarr.create_array(store=str(tmp_path / "a.zarr"), data=points, chunks=(40, 5))
+    assert [len(block) for _, block in open_source(array).blocks()] == [80, 23]
+    monkeypatch.setattr("trigpoint._sources.chunked.block_rows", lambda *_: 30)
+    assert [len(block) for _, block in open_source(array).blocks()] == [40, 40, 23]
+
+
+def test_parts_without_wanted_rows_are_not_read(tmp_path, points, monkeypatch):
+    pq.write_table(pa.table({"x": points[:, 0]}), tmp_path / "a.parquet", row_group_size=10)
+    read = []
+    real = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        pq.ParquetFile,
+        "iter_batches",
+        lambda self, **options: (read.extend(options["row_groups"]), real(self, **options))[1],
+    )
+    rows = np.array([3, 55, 58, 102])
+    found = open_source(tmp_path / "a.parquet").take(rows)
+    np.testing.assert_array_equal(found[:, 0], points[rows, 0])
+    assert read == [0, 5, 10]
+
+
+def test_annotated_object_with_a_sparse_matrix(points):
+    data = annotated(points)
+    data.X = sparse.csr_matrix(points)
+    check_source(open_source(data), points)
+    assert open_source(data, columns="c3").shape == (103, 1)
+    data.X = data.X.tocsc()
+    check_source(open_source(data), points)
+
+
+@pytest.mark.parametrize("kind", [sparse.csc_matrix, sparse.coo_array])
+def test_sparse_objects_of_other_formats(kind, points):
+    check_source(open_source(kind(points)), points)
+
+
+def wide(rng) -> sparse.csr_array:
+    return sparse.random_array((103, 40), density=0.05, format="csr", rng=rng)
+
+
+@pytest.mark.parametrize("form", ["object", "npz", "h5ad"])
+def test_sparse_points_stay_sparse(tmp_path, rng, form):
+    X = wide(rng)
+    thing = X
+    if form == "npz":
+        thing = tmp_path / "a.npz"
+        sparse.save_npz(thing, X)
+    if form == "h5ad":
+        thing = tmp_path / "a.h5ad"
+        save_h5ad_sparse(thing, X.toarray())
+    source = open_source(thing)
+    assert source.columns.sparse
+    assert isinstance(source.take(None), sparse.csr_array)
+    np.testing.assert_array_equal(source.take(None).toarray(), X.toarray())
+    np.testing.assert_array_equal(source.take(ROWS).toarray(), X.toarray()[ROWS])
+    np.testing.assert_array_equal(
+        np.vstack([block.toarray() for _, block in source.blocks()]), X.toarray()
+    )
+
+
+def test_the_fit_decides_whether_points_are_sparse_and_how_precise(rng):
+    """Never the batch: one row may be full."""
+    X = wide(rng)
+    fitted = open_source(X).columns
+    batch = open_source(X.toarray()).matching(fitted).take(None)
+    assert isinstance(batch, sparse.csr_array)
+    np.testing.assert_array_equal(batch.toarray(), X.toarray())
+    dense = open_source(X.toarray().astype(np.float32)).columns
+    for other in (X, X.toarray()):
+        found = open_source(other).matching(dense)
+        assert found.take(None).dtype == np.float32
+        np.testing.assert_array_equal(found.take(ROWS), X.toarray()[ROWS].astype(np.float32))
+        ((first, block),) = found.blocks()
+        assert (first, type(block)) == (0, np.ndarray)
+
+
+def test_stored_zeros_and_repeated_columns_do_not_matter(rng):
+    X = wide(rng)
+    odd = sparse.csr_array(
+        (
+            np.r_[X.data / 2, X.data / 2, 0.0],
+            (np.r_[X.tocoo().row, X.tocoo().row, 3], np.r_[X.tocoo().col, X.tocoo().col, 5]),
+        ),
+        shape=X.shape,
+    )
+    plain, found = open_source(X).take(None), open_source(odd).take(None)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(plain, part))
+
+
+def test_damaged_sparse_matrix(tmp_path, points):
+    save_h5ad_sparse(tmp_path / "a.h5ad", points)
+    with h5py.File(tmp_path / "a.h5ad", "r+") as file:
+        file["X/indices"][3] = 1000
+    with pytest.raises(DamagedFileError, match=r"a\.h5ad::X is damaged"):
+        open_source(tmp_path / "a.h5ad").take(None)
+
+
+def test_sparse_by_columns(tmp_path, points):
+    save_h5ad_sparse(tmp_path / "a.h5ad", points, "csc")
+    with pytest.raises(ValueError, match=r"in CSC format, .* convert it with \.tocsr\(\)"):
+        open_source(tmp_path / "a.h5ad")
+
+
+def test_optional_libraries_are_not_imported():
+    """Beyond what scikit-learn imports: it takes pandas where there is one, and that pyarrow."""
+    optional = "pyarrow", "zarr", "h5py", "pandas", "polars", "xarray", "dask", "torch"
+    code = (
+        "import sys, sklearn.utils; before = set(sys.modules); import trigpoint._sources; "
+        "trigpoint._sources.open_source([[1, 2]]); "
+        f"print([m for m in {optional} if m in sys.modules and m not in before])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("what", ["file", "dataset"])
+def test_a_closed_file_is_called_that(tmp_path, points, what):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        dataset = file.create_dataset("X", data=points)
+    with pytest.raises(ParameterValueError, match="file that is closed: open it again or pass"):
+        open_source(file if what == "file" else dataset)

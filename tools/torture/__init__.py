@@ -1,1 +1,0 @@
-"""Kills, errors of the system and loss of power, at every moment of everything that is written."""
