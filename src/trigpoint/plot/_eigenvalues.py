@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.records import FittedEmbedding, Spectrum
+from trigpoint._common.records import Fit, Spectrum
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint._spectrum import classical_scaling, diffusion_maps, kernel_pca, laplacian_eigenmaps
 
@@ -44,7 +44,7 @@ class Eigenvalues:
     meaning: str
 
 
-def leading_eigenvalues(fitted: FittedEmbedding) -> Eigenvalues:
+def leading_eigenvalues(fitted: Fit) -> Eigenvalues:
     """Leading eigenvalues of the operator of an embedding, with the widest gap.
 
     They are consecutive even if the coordinates, chosen as independent, are not. So the space
@@ -70,7 +70,7 @@ def widest_gap(sizes: np.ndarray) -> int | None:
     return widest + 1 if ratios[widest] >= _GAP else None
 
 
-def _computed(fitted: FittedEmbedding, count: int) -> tuple[np.ndarray, np.ndarray, str]:
+def _computed(fitted: Fit, count: int) -> tuple[np.ndarray, np.ndarray, str]:
     """Eigenvalues, the same as increasing sizes, and what they are eigenvalues of."""
     if fitted.graph is None:
         assert fitted.bandwidth is not None
