@@ -36,7 +36,7 @@ class Repulsion:
     def __call__(self, squares: np.ndarray) -> np.ndarray:
         """Logarithms of the factors at some squared distances."""
         if self.is_compiled:
-            from trigpoint._numerics.compiled.repulsion import log_factors
+            from trigpoint._numerics.compiled.tree_search import log_factors
 
             return log_factors(squares, self.precision, self.is_sine)
         factors = self._function(np.sqrt(squares), self.bandwidth)
@@ -91,7 +91,7 @@ class Race(PointWeights):
         Returns the number of proposals decided, the accepted ones (their places in `rows`), and
         their neighborhoods, which have been repelled.
         """
-        from trigpoint._numerics.compiled.race import race
+        from trigpoint._numerics.compiled.tree_search import race
 
         index, repulsion = self._index, self._repulsion
         assert isinstance(index, TreeIndex)

@@ -90,7 +90,7 @@ class Cosine(Space):
     takes_sparse = True
 
     def __call__(self, block: Points, rows: Any = 0) -> Points:
-        from trigpoint._numerics.compiled.unit import scale_to_unit
+        from trigpoint._numerics.compiled.sparse_loops import scale_to_unit
 
         if issparse(block):
             values, starts = block.data, block.indptr
