@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import as_generator, check_count, check_path
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import reporter
+from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import Extension, Fit
 from trigpoint._common.run import Run
 from trigpoint._extension.extensions import warn_of_far
@@ -24,7 +25,7 @@ from trigpoint._landmarks.choice import draw_landmarks, pool_for
 from trigpoint._model import Model
 from trigpoint._numerics.threads import thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
-from trigpoint._sources import Source, open_source
+from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.validation import validated
 from trigpoint._spaces import check_metric, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 HOW_IT_RUNS = ("n_jobs", "verbose")
 
 
-class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin, ABC):
     """Base of the estimators.
 
     `fit` draws a pool of rows and landmarks among them, and embeds the landmarks. `transform`
@@ -99,7 +100,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self
 
     def transform(
-        self, X: Any, *, out: str | os.PathLike[str] | None = None, device: Any = None
+        self, X: Any, *, out: str | os.PathLike[str] | Output | None = None, device: Any = None
     ) -> Any:
         """Return the coordinates of the rows of `X`, which need not be the fitted rows.
 
@@ -232,8 +233,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         not depend on the number of fitted rows. It uses the safetensors layout and no pickle: only
         numbers and text are loaded. Local covariances are stored up to 16 columns. Parameters that
         cannot be serialized are replaced by their result (a custom sampler by the rows it chose) or
-        dropped (a random generator). `n_jobs`, `verbose` and the timings of `fit` are not stored, so
-        the same fit gives the same file.
+        dropped (a random generator). `n_jobs`, `verbose` and the timings of `fit` are not stored,
+        so the same fit gives the same file.
         """
         from trigpoint._estimators.saving import save_model
 
@@ -319,6 +320,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # In random order: the first of them are the queries.
         raw = source.take(rows[order])[np.argsort(order)]
         points = self.model_.space(raw, rows)
+        points = points.toarray() if isinstance(points, csr_array) else points
         n_threads = thread_count(self.n_jobs)
         coordinates, n_far = (
             open_source(raw).matching(source.columns).map(self.model_, n_threads=n_threads)
@@ -348,4 +350,3 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self._takes_sparse
         return tags
-

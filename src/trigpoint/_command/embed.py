@@ -159,7 +159,7 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
     if options.metric != "euclidean" or options.quiet or source.columns.sparse:
         return
     _, block = next(iter(source.blocks()))
-    if dominant := dominant_columns(block):
+    if dominant := dominant_columns(np.asarray(block)):
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,

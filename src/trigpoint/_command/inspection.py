@@ -1,6 +1,7 @@
 """Inspection of the values of points, before they are embedded."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def inspect(source: Source) -> Inspection:
     low = high = None
     for _, block in source.blocks():
         # The extremes of sparse columns count values that are not stored.
-        here = [
+        here: list[Any] = [
             part.toarray().ravel() if source.columns.sparse else part
             for part in (block.min(axis=0), block.max(axis=0))
         ]
@@ -67,7 +68,7 @@ def inspect(source: Source) -> Inspection:
     size = min(source.n, _SAMPLE, max(1, _SAMPLE_BYTES // row_bytes))
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(source.n, size, replace=False))
-    points = source.take(rows)
+    points = np.asarray(source.take(rows))
     outliers, _ = outlying_rows(points, every=True)
     dimension = local_dimension(points, _LANDMARKS) if source.n > 1 else 0.0
     dominant = dominant_columns(points)

@@ -108,7 +108,7 @@ def _value_place(text: str, source: Source, option: str) -> str:
     own, path = source.path, Path(text)
     is_own_table = own is not None and is_table(own)
     # A column of the table comes first: a file of the same name is there by chance.
-    if is_own_table and text in {column.name for column in table_columns(own)}:
+    if own is not None and is_own_table and text in {c.name for c in table_columns(own)}:
         return f"{own}::{text}"
     if path.is_file() or (path.is_dir() and is_table(path)):
         return text

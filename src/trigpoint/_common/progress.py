@@ -23,14 +23,12 @@ _FINISHED_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}]"
 _ONE_STEP_BAR = "{desc}: {elapsed}"
 
 
-def reporter(verbose: Any, callback: Any = None) -> Report:
+def reporter(verbose: Any) -> Report:
     """Return a reporter for the parameter `verbose`.
 
     ``True`` shows bars or lines on standard error, ``False`` nothing, and a function receives the
     stage, the amount done and the total.
     """
-    # Estimators that still have a `callback` pass it here.
-    verbose = verbose if callback is None else callback
     if callable(verbose):
         report: Report = verbose
         return report
@@ -56,18 +54,14 @@ class ProgressMixin(BaseEstimator):
     """
 
     verbose: Any
-    callback: Any
 
     def __sklearn_clone__(self) -> Self:
         cloned: Self = BaseEstimator.__sklearn_clone__(copy(self))
         cloned.verbose = self.verbose
-        if hasattr(self, "callback"):
-            cloned.callback = self.callback
         return cloned
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {**super().__getstate__()}
-        state |= {"callback": None} if "callback" in state else {}
         return state | {"verbose": False} if callable(self.verbose) else state
 
 

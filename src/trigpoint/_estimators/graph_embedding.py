@@ -212,7 +212,7 @@ def plain_support(
     """Return a support by all landmarks, or by the given number of nearest ones."""
     if not isinstance(extension, Integral):
         return AllLandmarks.prepare(landmarks, bandwidths)
-    k = len(landmarks)
+    k, extension = len(landmarks), int(extension)
     if extension > k:
         raise ParameterValueError(
             "extension",
@@ -220,7 +220,7 @@ def plain_support(
             f"extension={extension} is too large: choose extension <= {k} (there are {k} "
             "landmarks)",
         )
-    return NearestLandmarks.prepare(landmarks, bandwidths, int(extension))
+    return NearestLandmarks.prepare(landmarks, bandwidths, extension)
 
 
 def _graph_of(candidate: Candidate) -> Any:

@@ -106,15 +106,16 @@ class Isomap(GraphEmbedding):
         return Fit("Isomap", landmarks, spectrum, 0.0, graph, geodesics=paths)
 
     def _weighted(self, fit: Fit) -> Extension:
-        assert fit.graph is not None
+        graph = fit.graph
+        assert graph is not None
         if fit.geodesics is None:
             # A model file leaves them out.
             check_pairs(fit.landmarks.points)
-            fit = replace(fit, geodesics=geodesics(fit.graph.lengths))
+            fit = replace(fit, geodesics=geodesics(graph.lengths))
         assert fit.geodesics is not None
-        support = self._support(fit, ordinary_edges(fit.graph))
+        support = self._support(fit, ordinary_edges(graph))
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
-        return GeodesicExtension.prepare(support, fit.geodesics, fit.spectrum, fit.graph.bandwidths)
+        return GeodesicExtension.prepare(support, fit.geodesics, fit.spectrum, graph.bandwidths)
 
 
 def check_pairs(landmarks: np.ndarray) -> None:

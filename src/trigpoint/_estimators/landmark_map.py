@@ -232,7 +232,7 @@ class LandmarkMap(Embedding):
             why = f"there are {k:,} landmarks"
             check_count("n_neighbors", self.n_neighbors, high=max(k - 1, 1), why=why)
         count = min(self.n_neighbors, k - 1)
-        sample = sample_of(pool.points, k, run.rng)
+        sample = sample_of(pool.dense, k, run.rng)
         masses = np.zeros(k)
 
         def counted_blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -254,9 +254,9 @@ class LandmarkMap(Embedding):
     def _refined(self, pool: Pool, fit: Fit, run: Run) -> Fit:
         """Lay out all distinct rows, from their positions among the landmarks."""
         run.done("layout")
-        everything, full = pool.points, pool.full
+        everything, full = pool.dense, np.asarray(pool.full)
         if pool.rows is not None:
-            full = pool.space(run.source.take(None))
+            full = np.asarray(pool.space(run.source.take(None)))
             everything = all_projected(pool.projection, full, run.n_threads)
         first, counts = np.unique(everything, axis=0, return_index=True, return_counts=True)[1:]
         order = np.argsort(first)

@@ -68,7 +68,7 @@ def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph
 
 
 def _stored(matrix: np.ndarray, kept: np.ndarray) -> csr_array:
-    """Store the `kept` entries of a matrix; SciPy, which looks for zeros, takes 20 times as long."""
+    """Store the `kept` entries of a matrix; SciPy looks for zeros, and takes 20 times as long."""
     dtype = get_index_dtype(maxval=matrix.size)
     columns = np.broadcast_to(np.arange(len(matrix), dtype=dtype), matrix.shape)
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(dtype)

@@ -122,10 +122,10 @@ class KNNGraph(Graph):
         k = len(landmarks.points)
         search = NeighborSearch(landmarks, n_threads) if search is None else search
         edges = self._edges(k, search)
-        if self.n_neighbors is not None and self.n_neighbors < roomy < k:
-            if not _is_connected(k, *edges):
-                more = clone(self).set_params(n_neighbors=roomy)._edges(k, search)
-                edges = more if _is_connected(k, *more) else edges
+        is_sparser = self.n_neighbors is not None and self.n_neighbors < roomy < k
+        if is_sparser and not _is_connected(k, *edges):
+            more = clone(self).set_params(n_neighbors=roomy)._edges(k, search)
+            edges = more if _is_connected(k, *more) else edges
         is_compared = self.metric == "bhattacharyya"
         notes = search.notes(self.ridge) if is_compared else ()
         built = weighted_graph(landmarks.points, *edges, self.bandwidth, notes)

@@ -49,7 +49,8 @@ class RadiusGraph(Graph):
         check_weights(self.bandwidth, self.ridge)
         radius = check_positive("radius", self.radius)
         points = landmarks.points.astype(np.float64)
-        k, covariances, notes = len(points), None, ()
+        k, covariances = len(points), None
+        notes: tuple[Warning, ...] = ()
         if self.needs_covariances:
             covariances, notes = NeighborSearch(landmarks, n_threads).covariances(self.ridge)
         lefts, rights = [], []

@@ -1,6 +1,6 @@
 """The trace error against the number of landmarks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from trigpoint._common.words import counted, html_table
 from trigpoint._landmarks.count import ErrorEstimate, distinct_points
 from trigpoint._landmarks.efficient import EfficientDPP
 from trigpoint._landmarks.sampler import Sampler, too_much_of_sparse
+from trigpoint._sources.validation import validated
 from trigpoint._spaces import Euclidean
 
 # Numbers of landmarks to try if none are given.
@@ -87,7 +88,7 @@ def landmark_curve(
     sampler: Sampler | None = None,
     bandwidth: float | None = None,
     random_state: Any = None,
-    callback: Any = None,
+    verbose: bool | Callable[[str, int, int], None] = False,
 ) -> LandmarkCurve:
     """Measure how the error falls as the number of landmarks grows.
 
@@ -107,8 +108,8 @@ def landmark_curve(
         radius of the ball that holds a 400th of the points.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
-    callback : callable or None, default=None
-        Called as ``callback(stage, done, total)`` whenever there is progress.
+    verbose : bool or callable, default=False
+        As for the estimators.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def landmark_curve(
             "{parameter=} does not take a number of landmarks",
             "pass a sampler of this library that has {n_landmarks}",
         )
-    report = reporter(False, callback)
+    report = reporter(verbose)
     source, rng = validated(clone(sampler), X, reset=True), as_generator(random_state)
     if source.columns.sparse:
         raise too_much_of_sparse("landmark_curve", source)

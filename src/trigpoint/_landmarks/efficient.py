@@ -35,7 +35,6 @@ _LANDMARKS_PER_PILOT = 8
 _FEWEST_NEIGHBORS = 10
 
 
-
 class EfficientDPP(Sampler):
     """Efficient determinantal sampling on a manifold (Algorithm 2).
 

@@ -80,7 +80,7 @@ def select(
     >>> bool((X[subset.indices] == subset.points).all())
     True
     """
-    n_threads, report = thread_count(n_jobs), reporter(False, callback)
+    n_threads, report = thread_count(n_jobs), reporter(callback or False)
     space, rng = space_for(metric), as_generator(random_state)
     source = open_source(X)
     pool = pool_for(sampler, source, space, rng)

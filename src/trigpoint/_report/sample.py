@@ -95,7 +95,7 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
         grids = _grids(subject.fitted.landmark_coordinates, own, n)
         for first, block in _embedded(subject, source) if given is None else given.blocks():
             for grid in grids:
-                grid.add(block)
+                grid.add(np.asarray(block))
             subject.progress("density", first + len(block), n)
     seconds = time.perf_counter() - start if grids and given is None else None
     return Sample(

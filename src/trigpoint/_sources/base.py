@@ -198,7 +198,7 @@ class Source(ABC):
         n_far : int
             Number of points that are far from all landmarks.
         """
-        mapped = self._mapped(model, n_threads)
+        mapped: Any = self._mapped(model, n_threads)
         if device is not None:
             from trigpoint._sources.torch import mapped_on_device
 

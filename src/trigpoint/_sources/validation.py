@@ -1,10 +1,9 @@
-"""What an estimator accepts: rows that scikit-learn validates, and everything that can be opened."""
+"""What estimators accept: rows that scikit-learn validates, and all that can be opened."""
 
 import os
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from trigpoint._common.checks import refuse_masked, refuse_non_numbers

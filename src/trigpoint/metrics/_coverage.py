@@ -66,7 +66,7 @@ def coverage_radius(
     quantile = check_positive("quantile", quantile, zero=True, high=1.0)
     n_neighbors = check_count("n_neighbors", n_neighbors)
     if metric == "cosine":
-        X, points = Cosine()(X), Cosine()(points)
+        X, points = np.asarray(Cosine()(X)), np.asarray(Cosine()(points))
     if metric != "geodesic":
         distances = nearest(points, X, 1)[0][:, 0]
     elif rows is None:

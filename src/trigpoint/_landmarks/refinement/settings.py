@@ -108,7 +108,7 @@ class Refinement(BaseEstimator):
         bandwidth: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-        callback: Any = None,
+        verbose: Any = False,
     ) -> RefinementResult:
         """Refine landmarks, however they were chosen.
 
@@ -125,8 +125,8 @@ class Refinement(BaseEstimator):
             Seed. The same seed gives the same landmarks with any number of threads.
         n_jobs : int or None, default=None
             Number of threads; ``None`` for all cores.
-        callback : callable or None, default=None
-            Called as ``callback(stage, done, total)`` whenever there is progress.
+        verbose : bool or callable, default=False
+            As for the estimators.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class Refinement(BaseEstimator):
         check_magnitude(X)
         rows = _check_rows(indices, X)
         rng, n_threads = as_generator(random_state), thread_count(n_jobs)
-        report = reporter(False, callback)
+        report = reporter(verbose)
         return self.run(X, rows, bandwidth, rng, n_threads, report)
 
     def check(self) -> None:
