@@ -22,7 +22,6 @@ from trigpoint._numerics.sparse import stored
 
 TAKE_SPARSE = {
     "EfficientDPP": tp.EfficientDPP(25),
-    "EfficientDPP of low rank": tp.EfficientDPP(25, covariance="low-rank"),
     "EfficientDPP with covariances": tp.EfficientDPP(25, covariance="diag", repulsion="sin2"),
     "Uniform": tp.Uniform(25),
     "KMeansPlusPlus": tp.KMeansPlusPlus(25),
@@ -44,10 +43,6 @@ ESTIMATORS = {
         3, landmarks=50, graph="bhattacharyya", random_state=0
     ),
     "along the graph": tp.LaplacianEigenmaps(landmarks=50, extension="graph", random_state=0),
-    "of low rank": tp.LaplacianEigenmaps(
-        landmarks=50, graph="bhattacharyya", covariance="low-rank", random_state=0
-    ),
-    "anchors": tp.LaplacianEigenmaps(landmarks=50, graph="anchors", random_state=0),
     "features": tp.LaplacianEigenmaps(10, landmarks=50, random_state=0),
     "DiffusionMaps": tp.DiffusionMaps(3, landmarks=50, extension=10, random_state=0),
     "Isomap": tp.Isomap(3, landmarks=50, random_state=0),
