@@ -25,7 +25,7 @@ extensions = [
     "benchmark_pages",
     "verdicts",
 ]
-exclude_patterns = ["_build", "_templates", "_ext"]
+exclude_patterns = ["_build", "_templates", "_ext", "design"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]

@@ -42,7 +42,7 @@ def searches(monkeypatch):
 @pytest.mark.parametrize("n", [10_000, 220_000])
 def test_searches_do_not_grow_with_the_number_of_points(n, searches):
     X, _ = make_swiss_roll(n, random_state=0)
-    sampler = tp.EfficientDPP(200, random_state=0).fit(X)
+    sampler = tp.EfficientDPP(200, pool=None, random_state=0).fit(X)
     assert sampler.n_distance_rows_ == searches.count("tree")
     # One neighborhood for each landmark, 25 for the bandwidth, and few wasted.
     assert 225 <= len(searches) < 1.3 * 225
@@ -123,7 +123,7 @@ def test_samplers_memory_is_a_few_numbers_a_point():
 
     X, _ = make_swiss_roll(500_000, random_state=0)
     X = X.astype(np.float32)
-    sampler = tp.EfficientDPP(500, random_state=0)
+    sampler = tp.EfficientDPP(500, pool=None, random_state=0)
     sampler.fit(X[:1000])
     tracemalloc.start()
     sampler.fit(X)

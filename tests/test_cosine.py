@@ -6,22 +6,15 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._files import loading
-from trigpoint._points.scaling import unit_rows
+from trigpoint._spaces import Cosine
 from trigpoint.metrics import coverage_radius, neighbor_preservation
 
 SAMPLERS = {
-    "EfficientDPP": tp.EfficientDPP(12, covariance="diag"),
+    "EfficientDPP": tp.EfficientDPP(12),
     "EfficientDPP, refined": tp.EfficientDPP(12, refine=1),
-    "ExactDPP": tp.ExactDPP(),
-    "KDPP": tp.KDPP(12),
-    "AnnealedDPP": tp.AnnealedDPP(12),
-    "RPCholesky": tp.RPCholesky(12),
+    "ExactDPP": tp.ExactDPP(12),
     "FarthestPoint": tp.FarthestPoint(12),
-    "GreedyNystrom": tp.GreedyNystrom(12),
-    "Uniform": tp.Uniform(12),
     "KMeansLandmarks": tp.KMeansLandmarks(12),
-    "KMeansPlusPlus": tp.KMeansPlusPlus(12),
 }
 ESTIMATORS = {
     "LaplacianEigenmaps": tp.LaplacianEigenmaps(landmarks=40, random_state=0),
@@ -53,7 +46,7 @@ def vectors(rng, n=400, d=20, dtype=np.float64):
 @pytest.mark.parametrize("d", [1, 3, 20])
 def test_unit_rows_are_those_by_hand(d, dtype, rng):
     X = rng.normal(size=(50, d)).astype(dtype)
-    units = unit_rows(X)
+    units = Cosine()(X)
     assert units.dtype == dtype
     np.testing.assert_array_equal(units, by_hand(X))
     np.testing.assert_allclose(np.linalg.norm(units, axis=1), 1, rtol=1e-6)
@@ -63,25 +56,24 @@ def test_unit_rows_are_those_by_hand(d, dtype, rng):
 def test_rows_of_any_magnitude_are_scaled(power, rng):
     """Their squares overflow or vanish."""
     X = rng.normal(size=(6, 5))
-    np.testing.assert_array_equal(unit_rows(X * 2.0**power), unit_rows(X))
+    np.testing.assert_array_equal(Cosine()(X * 2.0**power), Cosine()(X))
 
 
 def test_rows_of_the_smallest_numbers_are_scaled():
     tiny = np.finfo(np.float64).smallest_subnormal
-    np.testing.assert_allclose(unit_rows(np.array([[3 * tiny, 4 * tiny]])), [[0.6, 0.8]])
+    np.testing.assert_allclose(Cosine()(np.array([[3 * tiny, 4 * tiny]])), [[0.6, 0.8]])
 
 
 @each_sampler
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_samplers_choose_among_unit_rows(name, dtype, rng):
+def test_subsets_are_chosen_among_unit_rows(name, dtype, rng):
     X = vectors(rng, dtype=dtype)
     before = X.copy()
     sampler = clone(SAMPLERS[name]).set_params(random_state=1)
     expected = clone(sampler).fit(by_hand(X))
-    sampler.set_params(metric="cosine").fit(X)
-    np.testing.assert_array_equal(sampler.indices_, expected.indices_)
-    np.testing.assert_array_equal(sampler.landmarks_, expected.landmarks_)
-    np.testing.assert_array_equal(sampler.landmarks_, by_hand(X)[sampler.indices_])
+    found = tp.select(X, sampler, metric="cosine")
+    np.testing.assert_array_equal(found.indices, expected.indices_)
+    np.testing.assert_array_equal(found.points, X[found.indices])
     np.testing.assert_array_equal(X, before)
 
 
@@ -116,8 +108,8 @@ def test_the_metric_matters(metric, rng):
     """Two directions, lengths from 1 to 1,000: only one metric tells them apart."""
     directions = np.repeat(np.eye(20)[:2], 200, axis=0) + 0.02 * rng.normal(size=(400, 20))
     X = directions * np.geomspace(1, 1000, 200)[np.arange(400) % 200, None]
-    sampler = tp.FarthestPoint(4, metric=metric, random_state=0).fit(X)
-    lengths = np.linalg.norm(X[sampler.indices_], axis=1)
+    chosen = tp.select(X, tp.FarthestPoint(4, random_state=0), metric=metric)
+    lengths = np.linalg.norm(chosen.points, axis=1)
     assert (lengths[1:].min() > 100) == (metric == "euclidean")
 
 
@@ -136,30 +128,20 @@ def test_a_row_of_zeros_is_named(sparse, rng):
 
 
 def test_a_row_of_zeros_in_a_file_is_counted_from_its_start(tmp_path, rng):
-    X = rng.normal(size=(300_000, 16)).astype(np.float32)
-    X[270_001] = 0
+    X = rng.normal(size=(3000, 16)).astype(np.float32)
+    X[2701] = 0
     np.save(tmp_path / "X.npy", X)
-    with pytest.raises(ValueError, match=r"X\.npy has only zeros in row 270001;"):
-        tp.Uniform(5, metric="cosine").fit(tmp_path / "X.npy")
+    with pytest.raises(ValueError, match="only zeros in row 2701;"):
+        tp.select(tmp_path / "X.npy", 5, metric="cosine")
 
 
-@pytest.mark.parametrize("memory", [None, 1000])
-def test_files_and_maps_are_scaled_in_a_copy(tmp_path, memory, rng, monkeypatch):
-    """With little memory, the copy is a mapped temporary file."""
-    X = vectors(rng)
-    np.save(tmp_path / "X.npy", X)
-    np.savetxt(tmp_path / "X.csv", X, delimiter=",")
-    if memory is not None:
-        monkeypatch.setattr(loading, "physical_memory", lambda: memory)
-    # With a given number of neighbors, no graphs are tried.
-    emb = tp.LaplacianEigenmaps(landmarks=30, n_neighbors=10, metric="cosine", random_state=0)
-    expected = clone(emb).set_params(metric="euclidean").fit(by_hand(X)).transform(by_hand(X))
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    for points in (X, tmp_path / "X.npy", tmp_path / "X.csv", mapped, tp.read_points(X)):
-        np.testing.assert_array_equal(clone(emb).fit(points).transform(points), expected)
-        clone(emb).fit_transform(points, out=tmp_path / "Y.npy")
-        np.testing.assert_array_equal(np.load(tmp_path / "Y.npy"), expected)
-    np.testing.assert_array_equal(np.load(tmp_path / "X.npy"), X)
+def test_a_row_of_zeros_in_a_pool_has_its_number_in_the_data(rng, monkeypatch):
+    monkeypatch.setattr("trigpoint._pool.LEAST_ROWS", 100)
+    X = np.zeros((3000, 16))
+    with pytest.raises(ValueError, match=r"only zeros in row (\d+)") as raised:
+        tp.select(X, 2, metric="cosine", random_state=0)
+    rows = np.sort(np.random.default_rng(0).choice(3000, 128, replace=False))
+    assert f"row {rows[0]};" in str(raised.value)
 
 
 def test_a_model_keeps_its_metric(tmp_path, rng):
@@ -187,21 +169,10 @@ def test_given_landmarks_are_scaled_too(rng):
 
 def test_a_sampler_works_by_the_metric_of_its_estimator(rng):
     X = vectors(rng)
-    plain, cosine = (
-        tp.KMeansPlusPlus(30, metric=m, random_state=0) for m in ("euclidean", "cosine")
-    )
-    rows = clone(cosine).fit(X).indices_
-    for sampler in (plain, cosine):
-        emb = tp.LaplacianEigenmaps(landmarks=sampler, metric="cosine").fit(X)
-        np.testing.assert_array_equal(emb.landmark_indices_, rows)
-    with pytest.raises(tp.ParameterError, match="set metric='cosine' on the estimator"):
-        tp.LaplacianEigenmaps(landmarks=cosine).fit(X)
-
-
-@pytest.mark.parametrize("thing", [tp.Uniform(5), tp.LaplacianEigenmaps()])
-def test_an_unknown_metric_is_refused(thing, rng):
-    with pytest.raises(ValueError, match=r"metric='angle' is not known: choose one of 'euclidean'"):
-        thing.set_params(metric="angle").fit(vectors(rng))
+    sampler = tp.KMeansPlusPlus(30, random_state=0)
+    emb = tp.LaplacianEigenmaps(landmarks=sampler, metric="cosine").fit(X)
+    rows = clone(sampler).fit(by_hand(X)).indices_
+    np.testing.assert_array_equal(emb.landmark_indices_, rows)
 
 
 def test_metrics_of_neighborhoods_by_direction(rng):

@@ -12,7 +12,6 @@ from trigpoint._extension.extensions import (
     KernelExtension,
     MarkovExtension,
     extend,
-    extend_alike,
 )
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graph import KNNGraph, ordinary_edges
@@ -284,7 +283,7 @@ def test_points_far_from_every_landmark_are_counted(space, n_threads):
             kernel_pca(kernel, 2),
         ),
     ):
-        assert extend(extension, points, n_threads, 16)[1] == 3
+        assert extend(extension, points, n_threads, 16)[1].sum() == 3
 
 
 def test_float32_in_float32_out(space):
@@ -354,23 +353,9 @@ def test_shares_of_landmarks_that_are_equally_far():
 
 
 def test_far_points_are_counted_where_float32_is_too_coarse(rng):
-    """Those that are far are extended in float64, apart from the others of their block."""
     X = rng.normal(size=(200, 20)).astype(np.float32)
     emb = tp.LaplacianEigenmaps(landmarks=50, random_state=0).fit(X)
     mixed = X[:7].copy()
     mixed[:3] += 1e4
     with pytest.warns(tp.FarPointsWarning, match="3 of 7"):
         emb.transform(mixed)
-
-
-@pytest.mark.parametrize("extension", ["all", "graph", 10])
-def test_points_that_float32_is_too_coarse_for_change_no_others(extension, rng):
-    """In full blocks too, whose last rows a product of fewer rows would round in another way."""
-    X = rng.normal(size=(5000, 20)).astype(np.float32)
-    emb = tp.LaplacianEigenmaps(landmarks=50, extension=extension, random_state=0).fit(X[:300])
-    mixed = X.copy()
-    mixed[:3] += 1e4
-    near, _ = extend_alike(emb.fitted_.extension, mixed[3:])
-    found, n_far = extend_alike(emb.fitted_.extension, mixed)
-    np.testing.assert_array_equal(found[3:], near)
-    assert n_far == 3

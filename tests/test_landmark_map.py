@@ -12,9 +12,9 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
-from trigpoint._extension.search import exact_search
 from trigpoint._numerics.compiled.candidates import list_candidates, nearest_among
 from trigpoint._numerics.compiled.map_placing import place
+from trigpoint._numerics.nearest import landmark_search
 from trigpoint._numerics.reduction import all_projected, principal_projection, projected
 
 
@@ -198,7 +198,8 @@ def slow_places(points, landmarks, positions):
 def test_places_by_definition(k, n_components, rng):
     landmarks, positions = rng.normal(size=(k, 3)), 3 * rng.normal(size=(k, n_components))
     points = np.concatenate([rng.normal(size=(40, 3)), landmarks + 0.05 * rng.normal(size=(k, 3))])
-    found, n_far = MapExtension.prepare(landmarks, positions)(points)
+    found, is_far = MapExtension.prepare(landmarks, positions)(points)
+    n_far = is_far.sum()
     np.testing.assert_allclose(found, slow_places(points, landmarks, positions), atol=1e-12)
     assert n_far == 0
 
@@ -218,7 +219,8 @@ def test_far_points_by_definition(rng):
     projection = principal_projection(X, 4, rng)
     landmarks, points = X[:60], X[60:] * np.exp(rng.uniform(0, 6, size=(340, 1)))
     points[100:, :4] = X[160:, :4]
-    _, n_far = MapExtension.prepare(landmarks, rng.normal(size=(60, 2)), projection)(points)
+    _, is_far = MapExtension.prepare(landmarks, rng.normal(size=(60, 2)), projection)(points)
+    n_far = is_far.sum()
 
     def parts(some):
         inside = (some - projection.center) @ projection.components
@@ -354,7 +356,7 @@ def test_exact_search_in_high_dimension(shift):
     landmarks = rng.normal(size=(300, 20))
     landmarks[150:] += shift
     points = landmarks[rng.integers(300, size=50)] + rng.normal(size=(50, 20))
-    found, squares = exact_search(landmarks, 5).nearest(points, 5)
+    found, squares = landmark_search(landmarks, 5).nearest(points, 5)
     expected = np.square(points[:, None] - landmarks).sum(axis=-1)
     order = np.argsort(expected, axis=1, kind="stable")[:, :5]
     np.testing.assert_allclose(squares, np.take_along_axis(expected, order, axis=1), rtol=1e-12)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from trigpoint._extension.search import TreeSearch, landmark_index, landmark_search
 from trigpoint._numerics.compiled.landmark_search import _insert
+from trigpoint._numerics.nearest import TreeSearch, landmark_index, landmark_search
 
 
 def by_looking_at_all(landmarks, X, count):
@@ -16,7 +16,7 @@ def by_looking_at_all(landmarks, X, count):
 
 
 def check(landmarks, X, count):
-    search = landmark_search(landmarks, np.ones(len(landmarks)), count)
+    search = landmark_search(landmarks, count)
     assert isinstance(search, TreeSearch)
     expected = by_looking_at_all(landmarks, X, count)
     for found, wanted in zip(search.nearest(X, count), expected, strict=True):

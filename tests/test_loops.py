@@ -20,9 +20,8 @@ from trigpoint._numerics.compiled.landmark_sums import (
     _exponentiate,
     _longest,
     _relative_weights,
-    dense_exponents,
+    dense_weights,
     graph_sums,
-    graph_sums_of_all,
     nearest_columns,
     nearest_sums,
     shortest_paths,
@@ -231,26 +230,33 @@ def weighted(logarithms, alone):
 def test_sums_of_the_nearest_by_definition(scene, rng):
     _, _, to_all = scene
     nearest = np.argsort(to_all, axis=1, kind="stable")[:, :4]
-    exponents = -np.take_along_axis(to_all, nearest, axis=1) / 2
-    values = rng.normal(size=(3, 9))
+    squares = np.take_along_axis(to_all, nearest, axis=1)
+    values, bandwidths = rng.normal(size=(3, 9)), rng.uniform(0.5, 2, size=9)
+    shares = rng.dirichlet(np.ones(3), size=len(to_all))
+    own = np.einsum("ij,ij->i", shares, bandwidths[nearest[:, :3]])
+    widest = np.maximum(own[:, None], bandwidths[nearest])
+    with np.errstate(over="ignore"):
+        exponents = squares / widest**2 / -2
     sums, shifts = np.full((len(to_all), 3), 9.0), np.full(len(to_all), 9.0)
-    nearest_sums(nearest, exponents, values, FAR, sums, shifts)
+    nearest_sums(nearest, squares, shares, bandwidths, values, FAR, sums, shifts)
     for i in range(len(to_all)):
         weights, shift = weighted(exponents[i], 0)
         np.testing.assert_allclose(sums[i], values[:, nearest[i]] @ weights, rtol=1e-9)
-        assert shifts[i] == shift
+        np.testing.assert_allclose(shifts[i], shift, rtol=1e-12)
 
 
-def test_exponents_of_all_by_definition(scene, rng):
+def test_weights_of_all_by_definition(scene, rng):
     _, _, to_all = scene
-    bandwidths, own = rng.uniform(0.5, 2, size=9), rng.uniform(0.5, 2, size=len(to_all))
-    squares, shifts = to_all.copy(), np.full(len(to_all), 9.0)
-    dense_exponents(squares, own, bandwidths, FAR, shifts)
+    bandwidths = rng.uniform(0.5, 2, size=9)
+    nearest, shares = rng.integers(9, size=(len(to_all), 3)), rng.dirichlet(np.ones(3), len(to_all))
+    own = np.einsum("ij,ij->i", shares, bandwidths[nearest])
+    found, shifts = to_all.copy(), np.full(len(to_all), 9.0)
+    dense_weights(found, nearest, shares, bandwidths, FAR, shifts)
     with np.errstate(over="ignore"):
         logarithms = -to_all / (2 * np.maximum(own[:, None], bandwidths) ** 2)
     for i in range(len(to_all)):
         weights, shift = weighted(logarithms[i], 0)
-        np.testing.assert_allclose(np.exp(squares[i]), weights, rtol=1e-9)
+        np.testing.assert_allclose(found[i], weights, rtol=1e-9, atol=1e-300)
         np.testing.assert_allclose(shifts[i], shift, rtol=1e-12)
 
 
@@ -268,10 +274,11 @@ def test_sums_along_the_graph_by_definition(scene, of_all, rng):
     values = rng.normal(size=(3, 9))
     sums, shifts = np.full((len(X), 3), 9.0), np.full(len(X), 9.0)
     if of_all:
-        graph_sums_of_all(rows, nearest, shares, to_all, values, FAR, sums, shifts)
+        nothing = np.empty((0, 0))
+        graph_sums(rows, nearest, shares, nothing, landmarks, to_all, values, FAR, sums, shifts)
     else:
-        coordinates = np.ascontiguousarray(landmarks.T)
-        graph_sums(rows, nearest, shares, X, coordinates, values, FAR, sums, shifts)
+        nothing = np.empty((0, 0))
+        graph_sums(rows, nearest, shares, X, landmarks, nothing, values, FAR, sums, shifts)
     for i in range(len(X)):
         edges = np.concatenate([np.arange(starts[j], starts[j + 1]) for j in nearest[i]])
         amounts = np.repeat(shares[i], sizes[nearest[i]]) * factors[edges]

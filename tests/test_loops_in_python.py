@@ -13,8 +13,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-from trigpoint._extension.search import landmark_search
 from trigpoint._numerics import compiled
+from trigpoint._numerics.nearest import landmark_search
 from trigpoint._numerics.neighbors import TreeIndex
 from trigpoint._numerics.products import ProductIndex
 
@@ -142,6 +142,6 @@ def test_nearest_landmarks(count, k, in_python):
     landmarks, X = points(k, 3), points(40, 3, seed=1)
 
     def found():
-        return landmark_search(landmarks, np.ones(k), count).nearest(X, count)[0]
+        return landmark_search(landmarks, count).nearest(X, count)[0]
 
     np.testing.assert_array_equal(in_python(found), found())

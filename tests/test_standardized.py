@@ -1,16 +1,11 @@
-"""metric="seuclidean": the same as dividing columns by their standard deviations by hand."""
-
-import json
+"""metric="seuclidean" and spaces of users: the same as mapping rows by hand."""
 
 import numpy as np
 import pytest
-from scipy.sparse import random_array
+from scipy.sparse import csr_array, random_array
 
 import trigpoint as tp
-from trigpoint._command.cli import main
-from trigpoint._points.inputs import points_to_transform
-from trigpoint._points.scaling import column_scales
-from trigpoint._report.content import gather
+from trigpoint._spaces import SPACES, Standardized, space_for
 
 ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap, tp.KernelPCA, tp.LandmarkMap]
 
@@ -26,17 +21,23 @@ def by_hand(X):
     return X / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
 
 
-def test_scales_are_standard_deviations(X, tmp_path):
-    scales = column_scales(tp.read_points(X))
-    np.testing.assert_allclose(scales, [*X[:, :3].std(axis=0), 1], rtol=1e-12)
-    np.save(tmp_path / "x.npy", X)
-    np.testing.assert_array_equal(column_scales(tp.read_points(tmp_path / "x.npy")), scales)
+def test_scales_are_standard_deviations(X):
+    space = Standardized().fit(X)
+    np.testing.assert_allclose(space.scales, [*X[:, :3].std(axis=0), 1], rtol=1e-12)
+    np.testing.assert_array_equal(Standardized().fit(np.asfortranarray(X)).scales, space.scales)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_spaces_are_restored_from_their_arrays(name, X):
+    space = space_for(name).fit(X)
+    again = SPACES[name].from_arrays(space.arrays())
+    np.testing.assert_array_equal(again(X), space(X))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_fit_and_transform_divide_alike(estimator, X, tmp_path):
     emb = estimator(landmarks=60, metric="seuclidean", random_state=0).fit(X[:250])
-    scaled = X / emb.column_scales_
+    scaled = Standardized().fit(X[:250])(X)
     plain = estimator(landmarks=60, random_state=0).fit(scaled[:250])
     np.testing.assert_array_equal(emb.landmark_indices_, plain.landmark_indices_)
     np.testing.assert_array_equal(emb.transform(X), plain.transform(scaled))
@@ -44,69 +45,71 @@ def test_fit_and_transform_divide_alike(estimator, X, tmp_path):
     emb.save(tmp_path / "m.trig")
     np.testing.assert_array_equal(tp.load(tmp_path / "m.trig").transform(X), emb.transform(X))
     assert emb.quality(X).neighbors_kept == plain.quality(scaled).neighbors_kept
-    # A fit with another metric forgets the scales.
-    assert not hasattr(emb.set_params(metric="euclidean").fit(X), "column_scales_")
 
 
-def test_files_and_samplers(X, tmp_path):
+def test_subsets_of_files_and_arrays(X, tmp_path):
     np.save(tmp_path / "x.npy", X)
+    scaled = Standardized().fit(X)(X)
     for sampler in (tp.EfficientDPP, tp.FarthestPoint, tp.KMeansPlusPlus):
-        here = sampler(30, metric="seuclidean", random_state=0).fit(X)
-        there = sampler(30, metric="seuclidean", random_state=0).fit(tmp_path / "x.npy")
-        by = sampler(30, random_state=0).fit(X / here.column_scales_)
-        np.testing.assert_array_equal(here.indices_, by.indices_)
-        np.testing.assert_array_equal(here.indices_, there.indices_)
+        draw = sampler(30, random_state=0)
+        here = tp.select(X, draw, metric="seuclidean")
+        there = tp.select(tmp_path / "x.npy", draw, metric="seuclidean")
+        np.testing.assert_array_equal(here.indices, draw.fit(scaled).indices_)
+        np.testing.assert_array_equal(here.indices, there.indices)
 
 
-def test_methods_are_compared_on_scaled_points(X):
-    found = tp.compare_methods(X, metric="seuclidean", random_state=0).scores
-    by = tp.compare_methods(by_hand(X), random_state=0).scores
-    assert found == pytest.approx(by, abs=0.02)
+def test_given_points_are_scaled_too(X):
+    rows = np.arange(0, 300, 10)
+    by_rows = tp.KernelPCA(landmarks=rows, metric="seuclidean", random_state=0).fit(X)
+    given = tp.KernelPCA(landmarks=X[rows], metric="seuclidean", random_state=0).fit(X)
+    np.testing.assert_array_equal(by_rows.landmarks_, given.landmarks_)
 
 
-def test_the_page_has_the_units_of_the_file(X):
-    emb = tp.Isomap(landmarks=60, metric="seuclidean", random_state=0).fit(X)
-    content = gather(emb._subject(), points_to_transform(emb, X), neighborhoods=None, curve=False)
-    column = next(column for column in content.columns if column.name == "column 1")
-    assert (column.low, column.high) == pytest.approx((X[:, 1].min(), X[:, 1].max()))
+def test_sparse_rows_are_refused():
+    sparse = csr_array(random_array((100, 50), density=0.05, rng=0, format="csr"))
+    with pytest.raises(ValueError, match="metric='seuclidean' does not take sparse rows"):
+        tp.select(sparse, 5, metric="seuclidean")
 
 
-def test_what_is_refused(X):
-    emb = tp.LaplacianEigenmaps(metric="seuclidean")
-    with pytest.raises(ValueError, match="points cannot be landmarks with metric='seuclidean'"):
-        tp.LaplacianEigenmaps(landmarks=X[:20], metric="seuclidean").fit(X)
-    with pytest.raises(ValueError, match="metric='seuclidean' takes no sparse points"):
-        emb.fit(random_array((100, 50), density=0.05, rng=0, format="csr"))
-    da = pytest.importorskip("dask.array")
-    for dask in (emb.fit, emb.fit(X).transform):
-        with pytest.raises(ValueError, match=r"takes no Dask collections: .* X / X.std"):
-            dask(da.from_array(X, chunks=(100, 4)))
+class Hellinger:
+    """Square roots of shares, as a user would write it."""
+
+    def fit(self, rows):
+        self.n_seen = len(rows)
+
+    def __call__(self, rows):
+        return np.sqrt(rows / rows.sum(axis=1, keepdims=True))
 
 
-def test_a_table_of_different_units_in_the_terminal(X, tmp_path, monkeypatch, capsys):
-    """From `info` to a model that divides new points as well."""
-    monkeypatch.chdir(tmp_path)
-    np.savetxt("t.csv", X, delimiter=",", header="a,b,c,d", comments="")
-    assert main(["info", "t.csv", "--json"]) == 0
-    command = json.loads(capsys.readouterr().out)["next"].split()
-    assert command[-2:] == ["--metric", "seuclidean"]
-    plain = ["embed", "t.csv", "-o", "plain.csv", "--method", "laplacian", "-k", "60"]
-    assert main(plain) == 0
-    said = (
-        "trigpoint: 99.9% of the variance is in column a: if units differ, add --metric seuclidean"
-    )
-    assert said in capsys.readouterr().err.splitlines()
-    options = ["--method", "isomap", "-k", "60", "--save", "m.trig", "--quiet"]
-    assert main([*command[1:], *options]) == 0
-    assert main(["transform", "m.trig", "t.csv", "-o", "z.npy", "--quiet"]) == 0
-    Y = np.loadtxt("t_embedding.csv", delimiter=",", skiprows=1)
-    np.testing.assert_allclose(np.load("z.npy"), Y, atol=1e-9)
-    expected = tp.Isomap(landmarks=60, random_state=0).fit(by_hand(X))
-    assert tp.load("m.trig").quality("t.csv").neighbors_kept == pytest.approx(
-        expected.quality(by_hand(X)).neighbors_kept
-    )
-    capsys.readouterr()
-    assert main(["evaluate", "m.trig", "t.csv", "--json", "--quiet"]) == 0
-    assert json.loads(capsys.readouterr().out)["quality"]["neighbors_kept"] > 0.8
-    assert main(["select", "t.csv", "-k", "20", "--metric", "seuclidean", "-o", "s.npy"]) == 0
-    assert np.isin(np.load("s.npy")[:, 0].round(6), X[:, 0].round(6)).all()
+def test_a_metric_of_the_users_own(X):
+    metric = Hellinger()
+    X = np.abs(X)
+    found = tp.select(X, tp.FarthestPoint(20, random_state=0), metric=metric)
+    expected = tp.FarthestPoint(20, random_state=0).fit(Hellinger()(X))
+    np.testing.assert_array_equal(found.indices, expected.indices_)
+    np.testing.assert_array_equal(found.points, X[found.indices])
+    # The user's own object is left alone.
+    assert not hasattr(metric, "n_seen")
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda rows: rows[:-1], "one row for each"),
+        (lambda rows: rows[:, 0], "return a 2-D array"),
+        (lambda rows: np.where(np.arange(len(rows)) == 7, np.nan, 1.0)[:, None], "row 7 of X"),
+    ],
+)
+def test_what_a_metric_returns_is_checked(X, returned, message):
+    class Broken(Hellinger):
+        def __call__(self, rows):
+            return returned(rows)
+
+    with pytest.raises(ValueError, match=message):
+        tp.select(X, 5, metric=Broken())
+
+
+@pytest.mark.parametrize("metric", ["angle", None, Hellinger, np.linalg.norm])
+def test_unknown_metrics_are_refused(X, metric):
+    with pytest.raises(TypeError, match="is not known: choose one of 'euclidean'"):
+        tp.select(X, 5, metric=metric)

@@ -1,7 +1,8 @@
-"""Pictures of the documentation that a build cannot draw: those of recipes, and one of a report.
+"""Pictures of the documentation that a build cannot draw: those of the recipes and of a report.
 
-``python -m tools.pictures --data DIR`` runs the code of each recipe, as printed, in a folder with the file that
-it takes for given, and keeps the picture that the code saves. The report is drawn by chromium.
+``python -m tools.pictures --data DIR`` runs the code of each recipe, as printed, in a folder with
+the file that the recipe needs, and keeps the picture that the code saves. Chromium
+draws the report.
 """
 
 import argparse

@@ -110,7 +110,7 @@ def _real(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray
 
 
 def _with_groups(X: np.ndarray, rng: np.random.Generator) -> Points:
-    """The last rows of a roll, moved into groups of their own; which row is in which group."""
+    """The first rows of a roll, moved far away into groups of their own; then shuffled."""
     X, groups, start = X.copy(), np.zeros(len(X), dtype=np.int64), 0
     for number, rarity in enumerate(GROUPS.values(), start=1):
         size = max(len(X) // rarity, 2)
@@ -278,14 +278,14 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         ones; neighbors preserved (10 nearest) and 1-NN accuracy are those of {QUERIES:,} rows among
         {SAMPLE:,} after `transform`. Masses are the counts of rows nearest to each landmark in the
         pool, and their difference from counts over all rows, summed. A map takes {ROWS_OF_MAP} rows
-        per landmark of any pool. Each number is the mean of the seeds, and the last line of a table
+        per landmark of any pool. Each number is the mean over the seeds; the last line of a table
         is the standard deviation of a single seed with all rows."""
     )
     for (kind, n, k), same in grouped(rows, "data", "n", "k").items():
         if failed := [row["error"] for row in same if "error" in row]:
             page.text(f"{TITLES[kind]}, k = {k:,}: {failed[0]}")
             continue
-        page.heading(f"{TITLES[kind]}, n = {n:,}, k = {k:,}", level=3)
+        page.heading(f"{TITLES[kind]}, n = {n:,}, k = {k:,}, {len(same)} seeds", level=3)
         _table([row["pools"] for row in same], page)
 
 

@@ -15,7 +15,7 @@ from trigpoint._landmarks.chain import (
     walk,
 )
 from trigpoint._landmarks.ensemble import kernel_matrix
-from trigpoint._landmarks.kdpp import KDPP
+from trigpoint._landmarks.exact import ExactDPP
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint._numerics.residual.exchange import ExchangeableInverse
 
@@ -170,7 +170,7 @@ def test_chain_is_right_on_an_ill_conditioned_kernel():
     X = np.random.default_rng(5).uniform(size=(300, 1))
     matrix = gaussian_kernel(X, 0.5)
     means, errors = [], []
-    for sampler in (AnnealedDPP(8, bandwidth=0.5, n_sweeps=50), KDPP(8, bandwidth=0.5)):
+    for sampler in (AnnealedDPP(8, bandwidth=0.5, n_sweeps=50), ExactDPP(8, bandwidth=0.5)):
         draws = [sampler.set_params(random_state=seed).fit(X).indices_ for seed in range(40)]
         volumes = [log_determinant(matrix, draw) for draw in draws]
         means.append(np.mean(volumes))

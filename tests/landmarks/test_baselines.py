@@ -166,7 +166,7 @@ def test_products_spare_differences_and_change_nothing(dtype, offset):
     rng = np.random.default_rng(0)
     distinct = rng.normal(size=(400, 24)) * np.linspace(1, 0.01, 24) + offset
     X = np.repeat(distinct, 3, axis=0).astype(dtype)
-    drawn = KMeansPlusPlus(150, random_state=0).select(X).indices
+    drawn = KMeansPlusPlus(150, random_state=0).fit(X).indices_
 
     rng, rows, nearest = as_generator(0), [], np.full(len(X), np.inf)
     rows.append(int(rng.integers(len(X))))
@@ -189,7 +189,7 @@ def test_seeding_looks_at_few_points_again(monkeypatch):
         return rows
 
     monkeypatch.setattr(NearestLandmark, "_may_be_nearer", counted)
-    KMeansPlusPlus(200, random_state=0).select(X)
+    KMeansPlusPlus(200, random_state=0).fit(X)
     assert looked_at[0] == len(X)
     assert np.mean(looked_at) < 0.1 * len(X)
 
@@ -321,6 +321,7 @@ def test_copies_cannot_fill_an_empty_cluster():
         kmeans._fill_empty(np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1]), 3)
 
 
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 @pytest.mark.parametrize("snap", [True, False])
 def test_clusters_left_empty_are_filled(snap):
     """Stopped after one iteration, k-means may leave a cluster without members."""

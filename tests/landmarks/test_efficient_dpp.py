@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
 
-from trigpoint._landmarks import EfficientDPP
+from trigpoint._landmarks import EfficientDPP, local_covariances, repelling
 from trigpoint._landmarks.drawing import LandmarkDraw
 from trigpoint._landmarks.efficient import resolve_n_neighbors
+from trigpoint._landmarks.repelling import Race, Repulsion
 from trigpoint._numerics.kernels import REPULSIONS, welsch
 from trigpoint._numerics.neighbors import TreeIndex
 from trigpoint._numerics.products import ProductIndex
-from trigpoint._points import memory
-from trigpoint._points.memory import MemoryStore
-from trigpoint._points.repulsion import Repulsion
+from trigpoint._pool import Pool
 from trigpoint.datasets import make_fish_bowl
 
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.
@@ -57,13 +56,13 @@ def exact_probabilities(X, k, m, repulsion, bandwidth):
 
 
 def fast_draws(X, k, m, repulsion, bandwidth, rng, runs):
-    """Rows of several draws from one store; a callable repulsion goes through the loop."""
-    store, log_repulsion = MemoryStore(TreeIndex(X)), Repulsion(repulsion, bandwidth)
-    return [rows_of(LandmarkDraw(store, k, m, log_repulsion, rng)) for _ in range(runs)]
+    """Rows of several draws from one index; a callable repulsion goes through the loop."""
+    index, repulsion = TreeIndex(X), Repulsion(repulsion, bandwidth)
+    return [rows_of(LandmarkDraw(index, k, m, repulsion, rng)) for _ in range(runs)]
 
 
 def rows_of(draw):
-    return tuple(int(row) for accepted in draw for row in accepted.rows)
+    return tuple(int(row) for accepted in draw for row in accepted)
 
 
 def fit_to(expected, draws):
@@ -126,10 +125,10 @@ def test_the_same_test_rejects_a_wrong_sampler(wrong, runs):
 @pytest.mark.parametrize("bandwidth", [0.3, 5.0])
 @pytest.mark.parametrize("index", [TreeIndex, ProductIndex])
 def test_batches_change_nothing(bandwidth, index, rng):
-    store = MemoryStore(index(rng.normal(size=(400, 3))))
+    searched = index(rng.normal(size=(400, 3)))
     draws = [
         LandmarkDraw(
-            store,
+            searched,
             60,
             40,
             Repulsion(welsch, bandwidth),
@@ -152,10 +151,11 @@ def test_giving_the_default_bandwidth_changes_nothing(rng):
 @pytest.mark.parametrize("mode", ["full", "diag"])
 def test_radii_and_covariances_are_those_of_the_neighborhood(mode, rng):
     X = rng.normal(size=(300, 3))
-    sampler = EfficientDPP(20, n_neighbors=25, covariance=mode, random_state=0).fit(X)
-    for row, radius, covariance in zip(
-        sampler.indices_, sampler.radii_, sampler.covariances_, strict=True
-    ):
+    sampler, pool = EfficientDPP(20, n_neighbors=25, random_state=0), Pool.of(X)
+    landmarks = sampler.select(pool)
+    radii, covariances = local_covariances(pool, landmarks, mode, 1)
+    np.testing.assert_array_equal(sampler.radii_, radii)
+    for row, radius, covariance in zip(landmarks.indices, radii, covariances, strict=True):
         delta = np.linalg.norm(X - X[row], axis=1)
         near = np.argsort(delta)[:25]
         assert radius == pytest.approx(delta[near[-1]])
@@ -259,7 +259,8 @@ def test_weights_that_would_underflow(rng):
         ({"bandwidth": 0.0}, ValueError, "bandwidth=0.0 is out of range"),
         ({"bandwidth": "wide"}, TypeError, "bandwidth must be a number"),
         ({"repulsion": "cosine"}, ValueError, "repulsion='cosine' is not known"),
-        ({"covariance": "half"}, ValueError, "covariance='half' is not known"),
+        ({"pool": "half"}, TypeError, "pool='half' is not known"),
+        ({"pool": 1}, ValueError, "pool=1 is too small"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0 is too small"),
         ({"random_state": "seed"}, TypeError, "random_state must be"),
         ({"random_state": -1}, ValueError, "random_state=-1 is negative"),
@@ -272,27 +273,24 @@ def test_bad_parameters_are_named(parameters, error, message, rng):
 
 @pytest.mark.parametrize("name", REPULSIONS)
 def test_compiled_draw_has_the_distribution_of_the_definition(name):
-    """The one loop of small data, as the loop over a store above."""
-    assert MemoryStore(TreeIndex(POINTS)).racer(Repulsion(name, 0.8)) is not None
+    """The one loop of small data, as the loop over an index above."""
+    assert Race.suits(TreeIndex(POINTS), Repulsion(name, 0.8))
     draws = fast_draws(**(SETTING | {"repulsion": name}), rng=np.random.default_rng(5), runs=RUNS)
     expected = exact_probabilities(**(SETTING | {"repulsion": REPULSIONS[name]}))
     assert fit_to(expected, draws) > SIGNIFICANCE
 
 
 @pytest.mark.parametrize("name", REPULSIONS)
-@pytest.mark.parametrize(("covariance", "dtype"), [(None, np.float32), ("full", np.float64)])
-def test_compiled_and_threaded_draws_agree(name, covariance, dtype, monkeypatch):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_and_threaded_draws_agree(name, dtype, monkeypatch):
     X, _ = make_fish_bowl(3000, dtype=dtype, random_state=0)
     X = np.concatenate([X, X[:300]])
-    sampler = EfficientDPP(150, repulsion=name, covariance=covariance, random_state=3)
+    sampler = EfficientDPP(150, repulsion=name, random_state=3)
     compiled = sampler.fit(X)
-    rows, radii, covariances = compiled.indices_, compiled.radii_, compiled.covariances_
-    searches = compiled.n_distance_rows_
-    monkeypatch.setattr(memory, "RACE_UP_TO", 0)
+    rows, radii, searches = compiled.indices_, compiled.radii_, compiled.n_distance_rows_
+    monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
     threaded = sampler.fit(X)
     # The compiled loop searches for accepted proposals alone.
     assert searches < threaded.n_distance_rows_
     np.testing.assert_array_equal(threaded.indices_, rows)
     np.testing.assert_array_equal(threaded.radii_, radii)
-    if covariance:
-        np.testing.assert_array_equal(threaded.covariances_, covariances)

@@ -24,7 +24,6 @@ from trigpoint._landmarks.ensemble import (
     make_ensemble,
 )
 from trigpoint._landmarks.exact import ExactDPP, draw_dpp
-from trigpoint._landmarks.kdpp import KDPP
 from trigpoint._numerics.kernels import gaussian_kernel
 from trigpoint.datasets import make_swiss_roll
 
@@ -201,7 +200,7 @@ def test_all_points_zero_or_identical(kernel):
     assert len(sampler.indices_) <= (0 if kernel == "linear" else 1)
 
 
-@pytest.mark.parametrize("sampler", [ExactDPP(), KDPP(12)], ids=["ExactDPP", "KDPP"])
+@pytest.mark.parametrize("sampler", [ExactDPP(), ExactDPP(12)], ids=["random", "given"])
 def test_same_draw_with_any_number_of_threads(sampler):
     """A grid has equal eigenvalues, whose eigenvectors are at the mercy of rounding."""
     X = np.stack(np.meshgrid(np.arange(18.0), np.arange(18.0)), axis=-1).reshape(-1, 2)

@@ -15,7 +15,7 @@ from subset_statistics import (
     subsets,
 )
 
-from trigpoint._landmarks.kdpp import KDPP, choose_eigenvectors, draw_kdpp, log_polynomials
+from trigpoint._landmarks.exact import ExactDPP, choose_eigenvectors, draw_kdpp, log_polynomials
 
 
 def kdpp_weights(L, k):
@@ -79,7 +79,7 @@ def test_choosing_all_eigenvectors_takes_each():
 def test_large_and_ill_conditioned():
     """2,000 points, 200 landmarks, and a kernel that is singular to rounding."""
     X = np.random.default_rng(5).normal(size=(2000, 3))
-    sampler = KDPP(200, random_state=0).fit(X)
+    sampler = ExactDPP(200, random_state=0).fit(X)
     assert len(np.unique(sampler.indices_)) == 200
     # Spread far better than uniformly: nearest landmarks further apart than 200 random points'.
     apart = nearest_other(sampler.landmarks_)
@@ -97,7 +97,7 @@ def test_more_landmarks_than_the_rank_are_refused(kernel):
     """Five places, four copies each; in three dimensions the linear kernel has rank 3."""
     X = np.repeat(np.random.default_rng(6).normal(size=(5, 3)), 4, axis=0)
     rank = 3 if kernel == "linear" else 5
-    sampler = KDPP(rank + 1, kernel=kernel, bandwidth=0.3, n_neighbors=4, random_state=0)
+    sampler = ExactDPP(rank + 1, kernel=kernel, bandwidth=0.3, n_neighbors=4, random_state=0)
     with pytest.raises(ValueError, match=rf"n_landmarks={rank + 1} .* rank {rank} .*<= {rank}"):
         sampler.fit(X)
     indices = sampler.set_params(n_landmarks=rank).fit(X).indices_
@@ -107,12 +107,12 @@ def test_more_landmarks_than_the_rank_are_refused(kernel):
 
 def test_linear_kernel_on_many_points():
     X = np.random.default_rng(7).normal(size=(100_000, 20))
-    assert len(np.unique(KDPP(20, kernel="linear", random_state=0).fit(X).indices_)) == 20
+    assert len(np.unique(ExactDPP(20, kernel="linear", random_state=0).fit(X).indices_)) == 20
 
 
 def test_same_seed_same_landmarks():
     X = np.random.default_rng(8).normal(size=(60, 3)).astype(np.float32)
-    first, second = (KDPP(10, bandwidth=1.0, random_state=3).fit(X) for _ in range(2))
+    first, second = (ExactDPP(10, bandwidth=1.0, random_state=3).fit(X) for _ in range(2))
     np.testing.assert_array_equal(first.indices_, second.indices_)
     assert first.indices_.dtype == np.int64
     np.testing.assert_array_equal(first.landmarks_, X[first.indices_])

@@ -6,12 +6,14 @@ from sklearn.base import clone
 from subset_statistics import SIGNIFICANCE, determinant, p_value, subsets
 
 import trigpoint as tp
+from trigpoint._landmarks import local_covariances
 from trigpoint._landmarks.chain import walk
 from trigpoint._landmarks.refinement import patches, search
 from trigpoint._landmarks.refinement.search import ExchangeSearch
 from trigpoint._numerics.compiled.pivoting import descend
 from trigpoint._numerics.kernels import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse
+from trigpoint._pool import Pool
 from trigpoint.metrics import nystrom_error, optimal_error
 
 
@@ -354,12 +356,13 @@ def test_all_points_as_landmarks(X):
 
 
 def test_covariances_belong_to_the_refined_landmarks(X):
-    sampler = tp.EfficientDPP(30, refine=2, covariance="full", random_state=0).fit(X)
+    sampler, pool = tp.EfficientDPP(30, refine=2, random_state=0), Pool.of(X)
+    _, covariances = local_covariances(pool, landmarks := sampler.select(pool), "full", 1)
     m = 40  # 4 n / k
-    nearest = np.argsort(np.linalg.norm(X - sampler.landmarks_[0], axis=1))[:m]
-    np.testing.assert_allclose(sampler.covariances_[0], np.cov(X[nearest].T, bias=True), rtol=1e-9)
+    nearest = np.argsort(np.linalg.norm(X - landmarks.points[0], axis=1))[:m]
+    np.testing.assert_allclose(covariances[0], np.cov(X[nearest].T, bias=True), rtol=1e-9)
     np.testing.assert_allclose(
-        sampler.radii_[0], np.linalg.norm(X[nearest] - sampler.landmarks_[0], axis=1).max()
+        sampler.radii_[0], np.linalg.norm(X[nearest] - landmarks.points[0], axis=1).max()
     )
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from trigpoint._command.results import CommandError, say
-from trigpoint._sources import Source, open_source, require, split_place
+from trigpoint._sources import Source, open_source
+from trigpoint._sources.choosing import split_place
+from trigpoint._sources.problems import require
 
 _PARTITION_BYTES = 64 * 2**20
 
@@ -82,8 +84,8 @@ def _lazy(source: Source, options: argparse.Namespace) -> Any:
         ]
         return dask.array.concatenate(parts)
     raise CommandError(
-        f"{options.input} cannot be read by several processes: convert it to .zarr, .npy or .parquet first, "
-        "or leave out --dask"
+        f"{options.input} cannot be read by several processes: convert it to .zarr, .npy or "
+        ".parquet first, or leave out --dask"
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from trigpoint import plot
 from trigpoint._command.results import CommandError, Result, UsageError, progress
 from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._sources import atomic_write, require
+from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.problems import require
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
 

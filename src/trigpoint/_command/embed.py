@@ -24,11 +24,13 @@ from trigpoint._estimators import (
     compare_methods,
 )
 from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
-from trigpoint._graph import CompleteGraph, KNNGraph
+from trigpoint._graphs import CompleteGraph, KNNGraph
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._report.given import named_colors
 from trigpoint._report.things import read_things
-from trigpoint._sources import Output, Source, atomic_write, open_source, require
+from trigpoint._sources import Output, Source, open_source
+from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.problems import require
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.plot._colors import read_coloring
 

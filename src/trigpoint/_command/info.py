@@ -16,19 +16,11 @@ from trigpoint._command.results import Result, listing
 from trigpoint._common.words import counted, size
 from trigpoint._estimators import load
 from trigpoint._numerics.outliers import FACTOR, SHARE
-from trigpoint._sources import (
-    DamagedFileError,
-    Source,
-    is_table,
-    is_tensor_file,
-    likely_points,
-    obs_columns,
-    open_source,
-    read_values,
-    split_place,
-    stored_arrays,
-    table_columns,
-)
+from trigpoint._sources import DamagedFileError, Source, open_source
+from trigpoint._sources.anndata import likely_points, obs_columns
+from trigpoint._sources.choosing import split_place
+from trigpoint._sources.tables import is_table, read_values, stored_arrays, table_columns
+from trigpoint._sources.tensors import is_tensor_file
 
 # Most bytes of points whose values are checked without --check: a second or two.
 _LITTLE = 2**28
@@ -69,7 +61,7 @@ def run(options: argparse.Namespace) -> Result:
         values["column_kinds"] = kinds
         shown["columns"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
     elif path.name.lower().endswith(".h5ad") and path.exists():
-        values["obs"] = kinds = obs_columns(path, str(path))
+        values["obs"] = kinds = obs_columns(path)
         shown["obs"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
     if kinds and "column_kinds" in values and "number" not in kinds.values():
         values["problem"] = shown["problem"] = "no column holds numbers: there are no points"

@@ -9,17 +9,10 @@ import numpy as np
 
 from trigpoint._command.arguments import VALUE_FORMATS
 from trigpoint._command.results import CommandError, say
-from trigpoint._sources import (
-    Source,
-    check_output,
-    is_table,
-    likely_points,
-    open_source,
-    read_values,
-    split_place,
-    stored_arrays,
-    table_columns,
-)
+from trigpoint._sources import Output, Source, open_source
+from trigpoint._sources.anndata import likely_points
+from trigpoint._sources.choosing import split_place
+from trigpoint._sources.tables import is_table, read_values, stored_arrays, table_columns
 
 _LISTED = 20
 
@@ -160,7 +153,7 @@ def check_outputs(
         if any(place is not None and _is_same(path, place) for place in read):
             raise CommandError(f"{path} is being read: write to another file")
         if option == "--output":
-            check_output(path)
+            Output(path, options.force).check()
     if len({path.resolve() for path in given.values()}) < len(given):
         raise CommandError("two of the files to write are the same: name different ones")
 

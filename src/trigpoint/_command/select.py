@@ -2,7 +2,10 @@
 
 import argparse
 import time
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from trigpoint._command.points import check_outputs, open_points
 from trigpoint._command.results import CommandError, Result, UsageError, progress
@@ -17,7 +20,9 @@ from trigpoint._landmarks import (
     Uniform,
     select,
 )
-from trigpoint._sources import Source, can_copy_rows, copy_rows, open_source, write_rows
+from trigpoint._report.sample import dense
+from trigpoint._sources import Output, Source, open_output, open_source
+from trigpoint._sources.tables import copy_rows, is_table
 
 _SAMPLERS: dict[str, Any] = {
     "efficient-dpp": EfficientDPP,
@@ -36,7 +41,9 @@ def run(options: argparse.Namespace) -> Result:
     """Choose rows; print or write them."""
     sampler = _sampler(options)
     source = open_points(options)
-    check_outputs(options, [source.path], {"--output": options.output})
+    copies = _copies_rows(source, options.output)
+    # Rows of tables may also be copied to other kinds of text.
+    check_outputs(options, [source.path], {"rows" if copies else "--output": options.output})
     if options.landmarks is None and source.n <= _DEFAULT_ROWS:
         raise CommandError(
             f"{source.name} has {counted(source.n, 'row')}, and all would be chosen: set the "
@@ -76,12 +83,22 @@ def _sampler(options: argparse.Namespace) -> Any:
     return _SAMPLERS[options.method](k, random_state=options.seed, **own)
 
 
+def _copies_rows(source: Source, out: Path | None) -> bool:
+    """Whether whole rows are copied, from table to table."""
+    return out is not None and source.path is not None and is_table(source.path) and is_table(out)
+
+
 def _write(options: argparse.Namespace, source: Source, rows: list[int]) -> int:
     """Write the chosen rows, with all columns if possible; return the number of columns."""
     out, replace = options.output, options.force
-    if can_copy_rows(source, out):
-        return int(copy_rows(source, rows, out, replace=replace))
+    if _copies_rows(source, out):
+        assert source.path is not None
+        return copy_rows(source.path, rows, out, replace=replace)
     # An array has numbers in its other columns, too.
     whole = source if source.columns.names is not None else open_source(options.input)
-    write_rows(whole, rows, out, replace=replace)
+    order = np.argsort(rows)
+    chosen = dense(whole.take(np.asarray(rows)[order])[np.argsort(order)])
+    output = Output(out, replace, whole.columns.names)
+    with open_output(output, chosen.shape, chosen.dtype, source.path) as writer:
+        writer.write(chosen)
     return whole.columns.count

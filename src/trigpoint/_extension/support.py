@@ -218,17 +218,18 @@ class GraphNeighbors:
         from trigpoint._numerics.compiled.landmark_sums import nearest_columns
 
         count = min(_BLENDED + 1, len(self.rows.starts) - 1)
-        dense, to_all = X, np.empty((0, 0))
+        nothing = np.empty((0, 0))
         if isinstance(X, csr_array):
             assert isinstance(self.search, ProductSearch)
             # In many columns, products cost less than distances to a few landmarks.
-            dense, to_all = np.empty((0, 0)), self.search.squares_of_sparse(X)
+            dense, to_all = nothing, self.search.squares_of_sparse(X)
             nearest, squares = (
                 np.empty((len(to_all), count), np.int64),
                 np.empty((len(to_all), count)),
             )
             nearest_columns(to_all, nearest, squares)
         else:
+            dense, to_all = X, nothing
             nearest, squares = self.search.nearest(X, count)
         shares = _shares(squares)
         return np.ascontiguousarray(nearest[:, : shares.shape[1]]), shares, dense, to_all

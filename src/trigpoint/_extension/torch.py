@@ -10,7 +10,6 @@ from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension
 from trigpoint._extension.extensions import GeodesicExtension, KernelExtension, MarkovExtension
 from trigpoint._extension.placing import MapExtension
-from trigpoint._extension.search import TreeSearch
 from trigpoint._extension.smooth import SHARING, SmoothExtension
 from trigpoint._extension.support import (
     FAR_BANDWIDTHS,
@@ -64,8 +63,7 @@ class OnDevice:
         if isinstance(extension, (SmoothExtension, MapExtension)):
             landmarks = extension.landmarks
         elif isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
-            # Every support has a search.
-            landmarks = _landmarks_of(extension.support.search)  # type: ignore[attr-defined]
+            landmarks = _landmarks_of(extension.support)
         else:
             raise ParameterTypeError(
                 "device",
@@ -89,10 +87,10 @@ class OnDevice:
         return result, far
 
 
-def _landmarks_of(search: Any) -> np.ndarray:
-    if isinstance(search, TreeSearch):
-        return np.ascontiguousarray(search.coordinates.T)
-    return np.asarray(search.double.landmarks + search.double.center)
+def _landmarks_of(support: Any) -> np.ndarray:
+    if isinstance(support, AllLandmarks):
+        return np.asarray(support.landmarks.landmarks + support.landmarks.center)
+    return np.asarray(support.search.landmarks, dtype=np.float64)
 
 
 def _prepared(extension: Any, search: TorchSearch, device: Any) -> tuple[_Extended, int]:

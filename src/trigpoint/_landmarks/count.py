@@ -31,7 +31,7 @@ class ErrorEstimate:
     Attributes
     ----------
     bandwidth : float
-    pool : Pool
+    points : ndarray of shape (s, d)
         The points, or the sample of them that landmarks are drawn from.
     """
 
@@ -48,16 +48,17 @@ class ErrorEstimate:
         self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
         self._seed = int(rng.integers(2**63))
         self._everywhere = n <= _MEASURED
-        self._points = sample_points(X, _MEASURED, rng)
-        self.pool = Pool.of(sample_points(X, _DRAWN_FROM, rng))
-        self._sampler = sampler.for_sample(self.pool.n, pool.n, self.bandwidth)
+        self._measured = sample_points(X, _MEASURED, rng)
+        self.points = sample_points(X, _DRAWN_FROM, rng)
+        self._sampler = sampler.for_sample(len(self.points), pool.n, self.bandwidth)
 
     def __call__(self, count: int) -> tuple[float, float]:
         """Relative trace error with `count` landmarks, and its standard error."""
         # The same random stream for every count, so that they differ less by chance.
         self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
-        chosen = self._sampler.select(self.pool)
-        blocks = unexplained_variances(self._points, chosen.points, self.bandwidth)
+        # A pool of its own: the index that suits one landmark is slow for a thousand.
+        chosen = self._sampler.select(Pool.of(self.points))
+        blocks = unexplained_variances(self._measured, chosen.points, self.bandwidth)
         variances = np.concatenate([variances for _, variances in blocks])
         deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))
         return float(variances.mean()), deviation
@@ -95,7 +96,7 @@ def count_landmarks(
     """
     tolerance = check_tolerance(tolerance)
     measure = ErrorEstimate(pool, sampler, bandwidth, rng, "kernel_bandwidth")
-    last = distinct_points(measure.pool.dense, min(_LAST, measure.pool.n))
+    last = distinct_points(measure.points, min(_LAST, len(measure.points)))
     most = 1
     while (error := measure(most)[0]) > tolerance:
         if most == last:

@@ -262,8 +262,10 @@ class EfficientDPP(Sampler):
             raise ParameterTypeError(
                 "pool", self.pool, "{parameter=} is not known", "choose 'auto', None or a number"
             )
-        size = check_count("pool", self.pool, low=2)
-        return draw_pool(source, space, planned_landmarks(self), rng, size=size)
+        k = planned_landmarks(self)
+        low = 2 if isinstance(self.n_landmarks, str) else max(2, k)
+        size = check_count("pool", self.pool, low=low, why="as many as n_landmarks")
+        return draw_pool(source, space, k, rng, size=size)
 
     def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
         """Return a copy that draws from a sample of the points as this one would from all of them.

@@ -111,7 +111,8 @@ class KMeansLandmarks(Sampler):
     -----
     The final centers are the means of the final clusters, summed in one fixed order. The clusters
     come from scikit-learn, whose threads add up in the order they finish: a point equally far from
-    two centers, to the last digit, may change sides from run to run.
+    two centers, to the last digit, may change sides from run to run. If `max_iter` ends the
+    iterations early, scikit-learn may warn that clusters are empty; these are then filled.
 
     References
     ----------

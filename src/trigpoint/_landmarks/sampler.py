@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 
@@ -74,6 +74,8 @@ class Sampler(BaseEstimator, ABC):
         -------
         self
         """
+        if issparse(X) and not self.takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, X)
         source = validated(self, X, reset=True)
         if source.columns.sparse and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, source)

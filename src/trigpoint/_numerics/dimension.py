@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from trigpoint._numerics.blocks import points_in, sample_rows
-from trigpoint._numerics.kernels import nth_distances
+from trigpoint._numerics.neighbors import neighbor_index
 
 # Points that neighborhoods are measured among, and points that have one measured.
 _POINTS = 20_000
@@ -47,20 +46,12 @@ def local_dimension(X: Any, k: int) -> float:
     inner = max(_FEWEST, n // k)
     outer = min(_GROWTH * inner, n - 1)
     inner = min(inner, max(1, outer // _GROWTH))
-    radii = _radii(X, rows, queries, (inner, outer))
+    index = neighbor_index(points_in(X, rows), outer + 1, len(queries))
+    asked = index.take(queries)
+    # Each of them is its own nearest neighbor.
+    radii = np.stack([index.search(asked, m + 1).radii for m in (inner, outer)], axis=1)
     radii = radii[radii[:, 0] > 0]
     growth = np.log(radii[:, 1] / radii[:, 0])
     if growth.sum() == 0:
         return 0.0
     return float(min(X.shape[1], np.log(outer / inner) / growth.mean()))
-
-
-def _radii(X: Any, rows: np.ndarray, queries: np.ndarray, ranks: tuple[int, ...]) -> np.ndarray:
-    """Distances from some of the points in `rows` to their n-th neighbors among them."""
-    if hasattr(X, "nth_distances"):
-        measured: np.ndarray = X.nth_distances(rows, queries, ranks)
-        return measured
-    points = points_in(X, rows)
-    asked = points[queries]
-    asked = asked.toarray() if isinstance(asked, csr_array) else asked
-    return nth_distances(asked, points, ranks)

@@ -1,16 +1,14 @@
 """Gaussian kernels, bandwidth rules, and the repulsion functions of Algorithm 2."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist, pdist
 
 from trigpoint._common.checks import check_choice, check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.blocks import sample_points
 from trigpoint._numerics.threads import one_blas_thread
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
@@ -31,9 +29,6 @@ _SPACING_POINTS = 20_000
 _SPACING_SHARE = 32
 _SPACING_QUERIES = 128
 
-# Most distances that are held at once.
-_HELD_BYTES = 2**23
-
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
@@ -41,21 +36,11 @@ def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     Both are centered on the mean of `B` first: far from the origin the product alone would cancel
     all significant digits.
     """
-    return _squared_distances_to(B)(A)
-
-
-def _squared_distances_to(B: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """What `squared_distances` does for each of several `A`."""
     center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
-    B = B - center
-    norms = np.einsum("ij,ij->i", B, B)
-
-    def squares_from(A: np.ndarray) -> np.ndarray:
-        A = A - center
-        squares = np.einsum("ij,ij->i", A, A)[:, None] + norms - 2 * (A @ B.T)
-        return np.maximum(squares, 0, out=squares)
-
-    return squares_from
+    A, B = A - center, B - center
+    norms = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
+    squares = norms - 2 * (A @ B.T)
+    return np.maximum(squares, 0, out=squares)
 
 
 def distances_between(points: np.ndarray) -> np.ndarray:
@@ -151,41 +136,6 @@ def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "band
                 "pass {parameter} as a number",
             )
         share = min(2 * share, n - 1)
-
-
-def nth_distances(queries: np.ndarray, X: Any, ranks: tuple[int, ...]) -> np.ndarray:
-    """Distances (q, r) from queries, themselves among the points, to their n-th neighbors.
-
-    There is a column for each n in `ranks`.
-    """
-    squares_from: Callable[[np.ndarray], np.ndarray]
-    if isinstance(X, csr_array):
-        squares_from = partial(_squares_to_sparse, X)
-    elif X.shape[1] <= FEW_COLUMNS:
-        squares_from = partial(cdist, XB=X, metric="sqeuclidean")
-    else:
-        squares_from = _squared_distances_to(X)
-    blocks = row_blocks(len(queries), block_rows(8 * X.shape[0], _HELD_BYTES))
-    columns = list(ranks)
-    nth = np.concatenate(
-        [np.argpartition(squares_from(queries[part]), ranks)[:, columns] for part in blocks]
-    )
-    # From differences: in products, copies of a point would seem to lie at some distance.
-    found = X[nth.ravel()]
-    found = found.toarray() if isinstance(X, csr_array) else found
-    difference = queries[:, None].astype(np.float64) - found.reshape(*nth.shape, -1)
-    return np.sqrt(np.einsum("ijc,ijc->ij", difference, difference))
-
-
-def _squares_to_sparse(X: csr_array, queries: np.ndarray) -> np.ndarray:
-    from trigpoint._numerics.compiled.sparse_loops import sparse_norms, sparse_products
-
-    stored, origin = (X.data, X.indices, X.indptr), np.zeros(X.shape[1])
-    queries = queries.astype(np.float64)
-    products = np.empty((len(queries), X.shape[0]))
-    sparse_products(*stored, queries, products.T)
-    norms = np.einsum("ij,ij->i", queries, queries)
-    return norms[:, None] + sparse_norms(*stored, origin) - 2 * products
 
 
 def resolve_kernel_bandwidth(

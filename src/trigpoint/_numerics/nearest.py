@@ -80,7 +80,8 @@ class ProductSearch:
 
     Attributes
     ----------
-    landmarks : float64 ndarray of shape (k, d)
+    landmarks : ndarray of shape (k, d)
+        float32 if that changes none of them, else float64.
     norms : float64 ndarray of shape (k,)
         Their squared norms.
     center : float64 ndarray of shape (d,)
@@ -126,12 +127,11 @@ class ProductSearch:
         self, X: np.ndarray, count: int, dtype: type
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As `nearest`, from products of this type, and the queries with too many candidates."""
-        from trigpoint._numerics.compiled.candidates import list_candidates
-        from trigpoint._numerics.compiled.distances import nearest_among
+        from trigpoint._numerics.compiled.candidates import list_candidates, nearest_among
 
         room = max(_ROOM, 2 * count)
         smallest = np.full((len(X), count), np.inf)
-        values = np.empty((len(X), room), dtype=dtype)
+        values: np.ndarray = np.empty((len(X), room), dtype=dtype)
         columns = np.empty((len(X), room), dtype=np.int32)
         counts = np.zeros(len(X), dtype=np.int64)
         # Where float32 overflows, the bound does too, and every landmark is a candidate.
@@ -204,7 +204,12 @@ def landmark_search(landmarks: np.ndarray, count: int) -> TreeSearch | ProductSe
     # Where float32 overflows, every landmark is a candidate.
     with np.errstate(over="ignore", invalid="ignore"):
         center = landmarks.mean(axis=0).astype(np.float32).astype(np.float64)
+        if center @ center <= landmarks.var(axis=0).sum():
+            # Near the origin there is as much to gain from one copy that stays in the cache.
+            center = np.zeros_like(center)
         rounded = (landmarks - center).astype(np.float32)
+        if (landmarks == landmarks.astype(np.float32)).all():
+            landmarks = landmarks.astype(np.float32) if center.any() else rounded
         norms, rounded_norms = (
             np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in (landmarks, rounded)
         )

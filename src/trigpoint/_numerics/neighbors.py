@@ -316,7 +316,7 @@ class TreeIndex(NeighborIndex):
 
     def _inside(self, found: Neighborhoods, q: int) -> tuple[np.ndarray, np.ndarray]:
         """Places in the tree and squared distances of the neighbors of one query."""
-        from trigpoint._numerics.compiled.distances import ball
+        from trigpoint._numerics.compiled.tree_search import ball
 
         squares, places = np.empty(found.size), np.empty(found.size, dtype=np.int64)
         stack = np.empty(len(self.tree.starts) + 1, dtype=np.int64)

@@ -1,13 +1,10 @@
 """Rows that lie far from all others."""
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
-from trigpoint._numerics.kernels import squared_distances
-
-# Up to this many columns, distances come from a tree; above, from products.
-_FEW_COLUMNS = 15
+from trigpoint._numerics.nearest import nearest
+from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 # Points that distances are measured to, with a tree and by products, and which neighbor among them
 # counts: the third, so that two more outliers next to one do not hide it.
@@ -46,7 +43,7 @@ def outlying_rows(X: np.ndarray, every: bool = False) -> tuple[np.ndarray, int]:
     """
     rng = np.random.default_rng(0)
     n, d = X.shape
-    by_tree = d <= _FEW_COLUMNS
+    by_tree = d <= TREE_MAX_DIMENSION
     size, most = (_SAMPLE, _ROWS) if by_tree else (_PRODUCT_SAMPLE, _PRODUCT_ROWS)
     sampled = np.sort(rng.choice(n, min(n, size), replace=False))
     looked_at = np.arange(n)
@@ -54,7 +51,9 @@ def outlying_rows(X: np.ndarray, every: bool = False) -> tuple[np.ndarray, int]:
         looked_at = sample_points(looked_at, max(1, min(most, _VALUES // d)), rng)
     if len(sampled) <= _NEIGHBOR:
         return np.empty(0, dtype=np.int64), len(looked_at)
-    distances = _distances(X, looked_at, X[sampled])
+    blocks = row_blocks(len(looked_at), block_rows(16 * d))
+    sample, count = X[sampled], _NEIGHBOR + 1
+    distances = np.concatenate([nearest(sample, X[looked_at[part]], count)[0] for part in blocks])
     # The nearest neighbor of a sampled point is itself.
     itself = np.isin(looked_at, sampled)
     distances = np.where(itself, distances[:, _NEIGHBOR], distances[:, _NEIGHBOR - 1])
@@ -62,20 +61,3 @@ def outlying_rows(X: np.ndarray, every: bool = False) -> tuple[np.ndarray, int]:
     if usual == 0:
         return np.empty(0, dtype=np.int64), len(looked_at)
     return looked_at[distances > FACTOR * usual], len(looked_at)
-
-
-def _distances(X: np.ndarray, rows: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """Distances from rows to the nearest points of the sample, ascending."""
-    count = _NEIGHBOR + 1
-    if X.shape[1] <= _FEW_COLUMNS:
-        tree = cKDTree(sample)
-        blocks = row_blocks(len(rows), block_rows(16 * X.shape[1]))
-        found = [tree.query(X[rows[part]], k=count, workers=-1)[0] for part in blocks]
-        return np.concatenate(found)
-    blocks = row_blocks(len(rows), block_rows(8 * len(sample)))
-    found = []
-    for part in blocks:
-        squares = squared_distances(X[rows[part]], sample)
-        nearest = np.partition(squares, count - 1, axis=1)[:, :count]
-        found.append(np.sqrt(np.sort(nearest, axis=1)))
-    return np.concatenate(found)

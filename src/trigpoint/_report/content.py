@@ -194,8 +194,10 @@ def _columns(
     values = landmarks[:, shown].astype(np.float64)
     if sample is not None:
         values = np.concatenate([sample.columns(shown), values])
-    if subject.scales is not None:
-        values *= subject.scales[shown]
+    scales = getattr(subject.model.space, "scales", None)
+    if scales is not None:
+        # Shown in the units of the data.
+        values *= scales[shown]
     names = subject.model.columns.names
     if names is None and source is not None:
         names = source.columns.names

@@ -33,9 +33,11 @@ from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
 # In this order: each may use those before it while it is read, and all of them later.
 _SCRIPTS = (
-    "data colors density bounds ticks view crowding labels panel svg figure gestures selection "
-    "table breakdown search pictures tip address help legend neighborhoods models page"
-).split()
+    *("data", "colors", "density", "bounds", "ticks", "view"),
+    *("crowding", "labels", "panel", "svg", "figure", "gestures"),
+    *("selection", "table", "breakdown", "search", "pictures", "tip"),
+    *("address", "help", "legend", "neighborhoods", "models", "page"),
+)
 
 # Most edges drawn, for the graph and for each neighborhood compared: ordinary and odd ones.
 _GRAPH_EDGES = (40_000, 20_000)

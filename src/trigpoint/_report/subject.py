@@ -31,8 +31,6 @@ class Subject:
     embed_graph : callable or None
         ``embed_graph(landmarks, graph, 2)`` embeds the landmarks from another graph in the same
         way, and returns a record with a `spectrum`; ``None`` for an embedding without a graph.
-    scales : ndarray of shape (d,) or None
-        What the space divided the columns by.
     decided : dict
         Values of automatic parameters that the result does not show.
     """
@@ -43,7 +41,6 @@ class Subject:
     n_threads: int
     progress: Report
     embed_graph: Callable[[Landmarks, LandmarkGraph, int], Any] | None = None
-    scales: np.ndarray | None = None
     decided: dict[str, str] = field(default_factory=dict)
 
     def points(self, source: Source, rows: np.ndarray) -> Points:

@@ -10,7 +10,8 @@ from trigpoint._common.checks import check_count
 from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
 from trigpoint._report.page import page
 from trigpoint._report.subject import Subject
-from trigpoint._sources import Source, atomic_write
+from trigpoint._sources import Source
+from trigpoint._sources.atomic import atomic_write
 from trigpoint.metrics._comparison import Comparison
 
 _HEIGHT = 900

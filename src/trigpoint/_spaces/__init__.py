@@ -126,7 +126,7 @@ class Standardized(Space):
         for part in row_blocks(len(rows), _MEASURED_ROWS):
             # Measured from a row of the data: little is lost to rounding, and constant columns
             # have a variance of exactly zero.
-            away = rows[part] - first
+            away = np.ascontiguousarray(rows[part]) - first
             sums += away.sum(axis=0)
             squares += (away * away).sum(axis=0)
         variances = squares / len(rows) - (sums / len(rows)) ** 2
@@ -135,6 +135,7 @@ class Standardized(Space):
 
     def __call__(self, block: Points, rows: Any = 0) -> Points:
         assert self.scales is not None
+        assert isinstance(block, np.ndarray)
         scaled: np.ndarray = block / self.scales.astype(block.dtype)
         return scaled
 

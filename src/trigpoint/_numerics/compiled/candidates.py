@@ -1,5 +1,7 @@
 """Nearest points from blocks of rounded distances, and moments of the points that are found."""
 
+from typing import Any
+
 import numpy as np
 
 from trigpoint._numerics.compiled.jit import compiled, compiled_strictly
@@ -249,3 +251,49 @@ def _kept_below(limit: float, values: np.ndarray, columns: np.ndarray) -> int:
             values[count], columns[count] = values[c], columns[c]
             count += 1
     return count
+
+
+@compiled
+def nearest_among(
+    limits: np.ndarray,
+    values: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    X: np.ndarray,
+    points: np.ndarray,
+    nearest: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by row.
+
+    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
+    `limits` (b,); where `counts` (b,) goes beyond the room, among all points.
+    """
+    n, room, last = len(points), columns.shape[1], nearest.shape[1] - 1
+    for i in range(len(X)):
+        for place in range(last + 1):
+            nearest[i, place], squares[i, place] = n, np.inf
+        among_all = counts[i] > room
+        for c in range(n if among_all else counts[i]):
+            if not among_all and values[i, c] > limits[i]:
+                continue
+            j = c if among_all else columns[i, c]
+            square = _square(X, np.uint64(i), points, np.uint64(j))
+            if square < squares[i, last] or nearest[i, last] == n:
+                place = last
+                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == n):
+                    squares[i, place] = squares[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                squares[i, place] = square
+                nearest[i, place] = j
+
+
+@compiled
+def _square(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
+    """Squared distance by differences; a loop of one operation becomes vector code."""
+    square = 0.0
+    for c in range(X.shape[1]):
+        difference = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])
+        square += difference * difference
+    return square

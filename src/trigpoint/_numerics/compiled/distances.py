@@ -65,46 +65,6 @@ def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
 
 
 @compiled_strictly
-def nearest_among(
-    limits: np.ndarray,
-    values: np.ndarray,
-    columns: np.ndarray,
-    counts: np.ndarray,
-    X: np.ndarray,
-    points: np.ndarray,
-    nearest: np.ndarray,
-    squares: np.ndarray,
-) -> None:
-    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by row.
-
-    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
-    `limits` (b,); where `counts` (b,) goes beyond the room, among all points.
-    """
-    n, room, last = len(points), columns.shape[1], nearest.shape[1] - 1
-    everything, near = np.arange(n), np.empty(room, dtype=np.int64)
-    for i in range(len(X)):
-        size = 0
-        for c in range(min(counts[i], room)):
-            if not (values[i, c] > limits[i]):
-                near[size] = columns[i, c]
-                size += 1
-        candidates = near[:size] if counts[i] <= room else everything
-        exact = squares_to(points, candidates, X[i])
-        for place in range(last + 1):
-            nearest[i, place], squares[i, place] = n, np.inf
-        for c in range(len(candidates)):
-            square = exact[c]
-            if square < squares[i, last] or nearest[i, last] == n:
-                place = last
-                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == n):
-                    squares[i, place] = squares[i, place - 1]
-                    nearest[i, place] = nearest[i, place - 1]
-                    place -= 1
-                squares[i, place] = square
-                nearest[i, place] = candidates[c]
-
-
-@compiled_strictly
 def _repels(square: float, squared_radius: float, row: int, last_row: int) -> bool:
     """Whether a point at some distance is a neighbor of a landmark, or a copy of it.
 
@@ -341,7 +301,7 @@ def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.
             _serve_by_images(cover, landmark, image, start, stop)
         else:
             for i in range(start, stop):
-                square = _square(tree.points, np.uint64(i), image)
+                square = _square_to(tree.points, np.uint64(i), image)
                 cover.squares[i] = min(cover.squares[i], square)
         farthest, place = -1.0, start
         for i in range(start, stop):
@@ -363,7 +323,7 @@ def _serve_by_images(
     near = np.empty(stop - start, dtype=np.int64)
     count = 0
     for i in range(start, stop):
-        if _square(tree.points, np.uint64(i), image) < _bound(cover.squares[i], cover.margin):
+        if _square_to(tree.points, np.uint64(i), image) < _bound(cover.squares[i], cover.margin):
             near[count] = i
             count += 1
     squares = squares_to(cover.points, tree.rows[near[:count]], landmark)
@@ -392,7 +352,7 @@ def _bound(square: float, margin: float) -> float:
 
 
 @compiled
-def _square(points: np.ndarray, i: Any, landmark: np.ndarray) -> float:
+def _square_to(points: np.ndarray, i: Any, landmark: np.ndarray) -> float:
     """Squared distance by differences: copies get exactly 0.
 
     A loop of one operation without a sign to its indices becomes vector code.

@@ -15,6 +15,12 @@ _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
 
+# Columns whose squares are summed in the precision of the points.
+_CHUNK = 64
+
+# In more columns than this, a distance that is used again is kept.
+_WIDE = 8
+
 # Below it, a weight is negligible for any point that is not far from all landmarks.
 _SMALLEST_EXPONENT = -700.0
 
@@ -98,7 +104,8 @@ def graph_sums(
     bits = np.empty(room, dtype=np.int64)
     powers = bits.view(np.float64)
     smallest = math.exp(far)
-    is_given = len(to_all) > 0
+    is_given, is_wide = len(to_all) > 0, X.shape[1] > _WIDE
+    last, known = np.full(len(starts), -1), np.empty(len(starts))
     for i in range(len(nearest)):
         size = 0
         for p in range(nearest.shape[1]):
@@ -107,8 +114,17 @@ def graph_sums(
                 landmark = np.uint64(measured[np.uint64(e)])
                 if is_given:
                     square = to_all[i, landmark]
+                elif not is_wide:
+                    square = 0.0
+                    for c in range(X.shape[1]):
+                        difference = X[i, c] - landmarks[landmark, np.uint64(c)]
+                        square += difference * difference
                 else:
-                    square = _square(X, np.uint64(i), landmarks, landmark)
+                    # The rows of neighbors have many landmarks in common.
+                    if last[landmark] != i:
+                        last[landmark] = i
+                        known[landmark] = _squared_length(X, np.uint64(i), landmarks, landmark)
+                    square = known[landmark]
                 exponents[size] = -square * half_precisions[np.uint64(e)]
                 amounts[size] = share * factors[np.uint64(e)]
                 places[size] = columns[np.uint64(e)]
@@ -129,12 +145,24 @@ def graph_sums(
 
 
 @compiled
-def _square(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
-    """Squared distance by differences; a loop of one operation becomes vector code."""
+def _squared_length(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
+    """Squared distance by differences, those of float32 in float32: right to 6 digits or more.
+
+    Only a few columns are summed in that precision. A loop of one operation becomes vector code.
+    """
+    square = 0.0
+    for start in range(0, X.shape[1], _CHUNK):
+        part = X.dtype.type(0)
+        for c in range(start, min(start + _CHUNK, X.shape[1])):
+            difference = X[i, np.uint64(c)] - landmarks[j, np.uint64(c)]
+            part += difference * difference
+        square += part
+    if square < np.inf:
+        return square
     square = 0.0
     for c in range(X.shape[1]):
-        difference = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])
-        square += difference * difference
+        exact = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])
+        square += exact * exact
     return square
 
 
@@ -149,7 +177,7 @@ def measure(
     """Fill `squares` (b, width) of the first `counts` (b,) landmarks in `columns`."""
     for i in range(len(X)):
         for j in range(counts[i]):
-            squares[i, j] = _square(X, np.uint64(i), landmarks, np.uint64(columns[i, j]))
+            squares[i, j] = _squared_length(X, np.uint64(i), landmarks, np.uint64(columns[i, j]))
 
 
 @compiled

@@ -1,0 +1,234 @@
+"""Algorithm 2 through every index gives the landmarks of a slow, obvious one."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import trigpoint as tp
+from trigpoint._landmarks import drawing, repelling
+from trigpoint._landmarks.drawing import LandmarkDraw
+from trigpoint._landmarks.drawn import DrawnLandmarks
+from trigpoint._landmarks.efficient import local_covariances, neighborhood_radius
+from trigpoint._landmarks.repelling import Repulsion, WeightedProposals
+from trigpoint._landmarks.window import Window
+from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex
+from trigpoint._numerics.products import ProductIndex
+from trigpoint._numerics.sparse import SparseIndex
+from trigpoint._pool import Pool
+
+
+class SlowIndex(NeighborIndex):
+    """Every distance computed, in NumPy, one column after the other."""
+
+    name, together = "slow", 5
+
+    def squares(self, query):
+        squares = np.zeros(len(self.points))
+        for column, value in zip(self.points.T, query, strict=True):
+            squares += (column.astype(np.float64) - np.float64(value)) ** 2
+        return squares
+
+    def _search(self, queries, m):
+        radii, last, members = [], [], []
+        for query in queries:
+            squares = self.squares(query)
+            nearest = np.lexsort((np.arange(len(squares)), squares))[:m]
+            radii.append(squares[nearest[-1]])
+            last.append(nearest[-1])
+            members.append(nearest)
+        # A bound of zero says nothing.
+        bounds = [self.squares(q)[rows] for q, rows in zip(queries, members, strict=True)]
+        return Neighborhoods(queries, m, np.array(radii), np.array(last, int), members, bounds)
+
+    def members(self, found):
+        for query, radius, last in zip(
+            found.points, found.squared_radii, found.last_rows, strict=True
+        ):
+            squares, rows = self.squares(query), np.arange(len(self.points))
+            inside = (squares < radius) | ((squares == radius) & (rows <= last))
+            yield np.flatnonzero(inside), squares[inside]
+
+    def _moments(self, found, mode):
+        points = self.points.astype(np.float64)
+        full = np.array([np.cov(points[rows].T, bias=True) for rows, _ in self.members(found)])
+        return full if mode == "full" else np.einsum("kii->ki", full)
+
+    def _nearest_rows(self, queries, m):
+        raise NotImplementedError
+
+
+INDEXES = {
+    "tree": lambda points: TreeIndex(points, 2),
+    "products": lambda points: ProductIndex(points, 2, together=8),
+    "sparse": lambda points: SparseIndex(csr_array(points), 2, together=8),
+}
+
+
+def clouds():
+    """Points that tell indexes apart: duplicates, ties, an offset that spoils products."""
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(300, 3))
+    yield "plain", normal
+    yield "float32", normal.astype(np.float32)
+    yield "far", normal + 1e5
+    yield "far float32", (rng.normal(size=(300, 18)) + 1e3).astype(np.float32)
+    yield "many dimensions", rng.normal(size=(300, 30))
+    yield "duplicates", np.repeat(rng.normal(size=(30, 4)), 10, axis=0)
+    yield "more duplicates than neighbors", np.repeat(rng.normal(size=(40, 4)), 20, axis=0)
+    yield "mostly zeros", rng.poisson(0.1, size=(300, 40)) * rng.normal(size=(300, 40))
+    yield "counts", (rng.poisson(0.2, size=(300, 20)) / 4).astype(np.float32)
+    yield "grid", rng.integers(0, 6, size=(300, 3)).astype(np.float64)
+
+
+CLOUDS = dict(clouds())
+
+# Repulsion so strong that proposals come from weights of all points, and one that leaves some.
+SETTINGS = {"local": (25, 12, 1.0), "wide": (20, 120, 4.0)}
+
+
+def draw(index, k, m, bandwidth, repulsion="welsch", seed=3):
+    drawn = LandmarkDraw(index, k, m, Repulsion(repulsion, bandwidth), np.random.default_rng(seed))
+    return np.concatenate(list(drawn)).tolist(), drawn.n_proposals
+
+
+@pytest.fixture
+def no_race(monkeypatch):
+    """Trees use the loop of the other indexes, as those of many points do."""
+    monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_every_index_leads_to_the_same_landmarks(cloud, setting, monkeypatch):
+    points = CLOUDS[cloud]
+    expected = draw(SlowIndex(points), *SETTINGS[setting])
+    for name, index in INDEXES.items():
+        assert draw(index(points), *SETTINGS[setting]) == expected, name
+    monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
+    assert draw(INDEXES["tree"](points), *SETTINGS[setting]) == expected
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_windows_change_nothing(setting, no_race, monkeypatch):
+    """With three proposals at a time, every third is the last of its window."""
+    points = CLOUDS["plain"]
+    expected = draw(SlowIndex(points), *SETTINGS[setting])
+    monkeypatch.setattr(drawing, "_FORESEEN", 3)
+    monkeypatch.setattr("trigpoint._landmarks.drawn._COMPARED_BY_PRODUCTS", 3)
+    monkeypatch.setattr(drawing, "_MOST_PROPOSALS", 3)
+    for index in INDEXES.values():
+        assert draw(index(points), *SETTINGS[setting]) == expected
+
+
+def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
+    """Weights of all points are then found without lists of neighbors."""
+    points = CLOUDS["far float32"]
+    monkeypatch.setattr(drawing, "_PATIENCE", 3)
+    kept = draw(INDEXES["products"](points), *SETTINGS["wide"])
+    monkeypatch.setattr("trigpoint._landmarks.drawn.NEIGHBORS_KEPT", 0)
+    assert draw(INDEXES["products"](points), *SETTINGS["wide"]) == kept
+    assert len(kept[0]) == SETTINGS["wide"][0]
+
+
+FEW_PROPOSALS = "far float32", "many dimensions", "mostly zeros", "more duplicates than neighbors"
+
+
+def test_weights_of_all_points_were_asked_for():
+    """The wide setting above goes beyond uniform proposals."""
+    for cloud, points in CLOUDS.items():
+        if cloud not in FEW_PROPOSALS:
+            assert draw(SlowIndex(points), *SETTINGS["wide"])[1] > len(points), cloud
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_a_callable_repulsion_and_the_weights_of_all_points(name, monkeypatch):
+    """With proposals from all weights at every turn, landmarks stay the same with every index."""
+    monkeypatch.setattr(drawing, "_PATIENCE", 3)
+    points = CLOUDS["plain"]
+
+    def repulsion(distance, bandwidth):
+        return 1 - np.exp(-distance / bandwidth)
+
+    assert draw(INDEXES[name](points), 25, 40, 1.0, repulsion) == draw(
+        SlowIndex(points), 25, 40, 1.0, repulsion
+    )
+
+
+@pytest.mark.parametrize("mode", ["full", "diag"])
+@pytest.mark.parametrize("cloud", ["plain", "duplicates", "many dimensions", "mostly zeros"])
+@pytest.mark.parametrize("sampler", [tp.EfficientDPP(20), tp.Uniform(20)], ids=["kept", "searched"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_covariances_are_those_of_the_neighborhoods(cloud, mode, sampler, sparse):
+    """Whether the draw has found the neighborhoods, or they are searched afterwards."""
+    points = CLOUDS[cloud]
+    if sparse and points.shape[1] <= 15:
+        return
+    pool = Pool.of(csr_array(points) if sparse else points)
+    landmarks = sampler.set_params(random_state=0).select(pool)
+    assert (landmarks.neighborhoods is None) == isinstance(sampler, tp.Uniform)
+    radii, covariances = local_covariances(pool, landmarks, mode, 2)
+    slow = SlowIndex(points)
+    found = slow.search(landmarks.points, 60)
+    np.testing.assert_array_equal(radii, found.radii)
+    expected = slow.covariances(found, mode)
+    np.testing.assert_allclose(covariances, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_weighted_proposals_follow_the_weights():
+    log_weights = np.array([0.0, -np.inf, *np.log([0.5, 0.25, 0.25])])
+    proposals = WeightedProposals(log_weights)
+    rows = proposals.rows((np.arange(2000) + 0.5) / 2000)
+    np.testing.assert_array_equal(np.bincount(rows), [1000, 0, 500, 250, 250])
+    np.testing.assert_allclose(proposals.log_weights(np.array([0, 2])), log_weights[[0, 2]])
+    # The largest number that a generator gives stays within the rows, the last of which has none.
+    last = WeightedProposals(np.array([0.0, -3.0, -np.inf])).rows(np.array([1 - 2.0**-53]))
+    assert last == 1
+
+
+def test_proposed_weights_are_never_below_the_true_ones(rng):
+    """Otherwise a row would be accepted with a probability above 1."""
+    log_weights = rng.uniform(-400, 0, size=1000)
+    proposed = WeightedProposals(log_weights).log_weights(np.arange(1000))
+    assert (proposed >= log_weights - 1e-12).all()
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_a_window_in_which_nothing_can_be_accepted(d, rng):
+    index = SlowIndex(rng.normal(size=(50, d)))
+    landmarks = DrawnLandmarks(index, 5, Repulsion("welsch", 1.0), 1)
+    rows, thresholds = np.arange(8), np.ones(8)
+    for passed in (rows, rows[:0]):
+        window = Window(index, landmarks, 10, rows, thresholds, passed)
+        used, accepted, found = window.run(3, 100, 4, 8)
+        assert (used, len(accepted), len(found)) == (8, 0, 0)
+
+
+@pytest.fixture
+def mostly_one_point(rng):
+    """A thousand points, and 49 duplicates of one of them for each."""
+    X = np.full((50_000, 3), 0.5)
+    X[rng.choice(len(X), 1000, replace=False)] = rng.normal(size=(1000, 3))
+    return X
+
+
+def test_duplicates_are_searched_once(mostly_one_point):
+    """Nearly all pilots and proposals are the same point, whose neighborhood takes longest."""
+    index = TreeIndex(mostly_one_point)
+    neighborhood_radius(index, 100, 200, np.random.default_rng(0))
+    assert index.n_searches < 20
+
+
+@pytest.mark.parametrize("kind", ["race", "tree", "products"])
+def test_a_draw_from_mostly_one_point_searches_little_more_than_the_landmarks(
+    kind, mostly_one_point, monkeypatch
+):
+    X = mostly_one_point
+    if kind != "race":
+        monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
+    index = ProductIndex(X) if kind == "products" else TreeIndex(X)
+    drawn = LandmarkDraw(index, 100, 50, Repulsion("welsch", 0.3), np.random.default_rng(0))
+    landmarks = X[np.concatenate(list(drawn))]
+    assert len(np.unique(landmarks, axis=0)) == 100
+    assert index.n_searches < 140
+    # Proposals are rejected without a look at their points.
+    assert (landmarks == 0.5).all(axis=1).sum() == 1

@@ -1,0 +1,216 @@
+"""Landmarks are drawn from a pool of rows, and numbered as rows of the data."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import KMeans
+
+import trigpoint as tp
+from trigpoint import _pool
+from trigpoint._landmarks import CoincidingLandmarksWarning, draw_landmarks, pool_for
+from trigpoint._pool import Pool
+from trigpoint._sources import open_source
+from trigpoint._spaces import space_for
+
+SAMPLERS = [
+    tp.EfficientDPP(8),
+    tp.EfficientDPP(8, refine=1),
+    tp.ExactDPP(8, kernel="linear"),
+    tp.RPCholesky(8),
+    tp.GreedyNystrom(8),
+    tp.FarthestPoint(8),
+    tp.Uniform(8),
+    tp.KMeansPlusPlus(8),
+    tp.KMeansLandmarks(8),
+]
+
+
+@pytest.fixture(name="X")
+def points(rng):
+    return rng.normal(size=(5000, 8))
+
+
+@pytest.fixture
+def small_pools(monkeypatch):
+    monkeypatch.setattr(_pool, "LEAST_ROWS", 1000)
+
+
+def chosen(landmarks, X, metric="euclidean", seed=0):
+    rng = np.random.default_rng(seed)
+    pool = pool_for(landmarks, open_source(X), space_for(metric), rng)
+    return draw_landmarks(landmarks, pool, rng=rng, n_threads=1), pool
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)
+def test_indices_are_rows_of_the_data(sampler, X, small_pools):
+    sampler = clone(sampler).set_params(random_state=0).fit(X)
+    assert len(set(sampler.indices_)) == 8
+    np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])
+    rows = np.sort(np.random.default_rng(0).choice(len(X), 1000, replace=False))
+    assert np.isin(sampler.indices_, rows).all()
+    assert sampler.n_features_in_ == 8
+
+
+def test_refinement_and_pool_of_candidates_are_numbered_alike(X, small_pools):
+    refined = tp.EfficientDPP(8, refine=1, random_state=0).fit(X)
+    np.testing.assert_array_equal(refined.refinement_.indices, refined.indices_)
+    greedy = tp.GreedyNystrom(8, pool_size=50, random_state=0).fit(X)
+    assert greedy.pool_.max() > 1000
+    assert np.isin(greedy.indices_, greedy.pool_).all()
+
+
+def test_neighbors_count_rows_of_the_data(X, small_pools):
+    asked = tp.EfficientDPP(8, n_neighbors=101, random_state=0)
+    pool = pool_for(asked, open_source(X), space_for("euclidean"), np.random.default_rng(0))
+    assert (pool.n, pool.shape) == (5000, (1000, 8))
+    assert asked.select(pool).neighborhoods.size == 21
+    # All rows are the pool.
+    assert asked.select(Pool.of(X)).neighborhoods.size == 101
+    few = tp.EfficientDPP(8, n_neighbors=40, random_state=0)
+    with pytest.raises(ValueError, match=r"n_neighbors=40 of the 5,000 rows are 8 .*pool=None"):
+        few.fit(X)
+    assert few.set_params(pool=None).fit(X).indices_ is not None
+    with pytest.raises(ValueError, match="n_neighbors=5001 is too large"):
+        few.set_params(pool="auto", n_neighbors=5001).fit(X)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_a_pool_may_have_any_number_of_rows(X, metric):
+    for pool, size in ((None, 5000), (700, 700), (10**6, 5000), ("auto", 5000)):
+        sampler = tp.EfficientDPP(8, pool=pool)
+        found = pool_for(sampler, open_source(X), space_for(metric), np.random.default_rng(0))
+        assert found.shape[0] == size
+        assert (found.rows is None) == (size == 5000)
+
+
+def test_all_rows_of_a_memory_map_are_used_in_place(X, tmp_path, small_pools):
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    sampler = tp.EfficientDPP(20, pool=None, random_state=0)
+    pool = pool_for(sampler, open_source(mapped), space_for("euclidean"), None)
+    assert np.shares_memory(pool.points, mapped)
+    expected = clone(sampler).fit(X).indices_
+    np.testing.assert_array_equal(clone(sampler).fit(mapped).indices_, expected)
+    np.testing.assert_array_equal(clone(sampler).fit(tmp_path / "X.npy").indices_, expected)
+    X[4321, 0] = np.nan
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match="4321"):
+        clone(sampler).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
+
+
+def test_given_rows_are_in_the_pool(X, small_pools):
+    rows = np.array([4999, 3, 17, 2500])
+    landmarks, pool = chosen(rows, X)
+    np.testing.assert_array_equal(landmarks.indices, rows)
+    np.testing.assert_array_equal(landmarks.points, X[rows])
+    assert pool.shape[0] >= 1000
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "seuclidean"])
+def test_given_points_pass_the_space(X, metric, small_pools):
+    X[:, 0] *= 100
+    landmarks, pool = chosen(X[:20], X, metric)
+    assert landmarks.indices is None
+    np.testing.assert_array_equal(landmarks.points, pool.space(X[:20]))
+
+
+def test_kmeans_of_scikit_learn(X, small_pools):
+    kmeans = KMeans(50, n_init=1)
+    landmarks, again = chosen(kmeans, X)[0], chosen(kmeans, X)[0]
+    assert landmarks.indices is None
+    assert landmarks.points.shape == (50, 8)
+    np.testing.assert_allclose(landmarks.points, again.points)
+    assert not np.allclose(landmarks.points, chosen(kmeans, X, seed=1)[0].points)
+    assert kmeans.random_state is None
+    assert not hasattr(kmeans, "cluster_centers_")
+
+
+class EveryTenth:
+    """A sampler of a user's own, which knows nothing of this library."""
+
+    def fit(self, points):
+        self.indices_ = np.arange(0, len(points), 10)
+
+
+class Means(BaseEstimator):
+    def fit(self, points):
+        self.landmarks_ = np.array([points[:50].mean(axis=0), points[50:].mean(axis=0)])
+
+
+class Nothing:
+    def fit(self, points):
+        pass
+
+
+class Wrong:
+    indices_ = np.array([0, 10**6])
+
+    def fit(self, points):
+        pass
+
+
+def test_samplers_of_users(X, small_pools):
+    landmarks, pool = chosen(EveryTenth(), X)
+    np.testing.assert_array_equal(landmarks.indices, pool.numbers(np.arange(0, pool.shape[0], 10)))
+    np.testing.assert_array_equal(landmarks.points, X[landmarks.indices])
+    assert chosen(Means(), X)[0].points.shape == (2, 8)
+    with pytest.raises(TypeError, match="Nothing has neither indices_ nor landmarks_"):
+        chosen(Nothing(), X)
+    with pytest.raises(ValueError, match="indices_ of Wrong"):
+        chosen(Wrong(), X)
+
+
+def test_coinciding_landmarks_are_left_out_with_a_note(rng):
+    X = np.repeat(rng.normal(size=(20, 3)), 50, axis=0)
+    landmarks, _ = chosen(tp.Uniform(30, random_state=0), X)
+    assert len(landmarks.points) == len(np.unique(landmarks.points, axis=0)) < 30
+    (note,) = landmarks.notes
+    assert isinstance(note, CoincidingLandmarksWarning)
+    with pytest.warns(CoincidingLandmarksWarning, match="landmarks that coincide with others"):
+        tp.select(X, tp.Uniform(30, random_state=0))
+
+
+def test_none_takes_every_distinct_point_of_data_with_few(rng, small_pools):
+    X = np.repeat(rng.normal(size=(40, 3)), 100, axis=0)
+    landmarks, _ = chosen(None, X)
+    assert len(landmarks.points) == 40
+    with pytest.raises(ValueError, match="all 4,000 points coincide"):
+        chosen(None, X * 0)
+
+
+def test_a_projected_pool_gives_landmarks_in_all_columns(X):
+    from trigpoint._numerics.reduction import principal_projection
+
+    pool = Pool.of(X)
+    reduced = pool.projected(principal_projection(X, 3, np.random.default_rng(0)), 1)
+    assert reduced.shape == (5000, 3)
+    rng = np.random.default_rng(0)
+    landmarks = draw_landmarks(10, reduced, rng=rng, n_threads=1)
+    np.testing.assert_array_equal(landmarks.points, X[landmarks.indices])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "seuclidean"])
+def test_select_returns_rows_as_they_are(X, metric, small_pools):
+    told = []
+    subset = tp.select(X, 30, metric=metric, random_state=0, callback=lambda *s: told.append(s))
+    assert (len(subset), subset.n_points) == (30, 5000)
+    np.testing.assert_array_equal(subset.points, X[subset.indices])
+    assert told[-1] == ("landmarks", 30, 30)
+    again = tp.select(X, 30, metric=metric, random_state=0, n_jobs=1)
+    np.testing.assert_array_equal(again.indices, subset.indices)
+
+
+def test_select_takes_files_lists_and_sparse_arrays(X, tmp_path):
+    expected = tp.select(X, 30, random_state=0)
+    np.save(tmp_path / "X.npy", X)
+    for same in (tmp_path / "X.npy", X.tolist()):
+        np.testing.assert_array_equal(tp.select(same, 30, random_state=0).indices, expected.indices)
+    sparse = csr_array(np.maximum(np.tile(X, 3) - 1, 0))
+    for metric in ("euclidean", "cosine"):
+        kept = sparse[np.flatnonzero(np.diff(sparse.indptr))]
+        subset = tp.select(kept, tp.FarthestPoint(9), metric=metric, random_state=0)
+        np.testing.assert_array_equal(subset.points, kept[subset.indices].toarray())
+    centers = tp.select(X, tp.KMeansLandmarks(5, snap=False), random_state=0)
+    assert centers.indices is None
+    assert centers.points.shape == (5, 8)
