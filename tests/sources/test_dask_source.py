@@ -238,7 +238,7 @@ def test_collections_that_are_refused_at_once(made, error, message, points):
 
 
 @pytest.fixture
-def workers(forked_workers):
+def workers():
     """Two processes, which answer on this machine only."""
     with (
         distributed.LocalCluster(

@@ -81,7 +81,7 @@ def test_tensors(points):
     torch = pytest.importorskip("torch")
     check_source(open_source(torch.from_numpy(points)), points)
     check_source(open_source(torch.from_numpy(points.T.copy()).T), points)
-    assert open_source(torch.ones(3, 2).bfloat16()).take(None).dtype == np.float64
+    assert open_source(torch.ones(3, 2).bfloat16()).take(None).dtype == np.float32
     with pytest.raises(TypeError, match="tensor of a sparse layout"):
         open_source(torch.ones(3, 2).to_sparse())
 

@@ -178,6 +178,11 @@ def _parquet_batches(
                         # The reader gives them in the order of the file.
                         yield start, batch.select(wanted)
                         start += batch.num_rows
+                    if start != first + size:
+                        raise DamagedFileError(
+                            f"{path} has {start - first} rows where its row group {group} declares "
+                            f"{size}: it is damaged, write it again"
+                        )
                 first += size
 
 
