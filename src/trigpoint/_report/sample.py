@@ -95,7 +95,7 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
         grids = _grids(subject.fitted.landmark_coordinates, own, n)
         for first, block in _embedded(subject, source) if given is None else given.blocks():
             for grid in grids:
-                grid.add(block)
+                grid.add(dense(block))
             subject.progress("density", first + len(block), n)
     seconds = time.perf_counter() - start if grids and given is None else None
     return Sample(
@@ -146,6 +146,6 @@ def _grids(landmarks: np.ndarray, sample: np.ndarray, n: int) -> list[Grid]:
     return [Grid(axes, landmarks, sample, sizes[axes != (0, 1)]) for axes in pairs]
 
 
-def dense(points: Points) -> np.ndarray:
+def dense(points: Any) -> np.ndarray:
     """Points as an array."""
     return np.asarray(points.toarray() if issparse(points) else points)
