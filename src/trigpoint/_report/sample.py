@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -148,4 +147,4 @@ def _grids(landmarks: np.ndarray, sample: np.ndarray, n: int) -> list[Grid]:
 
 def dense(points: Any) -> np.ndarray:
     """Points as an array."""
-    return np.asarray(points.toarray() if issparse(points) else points)
+    return np.asarray(points.toarray() if hasattr(points, "toarray") else points)
