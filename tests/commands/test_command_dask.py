@@ -20,7 +20,11 @@ ARGUMENTS = "-k", "100", "--method", "laplacian", "--neighbors", "10"
 def address():
     """The address of a scheduler whose workers are in this process."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address="127.0.0.1:0",
     ) as cluster:
         yield cluster.scheduler_address
 

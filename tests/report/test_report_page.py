@@ -11,6 +11,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import trigpoint as tp
+from trigpoint._landmarks import LandmarkCurve
 from trigpoint._report.charts import curve_chart, spectrum_chart
 from trigpoint.plot._eigenvalues import Eigenvalues
 
@@ -108,7 +109,7 @@ def test_charts_say_in_words_what_they_show():
     chart = spectrum_chart(Eigenvalues(values, np.array([True, True, False, False]), 2, "graph"))
     assert "4 eigenvalues of the graph; in use: 1, 2." in chart
     assert "widest gap by ratio, after 2" in chart
-    curve = tp.LandmarkCurve(np.array([10, 100]), np.array([0.5, 0.0]), np.zeros(2), 1.0)
+    curve = LandmarkCurve(np.array([10, 100]), np.array([0.5, 0.0]), np.zeros(2), 1.0)
     assert "10 landmarks 50%" in curve_chart(curve, 100)
 
 
@@ -148,7 +149,7 @@ def test_one_is_singular(fitted, roll, tmp_path):
     assert "1 point, from 3 columns to 3 coordinates, using 150 landmarks." in text
     assert "<dt>point</dt><dd>1</dd>" in text
     assert "1 points" not in text
-    curve = tp.LandmarkCurve(np.array([1, 10]), np.array([0.9, 0.5]), np.zeros(2), 1.0)
+    curve = LandmarkCurve(np.array([1, 10]), np.array([0.9, 0.5]), np.zeros(2), 1.0)
     assert "1 landmark here" in curve_chart(curve, 1)
     assert "1 landmark 90%" in curve_chart(curve, 1)
 

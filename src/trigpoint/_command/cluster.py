@@ -38,7 +38,10 @@ def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
                     n_workers=address,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address=None,
+                    # The server behind the dashboard starts even without one.
+                    dashboard_address="127.0.0.1:0",
+                    worker_dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
                     silence_logs=logging.ERROR,
                 )
             )

@@ -27,6 +27,7 @@ from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
 from trigpoint._graphs import CompleteGraph, KNNGraph
 from trigpoint._landmarks import EfficientDPP
 from trigpoint._report.given import named_colors
+from trigpoint._report.sample import dense
 from trigpoint._report.things import read_things
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import atomic_write
@@ -159,7 +160,7 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
     if options.metric != "euclidean" or options.quiet or source.columns.sparse:
         return
     _, block = next(iter(source.blocks()))
-    if dominant := dominant_columns(np.asarray(block)):
+    if dominant := dominant_columns(dense(block)):
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
@@ -231,7 +232,7 @@ def _draw(options: argparse.Namespace, color: Mapping[str, np.ndarray]) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
-    coordinates = open_source(options.output).take(None)
+    coordinates = dense(open_source(options.output).take(None))
     name, values = _drawn_values(color)
     title = counted(len(coordinates), "point")
     axes = figure.add_subplot()

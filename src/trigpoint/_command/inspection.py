@@ -1,12 +1,12 @@
 """Inspection of the values of points, before they are embedded."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.outliers import outlying_rows
+from trigpoint._report.sample import dense
 from trigpoint._sources import Source
 
 # Columns that hold this share of the variance, half of them at most, dominate all distances.
@@ -50,15 +50,11 @@ def inspect(source: Source) -> Inspection:
     ValueError
         If the points cannot be embedded.
     """
-    low = high = None
+    low, high = np.full(source.columns.count, np.inf), np.full(source.columns.count, -np.inf)
     for _, block in source.blocks():
-        # The extremes of sparse columns count values that are not stored.
-        here: list[Any] = [
-            part.toarray().ravel() if source.columns.sparse else part
-            for part in (block.min(axis=0), block.max(axis=0))
-        ]
-        low = here[0] if low is None else np.minimum(low, here[0])
-        high = here[1] if high is None else np.maximum(high, here[1])
+        # The extremes of a sparse column include the zeros that are not stored.
+        low = np.minimum(low, dense(block.min(axis=0)).ravel())
+        high = np.maximum(high, dense(block.max(axis=0)).ravel())
     constant = np.flatnonzero(low == high).tolist() if source.n > 1 else []
     if source.n > 1 and len(constant) == source.columns.count:
         raise ValueError(f"all {source.n:,} rows are the same point: there is nothing to embed")
@@ -68,7 +64,7 @@ def inspect(source: Source) -> Inspection:
     size = min(source.n, _SAMPLE, max(1, _SAMPLE_BYTES // row_bytes))
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(source.n, size, replace=False))
-    points = np.asarray(source.take(rows))
+    points = dense(source.take(rows))
     outliers, _ = outlying_rows(points, every=True)
     dimension = local_dimension(points, _LANDMARKS) if source.n > 1 else 0.0
     dominant = dominant_columns(points)

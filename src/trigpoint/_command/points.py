@@ -106,13 +106,13 @@ def _value_place(text: str, source: Source, option: str) -> str:
     if split_place(text)[1] is not None:
         return text
     own, path = source.path, Path(text)
-    is_own_table = own is not None and is_table(own)
+    own_table = own if own is not None and is_table(own) else None
     # A column of the table comes first: a file of the same name is there by chance.
-    if own is not None and is_own_table and text in {c.name for c in table_columns(own)}:
+    if own_table is not None and text in {column.name for column in table_columns(own_table)}:
         return f"{own}::{text}"
     if path.is_file() or (path.is_dir() and is_table(path)):
         return text
-    if is_own_table:
+    if own_table is not None:
         return f"{own}::{text}"
     if own is not None and own.name.lower().endswith(".h5ad"):
         return f"{own}::obs/{text.removeprefix('obs/')}"

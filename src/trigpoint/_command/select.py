@@ -51,8 +51,7 @@ def run(options: argparse.Namespace) -> Result:
         )
     start = time.perf_counter()
     chosen = select(source, sampler, metric=options.metric, callback=progress(options) or None)
-    assert chosen.indices is not None, "samplers of the command choose rows"
-    rows = [int(row) for row in chosen.indices]
+    rows = np.asarray(chosen.indices).tolist()
     values = {
         "input": {"name": source.name, "rows": source.n, "columns": source.columns.count},
         "method": options.method,

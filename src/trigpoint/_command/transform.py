@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from typing import Any
 
 from trigpoint._command.points import check_outputs, open_points
 from trigpoint._command.results import Result, progress
@@ -12,7 +13,7 @@ from trigpoint._sources import Output
 
 def run(options: argparse.Namespace) -> Result:
     """Load, transform, write."""
-    model = load(options.model)
+    model: Any = load(options.model)
     model.set_params(n_jobs=options.jobs, verbose=progress(options))
     source = open_points(options, model)
     check_outputs(options, [source.path, options.model], {"--output": options.output})

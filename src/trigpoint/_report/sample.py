@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -95,7 +94,7 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
         grids = _grids(subject.fitted.landmark_coordinates, own, n)
         for first, block in _embedded(subject, source) if given is None else given.blocks():
             for grid in grids:
-                grid.add(np.asarray(block))
+                grid.add(dense(block))
             subject.progress("density", first + len(block), n)
     seconds = time.perf_counter() - start if grids and given is None else None
     return Sample(
@@ -146,6 +145,6 @@ def _grids(landmarks: np.ndarray, sample: np.ndarray, n: int) -> list[Grid]:
     return [Grid(axes, landmarks, sample, sizes[axes != (0, 1)]) for axes in pairs]
 
 
-def dense(points: Points) -> np.ndarray:
+def dense(points: Any) -> np.ndarray:
     """Points as an array."""
-    return np.asarray(points.toarray() if issparse(points) else points)
+    return np.asarray(points.toarray() if hasattr(points, "toarray") else points)
