@@ -307,8 +307,8 @@ def test_evaluated_by_torch(case, dtype):
     again, _ = there(torch.tensor(X))
     np.testing.assert_array_equal(again.numpy(), found.numpy())
     if isinstance(extension, MapExtension):
-        # On the host, roots by PyTorch may be off by the last bit.
-        np.testing.assert_allclose(found.double(), expected.astype(dtype), rtol=1e-13, atol=1e-15)
+        # Sums over many columns are taken in another order.
+        np.testing.assert_allclose(found.double(), expected.astype(dtype), rtol=1e-9, atol=1e-12)
     scale = np.abs(np.delete(expected, FAR, axis=0)).max()
     tolerance = 1e-4 if dtype == np.float32 else 1e-6
     np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance * scale)
