@@ -273,7 +273,7 @@ def _curve(points: np.ndarray, subject: Subject) -> LandmarkCurve | None:
         numbers.add(k)
     report: Report = subject.progress
     report("landmark curve", 0, len(numbers))
-    return landmark_curve(points, sorted(numbers), random_state=0, callback=report)
+    return landmark_curve(points, sorted(numbers), random_state=0, verbose=report)
 
 
 def _seconds(subject: Subject, sample: Sample | None) -> dict[str, float]:
