@@ -267,7 +267,7 @@ class TestBlocks:
     @pytest.mark.parametrize("n_columns", [16, 37, 130])
     @pytest.mark.parametrize("values", ["normal", "0 and 1", "counts", "one of four"])
     @pytest.mark.parametrize("kind", [np.float32, np.float64, "sparse"])
-    @pytest.mark.filterwarnings("ignore:the landmark graph falls into")
+    @pytest.mark.filterwarnings("ignore:the landmark graph has")
     def test_a_row_has_the_same_bits_in_every_block(self, prepare, exact, n_columns, values, kind):
         X = made(values, n_columns)
         extension, _ = prepare(*among(X))

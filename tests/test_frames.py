@@ -158,9 +158,9 @@ def test_annotated_data_in_a_file(tmp_path, X, emb):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((np.zeros((9, 2)),), "adata must be an AnnData object, and is of type ndarray"),
+        ((np.zeros((9, 2)),), "adata must be an AnnData object, not an object of type ndarray"),
         ((None,), "of type NoneType"),
-        ((SimpleNamespace(obsm={}), tp.DiffusionMaps), "estimator must be one of this library's"),
+        ((SimpleNamespace(obsm={}), tp.DiffusionMaps), "must be an estimator of this library"),
     ],
 )
 def test_what_is_not_annotated(arguments, message):

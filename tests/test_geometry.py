@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from trigpoint._points.memory import MemoryStore
 
 from trigpoint._geometry import (
     SingularCovarianceWarning,
@@ -14,7 +15,6 @@ from trigpoint._geometry import (
 from trigpoint._numerics import products
 from trigpoint._numerics.neighbors import TreeIndex
 from trigpoint._numerics.products import ProductIndex
-from trigpoint._points.memory import MemoryStore
 
 
 def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:

@@ -214,7 +214,7 @@ def test_bad_precomputed_graphs_are_refused(matrix, message, rng):
         (KNNGraph(metric="cosine"), "metric='cosine' is not known"),
         (KNNGraph(bandwidth=1e-3), "bandwidth=0.001 is too small for this graph.*choose one near"),
         (KNNGraph(bandwidth=-1), "bandwidth=-1.0 is out of range"),
-        (RadiusGraph(1e-9, metric="euclidean"), "radius=1e-09 links no two landmarks"),
+        (RadiusGraph(1e-9, metric="euclidean"), "radius=1e-09 connects no two landmarks"),
         (RadiusGraph(0), "radius=0.0 is out of range"),
     ],
 )
@@ -333,7 +333,7 @@ def test_graphs_that_share_a_search_all_warn_of_singular_covariances(rng):
 
 
 def test_a_graph_by_mass_needs_masses(landmarks):
-    with pytest.raises(tp.ParameterError, match="by_mass=True weighs landmarks by the points"):
+    with pytest.raises(tp.ParameterError, match="by_mass=True weights landmarks by the number"):
         KNNGraph(5, by_mass=True).build(landmarks)
     masses = np.linspace(1, 2, len(landmarks.points))
     built = KNNGraph(5, by_mass=True).build(replace(landmarks, masses=masses))

@@ -101,7 +101,7 @@ def test_landmarks_of_sparse_points(sampler, metric, in_python):
     ],
 )
 @pytest.mark.filterwarnings("ignore::trigpoint.FarPointsWarning")
-@pytest.mark.filterwarnings("ignore:the landmark graph falls into")
+@pytest.mark.filterwarnings("ignore:the landmark graph has")
 def test_coordinates(kind, d, extension, in_python):
     X = points(60, d)
     embedding = kind(landmarks=20, extension=extension, random_state=0)

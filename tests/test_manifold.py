@@ -17,12 +17,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
+from trigpoint._estimators.trying import Judge, Tryout, best_of, graphs_to_try
 
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
 from trigpoint._common.records import EmbeddedLandmarks, LandmarkGraph
 from trigpoint._estimators import markov
-from trigpoint._estimators.trying import Judge, Tryout, best_of, graphs_to_try
 from trigpoint._graph import masses_of
 from trigpoint.metrics import coordinate_recovery
 
@@ -376,7 +376,7 @@ def attempt(name, kept, *, warning=None, bridges=(), error=None, extended_by="gr
 
 JUDGE = SimpleNamespace(kept=lambda extension: extension)
 REFUSAL = tp.ParameterError("X", None, "no such graph", "choose another")
-PIECES = tp.DisconnectedGraphWarning("the graph is in pieces", "choose another")
+PIECES = tp.DisconnectedGraphWarning("the graph is in pieces")
 
 
 @pytest.mark.parametrize(

@@ -124,9 +124,8 @@ def test_a_sampler_with_a_callback_is_saved_as_a_sampler(roll, tmp_path):
 def test_what_is_no_path_of_a_model(path, roll):
     emb = tp.LaplacianEigenmaps(landmarks=20).fit(roll[0][:100])
     for use, remedy in ((tp.load, "name a file that"), (emb.save, "name the file to write")):
-        with pytest.raises(tp.ParameterError, match=f"(path|folder).*: {remedy}") as refused:
+        with pytest.raises(tp.ParameterError, match=f"(path|folder).*: {remedy}"):
             use(path)
-        assert refused.value.value == path
 
 
 class OwnSampler(tp.Uniform):

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from trigpoint._extension.search import TreeSearch, landmark_search
 
 import trigpoint as tp
 from trigpoint._common import device as device_module
 from trigpoint._common.device import device_memory, resolve_device
-from trigpoint._extension.search import TreeSearch, landmark_search
 from trigpoint._sources.base import Columns
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -150,20 +150,18 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         elif not isinstance(self.extension, str) or self.extension not in self._extensions:
             names = ", ".join(map(repr, self._extensions))
             raise ParameterValueError(
-                "extension",
-                self.extension,
                 f"extension={self.extension!r} is not known: choose one of {names}, or a whole "
                 "number",
+                "extension",
             )
 
     def _pool(self, source: Source, run: Run) -> Pool:
         """Draw the rows that everything is fitted on."""
         if source.columns.sparse and not self._takes_sparse:
             raise ParameterValueError(
-                "X",
-                source.name,
                 f"{type(self).__name__} does not take sparse rows: reduce the columns first, as "
                 "with scikit-learn's TruncatedSVD, or make X dense",
+                "X",
             )
         pool = pool_for(
             self.landmarks,

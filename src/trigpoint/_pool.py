@@ -137,11 +137,10 @@ def pool_size(n: int, k: int, row_bytes: int, per_landmark: int = ROWS_PER_LANDM
         return wanted
     if affordable < _FEWEST_PER_LANDMARK * k:
         raise ParameterValueError(
-            "landmarks",
-            k,
             f"landmarks={k:,} is too large: {affordable:,} rows of this many columns fit into the "
-            f"2 GiB that landmarks are drawn from: choose landmarks <= "
+            "2 GiB that landmarks are drawn from: choose landmarks <= "
             f"{affordable // _FEWEST_PER_LANDMARK:,}, or fewer columns",
+            "landmarks",
         )
     if affordable < _FEW_PER_LANDMARK * k:
         warn_user(
@@ -183,10 +182,9 @@ def draw_pool(
     n, columns = source.n, source.columns
     if columns.sparse and not space.takes_sparse:
         raise ParameterValueError(
-            "metric",
-            space.name,
             f"metric={space.name!r} does not take sparse rows: choose 'euclidean' or 'cosine', or "
             "make X dense",
+            "metric",
         )
     if size is None:
         copies = 1 if isinstance(space, Euclidean) else 2

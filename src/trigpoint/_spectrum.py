@@ -110,10 +110,9 @@ def diffusion_maps(
     values, vectors, notes = _markov_eigenvectors(normalized, n_components, eigenvectors)
     if time != int(time) and (values <= 0).any():
         raise ParameterValueError(
+            f"time={time} needs positive eigenvalues, but some are not: choose a whole number or "
+            "fewer components",
             "time",
-            time,
-            "{parameter=} needs positive eigenvalues, but some are not",
-            ("choose a whole number", "fewer components"),
         )
     notes += _vanishing(time, values)
     # This way, coordinates do not depend on the sum of the degrees.
@@ -131,13 +130,9 @@ def _vanishing(time: float, values: np.ndarray) -> tuple[Warning, ...]:
         longest = np.log(_VANISHED) / np.log(sizes)
     if vanished.all():
         raise ParameterValueError(
+            f"time={time} makes all coordinates vanish: the largest eigenvalue is "
+            f"{sizes.max():.6g}; choose time below {_rounded_down(longest.max())}",
             "time",
-            time,
-            "{parameter=} leaves nothing of the coordinates: the largest eigenvalue is "
-            "{largest:.6g}",
-            "choose {parameter} below {longest}",
-            largest=sizes.max(),
-            longest=_rounded_down(longest.max()),
         )
     return (
         ParameterWarning(
@@ -384,13 +379,11 @@ def _principal_coordinates(similarity: np.ndarray, n_components: int) -> Spectru
     rounding = len(similarity) * np.finfo(np.float64).eps * abs(values[0])
     if values[-1] <= rounding:
         usable = int((values > rounding).sum())
+        are = "is" if usable == 1 else "are"
+        remedy = f"choose n_components <= {usable}" if usable else "choose more landmarks"
         raise ParameterValueError(
+            f"n_components={n_components} is too large: only {counted(usable, 'eigenvalue')} "
+            f"{are} above rounding error; {remedy}",
             "n_components",
-            n_components,
-            "{parameter=} is too large: only {found} {are} above rounding error",
-            "choose {parameter} <= {usable}" if usable else "choose more landmarks",
-            found=counted(usable, "eigenvalue"),
-            are="is" if usable == 1 else "are",
-            usable=usable,
         )
     return Spectrum(_fix_signs(vectors) * np.sqrt(values), values)

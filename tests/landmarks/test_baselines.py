@@ -317,7 +317,7 @@ def test_as_many_distinct_rows_as_there_are():
 
 
 def test_copies_cannot_fill_an_empty_cluster():
-    with pytest.raises(ValueError, match=r"n_landmarks=3 clusters were asked for.*left only 2"):
+    with pytest.raises(ValueError, match=r"n_landmarks=3 is too large.*found only 2"):
         kmeans._fill_empty(np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1]), 3)
 
 

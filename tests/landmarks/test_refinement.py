@@ -374,7 +374,11 @@ def test_covariances_belong_to_the_refined_landmarks(X):
         (tp.Refinement(criterion="error"), ValueError, "criterion='error' is not known"),
         (tp.Refinement(exponent=-1), ValueError, "exponent=-1.0 is out of range"),
         (tp.Refinement(snap="no"), TypeError, "snap must be True or False"),
-        (tp.Refinement(criterion="determinant", snap=False), ValueError, "a sample consists of"),
+        (
+            tp.Refinement(criterion="determinant", snap=False),
+            ValueError,
+            "a sample always consists of",
+        ),
     ],
 )
 def test_bad_parameters(X, refine, error, message):

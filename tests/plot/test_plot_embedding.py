@@ -282,7 +282,7 @@ POINTS = np.arange(10.0).reshape(5, 2)
     ("arguments", "message"),
     [
         ({"coordinates": np.ones(5)}, r"coordinates has shape \(5,\)"),
-        ({"coordinates": np.full((5, 2), "up")}, "coordinates has 'up' where a number should be"),
+        ({"coordinates": np.full((5, 2), "up")}, "coordinates has 'up' instead of a number"),
         ({"coordinates": np.eye(2) * 1j}, "coordinates holds complex128"),
         ({"coordinates": np.ma.masked_less(np.eye(2), 1)}, "coordinates has masked values"),
         ({"coordinates": [[1, 2], [3]]}, "coordinates has rows of 1 and of 2 values"),
@@ -332,12 +332,12 @@ def test_bad_types_are_named(arguments, message):
 
 
 def test_too_many_classes_are_refused(rng):
-    with pytest.raises(ValueError, match=r"color has 150 classes.*join some"):
+    with pytest.raises(ValueError, match=r"color has 150 classes.*merge some"):
         plot.embedding(rng.normal(size=(150, 2)), color=np.arange(150), categories=True)
 
 
 def test_colours_of_other_points_are_refused(eigenmaps):
-    with pytest.raises(ValueError, match="each of the 80 landmarks, or for each fitted point"):
+    with pytest.raises(ValueError, match="each of the 80 landmarks or for each fitted point"):
         plot.embedding(eigenmaps, color=np.zeros(90))
 
 

@@ -80,8 +80,8 @@ def test_there_are_as_many_pictures_as_there_is_room_for(rng):
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        ((28, 28), r"images=\(28, 28\) does not have the 3 values of a row"),
-        ((3,), r"images=\(3,\) does not have the 3 values"),
+        ((28, 28), r"images=\(28, 28\) does not match the 3 values of a row"),
+        ((3,), r"images=\(3,\) does not match the 3 values"),
         (["a.png"] * 9, r"images 'images' has shape \(9,\) and X has 10 rows"),
     ],
 )
@@ -93,9 +93,9 @@ def test_images_that_do_not_fit_are_refused(images, message):
 def test_other_mistakes_are_refused():
     with pytest.raises(ValueError, match="neither 1, 3 nor 4 channels"):
         read_things((2, 2, 2), None, 10, 8)
-    with pytest.raises(TypeError, match="text='a' is one text: pass one for each row"):
+    with pytest.raises(TypeError, match="text='a' is a single string: pass one value per row"):
         read_things(None, "a", 10, 8)
-    with pytest.raises(ValueError, match="text belongs to the rows of X, and X was not passed"):
+    with pytest.raises(ValueError, match="text belongs to the rows of X, but X was not passed"):
         read_things(None, ["a"], None, 8)
 
 

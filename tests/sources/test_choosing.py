@@ -55,7 +55,7 @@ def test_columns_leave_out_text(tmp_path):
     [
         (5, ValueError, r"X has no column 5: choose numbers from 0 to 4"),
         (-1, ValueError, r"X has no column -1"),
-        ("c9", ValueError, r"columns of X have no names, so there is no 'c9'"),
+        ("c9", ValueError, r"columns of X have no names, so there is no column 'c9'"),
         ([], ValueError, r"columns=\[\] chooses no columns of X"),
         ([1, 1], ValueError, r"columns=\[1, 1\] chooses a column of X twice"),
         ([1.5], TypeError, r"columns must be names or whole numbers, got 1.5"),
@@ -70,7 +70,7 @@ def test_columns_refused(points, columns, error, message):
 def test_names_refused(points):
     frame = pd.DataFrame(points, columns=["a", "b", "a", "c", "d"])
     assert open_source(frame, columns=[0, 1]).shape == (103, 2)
-    with pytest.raises(ValueError, match="has several columns of the name 'a'"):
+    with pytest.raises(ValueError, match="has several columns named 'a'"):
         open_source(frame)
     with pytest.raises(ValueError, match="has 2 columns named 'a': choose by number, 0, 2"):
         open_source(frame, columns="a")
@@ -160,12 +160,12 @@ def test_carried_keys(tmp_path, points, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_npz(tmp_path / "a::b.npz", points)
     assert open_source("a::b.npz").shape == points.shape
-    with pytest.raises(ValueError, match="includes a key, and key='b' is different"):
+    with pytest.raises(ValueError, match="includes a key that differs from key='b'"):
         open_source("c.npz::a", key="b")
     for text in ("c.npz::", "::a"):
         with pytest.raises(ValueError, match="lacks a file or a key"):
             open_source(text)
     with pytest.raises(TypeError, match="key must be a name, got 3"):
         open_source("c.npz", key=3)
-    with pytest.raises(ValueError, match="X is already open: choose columns when opening"):
+    with pytest.raises(ValueError, match="X is already open: pass columns when opening"):
         open_source(open_source(points), columns=[0])

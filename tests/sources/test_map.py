@@ -71,7 +71,7 @@ def test_coordinates_that_are_not_finite(points, columns):
             found[block[:, 0] == points[42, 0]] = np.inf
             return found, far
 
-    with pytest.raises(ValueError, match="coordinates of row 42 would not be finite"):
+    with pytest.raises(ValueError, match="coordinates of row 42 are not finite"):
         open_source(points).map(Broken(columns, 10))
 
 

@@ -36,12 +36,12 @@ def test_unknown_things(tmp_path):
     (tmp_path / "a.xlsx").touch()
     with pytest.raises(ValueError, match="unknown suffix: save the table as CSV"):
         open_source(tmp_path / "a.xlsx")
-    with pytest.raises(ValueError, match="is a folder, but not a Zarr array or group, and has no"):
+    with pytest.raises(ValueError, match="is a folder that is neither a Zarr array or group"):
         open_source(tmp_path)
     for thing in (3, None, {1, 2}, {"a": [1]}, np.ndarray, SimpleNamespace(X=1)):
         with pytest.raises(TypeError, match=r"X is (None|of type \w+), not points: pass an array"):
             open_source(thing)
-    with pytest.raises(ValueError, match="path of the points is empty"):
+    with pytest.raises(ValueError, match="file path is empty"):
         open_source("")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError, short
 
 # Squares, and twice them, neither vanish nor overflow: what bandwidths of points may be that
 # `check_magnitude` lets pass.
@@ -29,22 +29,10 @@ def check_count(
     count = int(value)
     why = why and f" ({why})"
     if count < low:
-        raise ParameterValueError(
-            name,
-            count,
-            "{parameter=} is too small",
-            "choose {parameter} >= {low}{why}",
-            low=low,
-            why=why,
-        )
+        raise ParameterValueError(f"{name}={count} is too small: choose {name} >= {low}{why}", name)
     if high is not None and count > high:
         raise ParameterValueError(
-            name,
-            count,
-            "{parameter=} is too large",
-            "choose {parameter} <= {high}{why}",
-            high=high,
-            why=why,
+            f"{name}={count} is too large: choose {name} <= {high}{why}", name
         )
     return count
 
@@ -56,11 +44,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False, high: float = _
     number = float(value)
     if not (_LEAST <= number <= high or (zero and number == 0)):
         raise ParameterValueError(
-            name,
-            number,
-            "{parameter=} is out of range",
-            "choose {parameter} {range}",
-            range=_range(number, zero, high),
+            f"{name}={number} is out of range: choose {name} {_range(number, zero, high)}", name
         )
     return number
 
@@ -85,7 +69,7 @@ def check_share(name: str, value: Any) -> float:
     number = float(value)
     if not 0 < number < 1:
         raise ParameterValueError(
-            name, number, "{parameter=} is out of range", "choose {parameter} between 0 and 1"
+            f"{name}={number} is out of range: choose {name} between 0 and 1", name
         )
     return number
 
@@ -103,11 +87,7 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     if isinstance(value, (str, type(None))) and value in choices:
         return value
     raise ParameterValueError(
-        name,
-        value,
-        "{parameter=} is not known",
-        "choose one of {choices}",
-        choices=", ".join(map(repr, choices)),
+        f"{name}={short(value)} is not known: choose one of {', '.join(map(repr, choices))}", name
     )
 
 
@@ -115,33 +95,26 @@ def check_path(value: Any, remedy: str, name: str = "path") -> Path:
     """Return the path of a file, or say what to pass; a folder is none."""
     if not isinstance(value, (str, os.PathLike)):
         raise ParameterTypeError(
+            f"{name} must be a file path, not an object of type {type(value).__name__}: {remedy}",
             name,
-            value,
-            "{parameter} is no path of a file, but of type {kind}",
-            remedy,
-            kind=type(value).__name__,
         )
     text = os.fspath(value)
     refuse_nul(name, text, remedy)
     if not text or os.path.isdir(text):
-        problem = "{path} is a folder" if text else "the path is empty"
-        raise ParameterValueError(name, text, problem, remedy, path=value)
+        problem = f"{text} is a folder" if text else "the path is empty"
+        raise ParameterValueError(f"{problem}: {remedy}", name)
     return Path(value)
 
 
 def refuse_nul(name: str, path: str, remedy: str) -> None:
     """Reject a path with a NUL character, which no file system has."""
     if "\0" in path:
-        raise ParameterValueError(name, path, "the path has a NUL character", remedy)
+        raise ParameterValueError(f"the path contains a NUL character: {remedy}", name)
 
 
 def _wrong_type(name: str, value: Any, wanted: str) -> ParameterTypeError:
     return ParameterTypeError(
-        name,
-        value,
-        "{parameter} must be {wanted}, got {got}",
-        wanted=wanted,
-        got=f"{value!r} ({type(value).__name__})",
+        f"{name} must be {wanted}, got {short(value)} ({type(value).__name__})", name
     )
 
 
@@ -156,10 +129,8 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
         if random_state < 0:
             raise ParameterValueError(
+                f"random_state={random_state} is negative: choose random_state >= 0, or None",
                 "random_state",
-                random_state,
-                "{parameter=} is negative",
-                "choose {parameter} >= 0, or None",
             )
         return np.random.default_rng(int(random_state))
     if random_state is None or isinstance(
@@ -175,7 +146,7 @@ def refuse_masked(X: Any, name: str = "X") -> None:
     """Reject masked values, which would otherwise count as the numbers under the mask."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ParameterValueError(
-            name, np.ma.masked, "{parameter} has masked values", "fill them in or remove their rows"
+            f"{name} has masked values: fill them in or remove their rows", name
         )
 
 
@@ -187,12 +158,9 @@ def as_array(values: Any, name: str) -> np.ndarray:
     except ValueError:
         lengths = sorted({len(row) if isinstance(row, Sized) else 1 for row in values})
         raise ParameterValueError(
+            f"{name} has rows of {lengths[0]} and of {lengths[-1]} values: give every row the "
+            "same number of values",
             name,
-            lengths,
-            "{parameter} has rows of {few} and of {many} values",
-            "give each as many",
-            few=lengths[0],
-            many=lengths[-1],
         ) from None
 
 
@@ -205,26 +173,22 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     if not isinstance(X, (np.ndarray, list, tuple)):
         is_array = hasattr(X, "shape") or hasattr(X, "__array__")
         if isinstance(X, type) or (not is_array and np.ndim(X) == 0):
+            kind = "None" if X is None else f"of type {type(X).__name__}"
             raise ParameterTypeError(
+                f"{name} is {kind}, not points: pass an array with one point per row, a data "
+                "frame or a file path",
                 name,
-                X,
-                "{parameter} is {kind}, not points",
-                "pass an array with a row for each, a data frame or the path of a file",
-                kind="None" if X is None else f"of type {type(X).__name__}",
             )
         _refuse_other_fields(name, getattr(X, "dtype", None))
         return
     values = as_array(X, name)
     if values.dtype.kind in "mM":
+        what = "dates" if values.dtype.kind == "M" else "durations"
+        plain = "datetime64" if values.dtype.kind == "M" else "timedelta64"
         raise ParameterValueError(
+            f"{name} holds {what} ({values.dtype}), not numbers: convert them first, for example "
+            f"to seconds: {name}.astype('{plain}[s]').astype(float)",
             name,
-            values.dtype,
-            "{parameter} holds {what} ({dtype}), not numbers",
-            "convert them first, for example to seconds: "
-            "{parameter}.astype('{plain}[s]').astype(float)",
-            what="dates" if values.dtype.kind == "M" else "durations",
-            dtype=values.dtype,
-            plain="datetime64" if values.dtype.kind == "M" else "timedelta64",
         )
     _refuse_other_fields(name, values.dtype)
     if values.dtype.kind not in "OSU":
@@ -235,10 +199,8 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
         raise _no_number(name, values, error) from None
     if holds_text(values):
         raise ParameterValueError(
+            f"{name} holds numbers written as text: if they are numbers, pass {name}.astype(float)",
             name,
-            values.dtype,
-            "{parameter} holds numbers written as text",
-            "if they are numbers, pass {parameter}.astype(float)",
         )
 
 
@@ -247,18 +209,13 @@ def _refuse_other_fields(name: str, dtype: Any) -> None:
     if isinstance(dtype, np.dtype) and dtype.kind == "c":
         # In words that scikit-learn's checks look for.
         raise ParameterValueError(
+            f"{name} holds {dtype}: Complex data not supported; pass {name}.real, or "
+            f"np.hstack([{name}.real, {name}.imag])",
             name,
-            dtype,
-            "{parameter} holds {dtype}: Complex data not supported",
-            "pass {parameter}.real, or np.hstack([{parameter}.real, {parameter}.imag])",
-            dtype=dtype,
         )
     if isinstance(dtype, np.dtype) and dtype.kind == "V":
         raise ParameterValueError(
-            name,
-            dtype,
-            "{parameter} is an array of records",
-            "pass pandas.DataFrame({parameter})",
+            f"{name} is an array of records: pass pandas.DataFrame({name})", name
         )
 
 
@@ -273,16 +230,14 @@ def _no_number(name: str, values: np.ndarray, error: Exception) -> ParameterErro
     """Error about the first value that is not a number."""
     kind = ParameterTypeError if isinstance(error, TypeError) else ParameterValueError
     place = next(place for place in np.ndindex(values.shape) if not _is_number(values[place]))
+    value = reprlib.repr(
+        values[place].item() if isinstance(values[place], np.generic) else values[place]
+    )
+    where = ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False))
     return kind(
+        f"{name} has {value} instead of a number in {where} ({error}): leave out such columns or "
+        "convert them to numbers",
         name,
-        values[place],
-        "{parameter} has {value} where a number should be, in {where} ({error})",
-        "leave such columns out, or turn them into numbers",
-        value=reprlib.repr(
-            values[place].item() if isinstance(values[place], np.generic) else values[place]
-        ),
-        where=", ".join(f"{axis} {i}" for axis, i in zip(("row", "column"), place, strict=False)),
-        error=error,
     )
 
 
@@ -306,16 +261,11 @@ def check_magnitude(
     low, high = 1e3 * np.sqrt(info.tiny), np.sqrt(info.max / (16 * X.shape[1]))
     largest = max(float(X.max()), -float(X.min()))
     if largest > high or (0 < largest < low and not may_be_tiny):
+        fail = "overflow" if largest > high else "vanish in"
         raise ParameterValueError(
+            f"{name} has values up to {largest:.3g}, whose squared distances {fail} {X.dtype}: "
+            f"rescale {name} to values between {low:.0e} and {high:.0e}",
             name,
-            largest,
-            "{parameter} has values up to {largest:.3g}, whose squared distances {fail} {dtype}",
-            "rescale {parameter} to values between {low:.0e} and {high:.0e}",
-            largest=largest,
-            fail="overflow" if largest > high else "vanish in",
-            dtype=X.dtype,
-            low=low,
-            high=high,
         )
 
 
@@ -351,14 +301,9 @@ def refuse_non_finite(
     rows = first_row[found] if isinstance(first_row, np.ndarray) else first_row + found
     kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
     raise ParameterValueError(
+        f"{name} contains {kind} in row {rows[0]}, column {label}{_also_in(rows)}: fill in these "
+        "values or remove the rows",
         name,
-        X[row, column],
-        "{parameter} contains {kind} in row {row}, column {label}{also}",
-        "fill in these values, or remove the rows",
-        kind=kind,
-        row=rows[0],
-        label=label,
-        also=_also_in(rows),
     )
 
 
@@ -366,14 +311,9 @@ def refuse_zero_rows(rows: np.ndarray, name: str) -> None:
     """Reject points at the origin, given their row numbers, where only directions count."""
     if len(rows):
         raise ParameterValueError(
+            f"{name} has only zeros in row {rows[0]}{_also_in(rows)}; the cosine metric is "
+            "undefined for such points: remove such rows or set metric='euclidean'",
             name,
-            int(rows[0]),
-            "{parameter} has only zeros in row {row}{also}; with the cosine metric, a point must "
-            "have a direction",
-            ("remove such rows", "set {metric=}"),
-            row=rows[0],
-            also=_also_in(rows),
-            metric="euclidean",
         )
 
 

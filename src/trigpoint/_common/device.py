@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.words import size
 
 logger = logging.getLogger(__name__)
@@ -67,10 +67,9 @@ def resolve_device(device: Any, X: Any = None) -> Any:
         return torch.device("cuda") if found else None
     if torch is None:
         raise ParameterValueError(
+            f"device={short(device)} needs PyTorch, which is not installed: pip install torch or "
+            "choose device='cpu'",
             "device",
-            device,
-            "{parameter=} needs PyTorch, which is not installed",
-            ("pip install torch", "choose 'cpu'"),
         )
     return _checked(torch.device(device))
 
@@ -89,41 +88,32 @@ def _checked(device: Any) -> Any:
 
     if device.type != "cuda":
         raise ParameterValueError(
+            f"device={str(device)!r} is not supported: the search for landmarks needs float64 and "
+            "CUDA; choose 'cuda' or 'cpu'",
             "device",
-            str(device),
-            "{parameter=} is not supported: the search for landmarks needs float64 and CUDA",
-            "choose 'cuda' or 'cpu'",
         )
     if not torch.cuda.is_available():
         raise ParameterValueError(
+            f"device={str(device)!r} needs a GPU, and PyTorch {torch.__version__} finds none that "
+            "it can use: check the driver and that PyTorch was built for CUDA or choose "
+            "device='cpu'",
             "device",
-            str(device),
-            "{parameter=} needs a GPU, and PyTorch {version} finds none that it can use",
-            (
-                "check the driver and that PyTorch was built for CUDA",
-                "choose 'cpu'",
-            ),
-            version=torch.__version__,
         )
     count = torch.cuda.device_count()
     if device.index is not None and device.index >= count:
         raise ParameterValueError(
+            f"device={str(device)!r} does not exist: there are {count} GPUs, numbered from 0; "
+            f"choose 'cuda:{count - 1}' or less",
             "device",
-            str(device),
-            "{parameter=} does not exist: there are {count} GPUs, numbered from 0",
-            "choose 'cuda:{last}' or less",
-            count=count,
-            last=count - 1,
         )
     return device
 
 
 def _not_understood(device: Any, kind: type) -> Exception:
     error: Exception = kind(
+        f"device={short(device)} is not understood: choose 'cpu', 'cuda', 'cuda:1' and so on, or "
+        "'auto'",
         "device",
-        device,
-        "{parameter=} is not understood",
-        "choose 'cpu', 'cuda', 'cuda:1' and so on, or 'auto'",
     )
     return error
 
@@ -160,14 +150,9 @@ def working_memory(device: Any) -> int:
 
 def _too_little(device: Any, free: int) -> ParameterValueError:
     return ParameterValueError(
+        f"device={str(device)!r} has {size(float(free))} of free memory, which is not enough: "
+        "free memory held by other processes or by unused tensors or choose device='cpu'",
         "device",
-        str(device),
-        "{parameter=} has {free} of free memory, which is not enough",
-        (
-            "free some: other processes may hold it, or tensors that are no longer needed",
-            "choose 'cpu'",
-        ),
-        free=size(float(free)),
     )
 
 

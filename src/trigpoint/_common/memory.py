@@ -37,16 +37,9 @@ def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
     available = physical_memory()
     if needed > available:
         raise ParameterValueError(
+            f"{n} {what} need a dense matrix and about {needed / 1e9:.0f} GB, but this machine "
+            f"has {available / 1e9:.0f} GB: use {remedy}",
             parameter,
-            n,
-            "{n} {what} need a dense matrix and about {needed:.0f} GB, and this machine has "
-            "{available:.0f} GB",
-            "use {remedy}",
-            n=n,
-            what=what,
-            needed=needed / 1e9,
-            available=available / 1e9,
-            remedy=remedy,
         )
 
 

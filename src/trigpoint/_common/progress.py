@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TextIO
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from trigpoint._common.errors import ParameterTypeError
+from trigpoint._common.errors import ParameterTypeError, short
 from trigpoint._common.words import duration
 
 # Called as report(stage, done, total).
@@ -34,10 +34,9 @@ def reporter(verbose: Any) -> Report:
         return report
     if not isinstance(verbose, (Integral, np.bool_)):
         raise ParameterTypeError(
+            f"verbose={short(verbose)} is neither a switch nor a function: pass True, False, or a "
+            "function of the stage, the amount done and the total",
             "verbose",
-            verbose,
-            "{parameter=} is neither a switch nor a function",
-            "pass True, False, or a function of the stage, the amount done and the total",
         )
     return progress_display(sys.stderr) if verbose else _silent
 

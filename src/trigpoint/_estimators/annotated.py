@@ -56,20 +56,16 @@ def fit_anndata(
     """
     if not hasattr(adata, "obsm"):
         raise ParameterTypeError(
+            f"adata must be an AnnData object, not an object of type {type(adata).__name__}: pass "
+            "arrays to the fit_transform method of an estimator",
             "adata",
-            type(adata).__name__,
-            "{parameter} must be an AnnData object, and is of type {kind}",
-            "pass an array to fit_transform of an estimator",
-            kind=type(adata).__name__,
         )
     estimator = LandmarkMap(random_state=0) if estimator is None else estimator
     if not isinstance(estimator, Embedding):
         raise ParameterTypeError(
+            "estimator must be an estimator of this library, not an object of type "
+            f"{type(estimator).__name__}: pass an object such as DiffusionMaps(random_state=0)",
             "estimator",
-            type(estimator).__name__,
-            "{parameter} must be one of this library's, and is of type {kind}",
-            "pass an object such as DiffusionMaps(random_state=0)",
-            kind=type(estimator).__name__,
         )
     if use_rep is None:
         use_rep = "X_pca" if "X_pca" in adata.obsm else "X"

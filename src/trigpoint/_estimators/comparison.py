@@ -96,10 +96,9 @@ def compare_methods(
     n = source.n
     if n < FEWEST_TO_COMPARE:
         raise ParameterValueError(
-            "X",
-            source.shape,
             f"{source.name} has {n} points, too few to compare methods: pass at least "
             f"{FEWEST_TO_COMPARE}, or choose an estimator",
+            "X",
         )
     if landmarks is not None:
         check_count("landmarks", landmarks, low=2, high=n, why=f"the data has {n} points")
@@ -139,10 +138,9 @@ def compare_methods(
     if not attempts:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
         raise ParameterValueError(
-            "X",
-            source.shape,
             f"no method can embed {source.name} ({reasons}): choose an estimator and its "
             "parameters",
+            "X",
         )
     centered = compared.astype(np.float64) - compared.mean(axis=0, dtype=np.float64)
     return Comparison(
@@ -166,9 +164,8 @@ def _compared_pool(source: Source, metric: Any, run: Run) -> tuple[np.ndarray, P
     points = space.fit(raw)(raw, rows)
     if distinct_rows(points, 1) is not None:
         raise ParameterValueError(
-            "X",
-            source.shape,
             f"all rows of {source.name} that were read coincide, so there is nothing to embed: "
             "check how the data was made",
+            "X",
         )
     return rows, Pool(points, source.n, rows, space)

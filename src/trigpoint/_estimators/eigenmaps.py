@@ -115,12 +115,12 @@ class MarkovEmbedding(GraphEmbedding):
         usable = int((mu > _MIN_EIGENVALUE).sum())
         if usable < len(mu):
             remedy = f"n_components <= {usable} or more landmarks" if usable else "more landmarks"
+            shown = "is" if usable == 1 else "are"
             raise ParameterValueError(
+                f"n_components={len(mu)} is too large: only {counted(usable, 'eigenvalue')} of "
+                f"the landmark graph {shown} above {_MIN_EIGENVALUE:g}, and the extension divides "
+                f"by them: choose {remedy}",
                 "n_components",
-                len(mu),
-                f"n_components={len(mu)} is too large: only {counted(usable, 'eigenvalue')} of the "
-                f"landmark graph {'is' if usable == 1 else 'are'} above {_MIN_EIGENVALUE:g}, and "
-                f"the extension divides by them: choose {remedy}",
             )
         support = self._support(fit, fit.graph)
         return MarkovExtension.prepare(support, fit.spectrum.coordinates, mu, self._scale(fit))

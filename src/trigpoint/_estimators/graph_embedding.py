@@ -54,18 +54,17 @@ class GraphEmbedding(Embedding):
         if not is_builder and (isinstance(self.graph, type) or np.ndim(self.graph) != 2):
             names = ", ".join(map(repr, ("auto", *NAMED_GRAPHS)))
             raise ParameterTypeError(
-                "graph",
-                self.graph,
                 f"graph={self.graph!r} is not understood: pass one of {names}, a graph such as "
                 "KNNGraph(20), or a matrix of weights",
+                "graph",
             )
         drawn = isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         if self._graph_is_matrix() and drawn:
             raise ParameterValueError(
-                "graph",
-                self.graph,
                 "graph is a matrix, which belongs to specific landmarks, but the landmarks would "
-                f"be drawn (landmarks={self.landmarks!r}): pass their rows or points as landmarks",
+                f"be drawn (landmarks={self.landmarks!r}): pass the row numbers or the points of "
+                "its landmarks",
+                "graph",
             )
 
     def _graph_is_matrix(self) -> bool:
@@ -215,10 +214,9 @@ def plain_support(
     k, extension = len(landmarks), int(extension)
     if extension > k:
         raise ParameterValueError(
-            "extension",
-            extension,
             f"extension={extension} is too large: choose extension <= {k} (there are {k} "
             "landmarks)",
+            "extension",
         )
     return NearestLandmarks.prepare(landmarks, bandwidths, extension)
 

@@ -130,10 +130,9 @@ class FarRowError(ParameterValueError):
         where = "a landmark" if rows is None else f"row {rows[landmark]} of X"
         self.row = landmark if rows is None else int(rows[landmark])
         super().__init__(
-            "X",
-            None if rows is None else int(rows[landmark]),
             f"{where} is so far from all others that rounding error hides the distances between "
             "them: if it is an error, remove it",
+            "X",
         )
 
 

@@ -101,10 +101,9 @@ class KernelPCA(Embedding):
             side = "small" if off_diagonal.max() < _NEGLIGIBLE else "large"
             typical = median_bandwidth(points, run.rng)
             raise ParameterValueError(
+                f"bandwidth={bandwidth} is too {side}: the kernel has the same value between all "
+                f"landmarks; choose one near {typical:.3g}",
                 "bandwidth",
-                bandwidth,
-                f"bandwidth={bandwidth} is too {side}: all landmarks have the same kernel with "
-                f"each other; choose one near {typical:.3g}",
             )
         fit = Fit(
             "KernelPCA",

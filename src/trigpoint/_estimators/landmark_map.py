@@ -147,10 +147,9 @@ class LandmarkMap(Embedding):
         check_count("n_iter", self.n_iter, high=_MOST_STEPS)
         if isinstance(self.refine, bool):
             raise ParameterTypeError(
+                f"refine={self.refine} does not say how many steps to make: pass a number, such "
+                "as refine=200",
                 "refine",
-                self.refine,
-                f"refine={self.refine} does not say how many steps to make: pass a number, such as "
-                "refine=200",
             )
         check_count("refine", self.refine, low=0, high=_MOST_STEPS)
 

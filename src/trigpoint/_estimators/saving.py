@@ -154,22 +154,20 @@ def _given_metric(name: str, metric: Any) -> UserSpace | None:
     if name in SPACES:
         if metric is not None:
             raise ParameterValueError(
-                "metric", metric, f"the model was fitted with metric={name!r}: leave metric None"
+                f"the model was fitted with metric={name!r}: leave metric None", "metric"
             )
         return None
     if metric is None:
         raise ParameterValueError(
-            "metric",
-            name,
             f"the model was fitted with a metric of your own, {name!r}, which is not in the file: "
             f"pass it, as in tp.load(path, metric={name}(...))",
+            "metric",
         )
     space = UserSpace(metric)
     if space.name != name:
         raise ParameterValueError(
-            "metric",
-            space.name,
             f"metric is named {space.name!r} and the model was fitted with {name!r}: pass that one",
+            "metric",
         )
     return space
 

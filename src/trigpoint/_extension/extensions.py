@@ -304,11 +304,9 @@ def _refuse_impossible(coordinates: np.ndarray, first_row: int) -> None:
     bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
     if len(bad):
         raise ParameterValueError(
+            f"the coordinates of row {first_row + bad[0]} are not finite: the arrays of this "
+            "model are inconsistent, so fit it again",
             "X",
-            int(first_row + bad[0]),
-            "the coordinates of row {row} would not be finite",
-            "the numbers of this model do not belong together, so fit it again",
-            row=first_row + bad[0],
         )
 
 
@@ -321,11 +319,7 @@ def warn_of_far(n_far: int, n_points: int) -> None:
 def far_points(n_far: int, n_points: int, where: str = "") -> FarPointsWarning:
     """The warning about points that are far from all landmarks."""
     return FarPointsWarning(
-        "{n_far:,} of {n_points:,} points{where} are more than ten bandwidths away from every "
-        "landmark, so their coordinates mean little",
-        "check the units and the order of the columns, or take more landmarks, of points like "
-        "these",
-        n_far=n_far,
-        n_points=n_points,
-        where=where,
+        f"{n_far:,} of {n_points:,} points{where} are more than ten bandwidths away from every "
+        "landmark, so their coordinates are unreliable: check the units and the order of the "
+        "columns, or add landmarks near such points"
     )

@@ -66,10 +66,9 @@ class OnDevice:
             landmarks = _landmarks_of(extension.support)
         else:
             raise ParameterTypeError(
+                f"{type(extension).__name__} cannot be computed with device={str(device)!r}: "
+                "choose device='cpu'",
                 "device",
-                str(device),
-                f"{type(extension).__name__} cannot be computed with {{parameter=}}",
-                "choose 'cpu'",
             )
         self._search = TorchSearch(landmarks, device, self._n_bytes)
         # Numbers held for each row, besides what the search holds.

@@ -133,10 +133,9 @@ class KNNGraph(Graph):
             return built
         if landmarks.masses is None:
             raise ParameterValueError(
-                "by_mass",
-                True,
                 "by_mass=True weighs landmarks by the points that they represent, which have not "
                 "been counted: pass the graph to an estimator or set the masses of the landmarks",
+                "by_mass",
             )
         return weighed_by(landmarks.masses, built)
 
@@ -197,10 +196,9 @@ class NeighborSearch:
         """Invertible covariances of the landmarks, and warnings about them."""
         if self._landmarks.covariances is None:
             raise ParameterValueError(
+                "metric='bhattacharyya' compares local covariances, but these landmarks have "
+                "none: pass the graph to an estimator, or choose metric='euclidean'",
                 "metric",
-                "bhattacharyya",
-                "metric='bhattacharyya' compares local covariances, but these landmarks have none: "
-                "pass the graph to an estimator, or choose metric='euclidean'",
             )
         if ridge not in self._regular:
             self._regular[ridge] = regularize(self._landmarks.covariances, float(ridge))

@@ -69,9 +69,8 @@ class RadiusGraph(Graph):
         left, right = np.concatenate(lefts), np.concatenate(rights)
         if len(left) == 0:
             raise ParameterValueError(
-                "radius",
-                radius,
-                f"radius={radius} links no two landmarks in the {self.metric} metric: choose a "
+                f"radius={radius} connects no two landmarks in the {self.metric} metric: choose a "
                 "larger radius or use KNNGraph",
+                "radius",
             )
         return weighted_graph(landmarks.points, left, right, self.bandwidth, notes)

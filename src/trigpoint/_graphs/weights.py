@@ -52,13 +52,10 @@ def weighted_graph(
     if bandwidth is not None and alone:
         typical = np.median(local_bandwidths(k, left, right, lengths))
         raise ParameterValueError(
+            f"bandwidth={bandwidth} is too small for this graph: it leaves "
+            f"{counted(alone, 'landmark')} without an edge of positive weight; choose one near "
+            f"{typical:.3g} or None to give each landmark its own",
             "bandwidth",
-            bandwidth,
-            "{parameter=} is too small for this graph: it leaves {alone} without an edge "
-            "of any weight",
-            ("choose one near {typical:.3g}", "None to give each landmark its own"),
-            alone=counted(alone, "landmark"),
-            typical=typical,
         )
     edges = _symmetric(k, left[heavy], right[heavy], weights[heavy])
     matrix, bridges, more_notes = _joined(edges, points)
@@ -81,36 +78,21 @@ def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
     stored: Any = matrix if issparse(matrix) else np.asarray(matrix)
     if stored.dtype.kind not in "biufO":
         raise ParameterTypeError(
-            "graph",
-            matrix,
-            "{parameter} is a matrix of {dtype}, not of real numbers",
-            "pass weights >= 0",
-            dtype=stored.dtype,
+            f"graph is a matrix of {stored.dtype}, not of real numbers: pass weights >= 0", "graph"
         )
     weights = csr_array(stored, dtype=np.float64)
     if weights.shape != (k, k):
         raise ParameterValueError(
-            "graph",
-            matrix,
-            "{parameter} has shape {shape} for {k} landmarks",
-            "pass a ({k}, {k}) matrix",
-            shape=weights.shape,
-            k=k,
+            f"graph has shape {weights.shape} for {k} landmarks: pass a ({k}, {k}) matrix", "graph"
         )
     if not np.isfinite(weights.data).all() or (weights.data < 0).any():
         raise ParameterValueError(
-            "graph",
-            matrix,
-            "{parameter} has negative, infinite or missing weights",
-            "pass weights >= 0",
+            "graph has negative, infinite or missing weights: pass weights >= 0", "graph"
         )
     weights = csr_array(weights / (weights.data.max(initial=0.0) or 1.0))
     if abs(weights - weights.T).max() > 1e-8:
         raise ParameterValueError(
-            "graph",
-            matrix,
-            "{parameter} is not symmetric",
-            ("pass (W + W.T) / 2", "np.maximum(W, W.T)"),
+            "graph is not symmetric: pass (W + W.T) / 2 or np.maximum(W, W.T)", "graph"
         )
     weights = ((weights + weights.T) / 2).tocsr()
     weights.data[weights.data <= NEGLIGIBLE] = 0
@@ -118,10 +100,7 @@ def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
     lengths = edge_lengths(weights, points)
     if lengths.nnz == 0:
         raise ParameterValueError(
-            "graph",
-            matrix,
-            "{parameter} has no edges",
-            "pass weights > 0 between neighboring landmarks",
+            "graph has no edges: pass weights > 0 between neighboring landmarks", "graph"
         )
     weights, bridges, notes = _joined(weights, points)
     bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)

@@ -223,9 +223,8 @@ def exchanged_pairs(chosen: np.ndarray) -> np.ndarray:
 def singular_kernel_error(k: int) -> ParameterValueError:
     """Return the error of a kernel too close to singular for `k` landmarks."""
     return ParameterValueError(
+        f"n_landmarks={k} is too large for this bandwidth and exponent: the kernel matrix of this "
+        "many landmarks is numerically singular, and its determinant cannot be computed; choose "
+        "a smaller bandwidth, a smaller n_landmarks or a larger exponent",
         "n_landmarks",
-        k,
-        "{parameter=} is too large for this bandwidth and exponent: the kernel matrix of this many "
-        "landmarks is numerically singular, and its determinant cannot be computed",
-        ("choose a smaller {bandwidth}", "a smaller {parameter}", "a larger {exponent}"),
     )

@@ -21,6 +21,7 @@ from trigpoint._common.errors import (
     ParameterTypeError,
     ParameterValueError,
     ParameterWarning,
+    short,
 )
 from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
@@ -151,20 +152,14 @@ def _is_sampler(landmarks: Any) -> bool:
 def _too_few(landmarks: Any, found: int, pool: Pool) -> ParameterValueError:
     if distinct_rows(pool.points, 1) is not None:
         return ParameterValueError(
+            f"all {counted(pool.n, 'point')} coincide: there is nothing to embed; check how the "
+            "data was prepared",
             "X",
-            pool.shape,
-            "all {n_points} coincide",
-            "there is nothing to embed; check how the points were made",
-            n_points=counted(pool.n, "point"),
         )
     return ParameterValueError(
+        f"landmarks={short(landmarks)} gives {counted(found, 'distinct landmark')} among "
+        f"{counted(pool.n, 'point')}: an embedding needs at least {_FEWEST_LANDMARKS}",
         "landmarks",
-        landmarks,
-        "{parameter=} gives {found} among {n_points}",
-        "an embedding needs at least {fewest}",
-        found=counted(found, "distinct landmark"),
-        n_points=counted(pool.n, "point"),
-        fewest=_FEWEST_LANDMARKS,
     )
 
 
@@ -175,9 +170,8 @@ def _distinct(chosen: Landmarks) -> Landmarks:
     if not left_out:
         return chosen
     note = CoincidingLandmarksWarning(
-        "the sampler chose {left_out} landmarks that coincide with others; they are left out",
-        ("remove duplicated points", "use EfficientDPP, whose landmarks are distinct"),
-        left_out=left_out,
+        f"the sampler chose {left_out} landmarks that coincide with others; they were left out: "
+        "remove duplicated points or use EfficientDPP, whose landmarks are distinct"
     )
     found = chosen.neighborhoods
     return replace(
@@ -205,7 +199,10 @@ def _drawn_by_default(
     try:
         return sampler.select(pool, report)
     except ParameterError as error:
-        raise error.about("landmarks") if error.parameter == "n_landmarks" else error from None
+        if error.parameter != "n_landmarks":
+            raise
+        message = str(error).replace("n_landmarks", "landmarks")
+        raise type(error)(message, "landmarks") from None
 
 
 def _sampled(
@@ -234,10 +231,9 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
         points = getattr(sampler, "cluster_centers_", None)
     if indices is None and points is None:
         raise ParameterTypeError(
-            "landmarks",
-            name,
-            f"{name} has neither indices_ nor landmarks_ after fit, so it chooses no landmarks",
+            f"{name} has neither indices_ nor landmarks_ after fit, so it chooses no landmarks: "
             "pass a sampler, or set one of these attributes in fit",
+            "landmarks",
         )
     if indices is not None:
         indices = np.asarray(indices)
@@ -245,11 +241,10 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
         is_valid = indices.ndim == 1 and indices.dtype.kind in "iu"
         if not is_valid or (len(indices) and not 0 <= indices.min() <= indices.max() < n):
             raise ParameterValueError(
-                "landmarks",
-                name,
                 f"indices_ of {name} has {indices.dtype} values of shape {indices.shape} that are "
-                f"not row numbers from 0 to {n - 1}",
-                "set the numbers of rows of the points passed to its fit",
+                f"not row numbers from 0 to {n - 1}: set the numbers of rows of the points passed "
+                "to its fit",
+                "landmarks",
             )
         indices = indices.astype(np.int64)
     if points is None:
@@ -259,11 +254,9 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
     k = points.shape[0] if indices is None else len(indices)
     if points.shape != (k, pool.shape[1]) or points.dtype.kind not in "biuf":
         raise ParameterValueError(
+            f"landmarks_ of {name} has {points.dtype} values of shape {points.shape}, and ({k}, "
+            f"{pool.shape[1]}) is needed: set points in the space of those passed to its fit",
             "landmarks",
-            name,
-            f"landmarks_ of {name} has {points.dtype} values of shape {points.shape}, and "
-            f"({k}, {pool.shape[1]}) is needed",
-            "set points in the space of those passed to its fit",
         )
     points = points.astype(pool.dtype)
     refuse_non_finite(points, f"landmarks_ of {name}")
@@ -278,22 +271,17 @@ def _as_given(landmarks: Any) -> np.ndarray:
         refuse_non_numbers(given, "landmarks")
     if given.ndim and given.size == 0:
         raise ParameterValueError(
-            "landmarks",
-            landmarks,
-            "{parameter} is empty (shape {shape})",
-            "pass at least two",
-            shape=given.shape,
+            f"landmarks is empty (shape {given.shape}): pass at least two", "landmarks"
         )
     if given.ndim == 2 or (given.ndim == 1 and given.dtype.kind in "iu"):
         return given
-    raise ParameterTypeError(
-        "landmarks",
-        landmarks,
-        "{parameter=} is not understood",
-        "pass np.flatnonzero({parameter})"
+    remedy = (
+        "pass np.flatnonzero(landmarks)"
         if given.dtype == bool and given.ndim
-        else "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of "
-        "points",
+        else "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of points"
+    )
+    raise ParameterTypeError(
+        f"landmarks={short(landmarks)} is not understood: {remedy}", "landmarks"
     )
 
 
@@ -307,12 +295,9 @@ def _given(landmarks: Any, pool: Pool) -> Landmarks:
     n_distinct = len(np.unique(chosen.points, axis=0))
     if n_distinct < len(chosen.points):
         raise ParameterValueError(
-            "landmarks",
-            landmarks,
-            "{parameter} has {count} entries, only {n_distinct} of them distinct",
+            f"landmarks has {len(chosen.points)} entries, only {n_distinct} of them distinct: "
             "pass each landmark once",
-            count=len(chosen.points),
-            n_distinct=n_distinct,
+            "landmarks",
         )
     return chosen
 
@@ -321,13 +306,9 @@ def _row_numbers(landmarks: Any, given: np.ndarray, n: int) -> np.ndarray:
     check_n_landmarks(len(given), n)
     if given.min() < 0 or given.max() >= n:
         raise ParameterValueError(
+            f"landmarks has rows from {given.min()} to {given.max()}: choose rows from 0 to "
+            f"{n - 1}",
             "landmarks",
-            landmarks,
-            "{parameter} has rows from {first} to {last}",
-            "choose rows from 0 to {most}",
-            first=given.min(),
-            last=given.max(),
-            most=n - 1,
         )
     return given.astype(np.int64)
 
@@ -336,12 +317,9 @@ def _given_points(landmarks: Any, given: np.ndarray, pool: Pool) -> Landmarks:
     points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
     if points.shape[1] != pool.n_columns:
         raise ParameterValueError(
+            f"landmarks has {counted(points.shape[1], 'column')} and X has {pool.n_columns}: pass "
+            "landmark points in the space of X",
             "landmarks",
-            landmarks,
-            "{parameter} has {found} and X has {wanted}",
-            "pass landmark points in the space of X",
-            found=counted(points.shape[1], "column"),
-            wanted=pool.n_columns,
         )
     with np.errstate(over="ignore"):
         points = points.astype(pool.dtype)

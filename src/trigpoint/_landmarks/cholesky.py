@@ -295,10 +295,8 @@ def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator
 
 def _exhausted(n_landmarks: int, n_drawn: int) -> ParameterValueError:
     return ParameterValueError(
+        f"n_landmarks={n_landmarks} is too large for this bandwidth: {n_drawn} landmarks span all "
+        "points in the feature space of the kernel, up to rounding; choose n_landmarks <= "
+        f"{n_drawn}, a smaller bandwidth or more distinct points",
         "n_landmarks",
-        n_landmarks,
-        "{parameter=} is too large for this bandwidth: after {n_drawn} landmarks, all points are "
-        "combinations of them, up to rounding, in the feature space of the kernel",
-        ("choose {parameter} <= {n_drawn}", "a smaller {bandwidth}", "more distinct points"),
-        n_drawn=n_drawn,
     )

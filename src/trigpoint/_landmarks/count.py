@@ -75,10 +75,9 @@ def check_tolerance(tolerance: Any) -> float:
     number = check_positive("tolerance", tolerance)
     if number >= 1:
         raise ParameterValueError(
+            f"tolerance={number} is out of range: choose a relative error below 1, the error "
+            "without any landmarks",
             "tolerance",
-            number,
-            "{parameter=} is out of range",
-            "choose a relative error below 1, the error without any landmarks",
         )
     return number
 
@@ -101,18 +100,11 @@ def count_landmarks(
     while (error := measure(most)[0]) > tolerance:
         if most == last:
             raise ParameterValueError(
+                f"tolerance={tolerance} is not reached with {last} landmarks, whose relative "
+                f"trace error is {error:.2g} for a kernel of bandwidth {measure.bandwidth:.3g}: "
+                "increase tolerance, as in EfficientDPP('auto', tolerance=0.1), increase "
+                "kernel_bandwidth or set n_landmarks to a number",
                 "tolerance",
-                tolerance,
-                "{parameter=} is not reached with {last} landmarks, whose relative trace error is "
-                "{error:.2g} for a kernel of bandwidth {bandwidth:.3g}",
-                (
-                    "choose a larger {parameter}, as in EfficientDPP('auto', tolerance=0.1)",
-                    "a larger {kernel_bandwidth}",
-                    "set {n_landmarks} to a number",
-                ),
-                last=last,
-                error=error,
-                bandwidth=measure.bandwidth,
             )
         most = min(2 * most, last)
     return _fewest(lambda count: measure(count)[0] <= tolerance, most), measure.bandwidth

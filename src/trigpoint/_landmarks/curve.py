@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from trigpoint._common.checks import as_generator, check_count, check_positive
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.progress import reporter
 from trigpoint._common.words import counted, html_table
 from trigpoint._landmarks.count import ErrorEstimate, distinct_points
@@ -63,12 +63,10 @@ class LandmarkCurve:
         within = np.flatnonzero(self.errors <= tolerance)
         if not len(within):
             raise ParameterValueError(
+                f"tolerance={tolerance} is not reached with "
+                f"{counted(int(self.n_landmarks[-1]), 'landmark')}, whose error is "
+                f"{self.errors[-1]:.2g}: measure the curve with more landmarks",
                 "tolerance",
-                tolerance,
-                "{parameter=} is not reached with {last}, whose error is {error:.2g}",
-                "measure the curve with more landmarks",
-                last=counted(int(self.n_landmarks[-1]), "landmark"),
-                error=self.errors[-1],
             )
         last = within[0]
         if last == 0:
@@ -131,10 +129,9 @@ def landmark_curve(
         sampler = EfficientDPP()
     if not isinstance(sampler, Sampler) or "n_landmarks" not in sampler.get_params():
         raise ParameterTypeError(
+            f"sampler={short(sampler)} does not take a number of landmarks: pass a sampler of "
+            "this library that has n_landmarks",
             "sampler",
-            sampler,
-            "{parameter=} does not take a number of landmarks",
-            "pass a sampler of this library that has {n_landmarks}",
         )
     report = reporter(verbose)
     source, rng = validated(clone(sampler), X, reset=True), as_generator(random_state)
@@ -158,15 +155,11 @@ def _largest(n_landmarks: Any, n_points: int) -> int:
         return min(_LAST, n_points)
     if np.ndim(n_landmarks) != 1:
         raise ParameterTypeError(
+            f"n_landmarks={short(n_landmarks)} is not understood: pass a list of numbers",
             "n_landmarks",
-            n_landmarks,
-            "{parameter=} is not understood",
-            "pass a list of numbers",
         )
     if not len(n_landmarks):
-        raise ParameterValueError(
-            "n_landmarks", n_landmarks, "{parameter} is empty", "pass at least one number"
-        )
+        raise ParameterValueError("n_landmarks is empty: pass at least one number", "n_landmarks")
     why = f"the data has {n_points} points"
     return max(check_count("n_landmarks", count, high=n_points, why=why) for count in n_landmarks)
 

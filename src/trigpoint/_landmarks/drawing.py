@@ -165,12 +165,9 @@ class LandmarkDraw:
         proposals = self._weights.proposals()
         if proposals is None:
             raise ParameterValueError(
+                f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each of the "
+                f"{self._n} points coincides with a landmark or has zero weight; choose "
+                f"n_landmarks <= {self.n_drawn} or remove duplicated points",
                 "n_landmarks",
-                self._k,
-                "{parameter=} is too large: after {n_drawn} landmarks every one of the {n} points "
-                "coincides with one or has no weight left",
-                ("choose {parameter} <= {n_drawn}", "remove duplicated points"),
-                n_drawn=self.n_drawn,
-                n=self._n,
             )
         return proposals

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_count, check_positive
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import neighborhood_size
@@ -215,10 +215,8 @@ class EfficientDPP(Sampler):
             return check_n_landmarks(self.n_landmarks, pool.shape[0]), None
         if self.n_landmarks != "auto":
             raise ParameterValueError(
+                f"n_landmarks={short(self.n_landmarks)} is not known: choose a number or 'auto'",
                 "n_landmarks",
-                self.n_landmarks,
-                "{parameter=} is not known",
-                ("choose a number", "'auto'"),
             )
         if isinstance(pool.points, csr_array):
             raise too_much_of_sparse("EfficientDPP('auto')", pool.points)
@@ -233,15 +231,10 @@ class EfficientDPP(Sampler):
         m = -(-asked * size // pool.n)
         if m < min(asked, _FEWEST_NEIGHBORS):
             raise ParameterValueError(
-                "n_neighbors",
-                asked,
                 f"n_neighbors={asked} of the {pool.n:,} rows are {m} of the {size:,} that "
-                "landmarks are drawn from, which is too few",
-                (
-                    "set EfficientDPP(pool=None), which draws from all rows of an array",
-                    "choose a larger {parameter}",
-                    "leave it None",
-                ),
+                "landmarks are drawn from, which is too few: set EfficientDPP(pool=None), which "
+                "draws from all rows of an array, choose a larger n_neighbors or leave it as None",
+                "n_neighbors",
             )
         return m
 
@@ -259,7 +252,7 @@ class EfficientDPP(Sampler):
             return super().pool_from(source, space, rng, per_landmark)
         if isinstance(self.pool, str):
             raise ParameterTypeError(
-                "pool", self.pool, "{parameter=} is not known", "choose 'auto', None or a number"
+                f"pool={short(self.pool)} is not known: choose 'auto', None or a number", "pool"
             )
         k = planned_landmarks(self)
         low = 2 if isinstance(self.n_landmarks, str) else max(2, k)
@@ -321,10 +314,8 @@ def neighborhood_radius(
             return float(np.median(radii[radii > 0]))
         if m == n:
             raise ParameterValueError(
+                f"all {n} points coincide: there is nothing to choose from; check how the data "
+                "was prepared",
                 "X",
-                n,
-                "all {n} points coincide",
-                "there is nothing to choose from; check how the points were made",
-                n=n,
             )
         m = min(2 * m, n)

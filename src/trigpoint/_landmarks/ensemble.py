@@ -125,19 +125,14 @@ def cholesky_factor(K: np.ndarray) -> np.ndarray:
 def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
     """Refuse more landmarks than the rank of the kernel: such sets all have determinant zero."""
     if n_landmarks > rank:
-        remedies = ["choose {parameter} <= {rank}"]
+        remedy = ", a smaller bandwidth or more distinct points"
         if kernel == "linear":
-            remedies[0] += " (the linear kernel has at most as many dimensions as the points)"
-        else:
-            remedies += ["a smaller {bandwidth}", "more distinct points"]
+            remedy = " (the linear kernel has at most as many dimensions as the points)"
         raise ParameterValueError(
+            f"n_landmarks={n_landmarks} is above the numerical rank {rank} of the {kernel} "
+            "kernel, so every set of that size has determinant zero: choose n_landmarks <= "
+            f"{rank}{remedy}",
             "n_landmarks",
-            n_landmarks,
-            "{parameter=} is above the numerical rank {rank} of the {kernel} kernel, so every set "
-            "of that size has determinant zero",
-            remedies,
-            rank=rank,
-            kernel=kernel,
         )
 
 

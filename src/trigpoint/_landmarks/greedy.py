@@ -172,16 +172,13 @@ class GreedyNystrom(Sampler):
         return Landmarks(X[rows], rows)
 
     def _too_many_landmarks(self, k: int, n_chosen: int, n_points: int) -> ParameterValueError:
-        larger_pool = ("a larger {pool_size} than {pool}",) if len(self.pool_) < n_points else ()
+        pool = len(self.pool_)
+        larger_pool = f", a larger pool_size than {pool}" if pool < n_points else ""
         return ParameterValueError(
+            f"n_landmarks={k} is too large for a bandwidth of {self.bandwidth_:.4g}: {n_chosen} "
+            "landmarks explain all other points, or coincide with them, up to rounding; choose "
+            f"n_landmarks <= {n_chosen}{larger_pool} or a smaller bandwidth",
             "n_landmarks",
-            k,
-            "{parameter=} is too large for a bandwidth of {width:.4g}: {n_chosen} landmarks "
-            "explain all other points, or coincide with them, up to rounding",
-            ("choose {parameter} <= {n_chosen}", *larger_pool, "a smaller {bandwidth}"),
-            width=self.bandwidth_,
-            n_chosen=n_chosen,
-            pool=len(self.pool_),
         )
 
 
@@ -195,16 +192,10 @@ def _check_memory(k: int, size: int, n_candidates: int) -> None:
     needed, available = 8 * size * (k + n_candidates), physical_memory()
     if needed > available:
         raise ParameterValueError(
+            f"{k} landmarks from a pool of {size} points, {n_candidates} of them candidates, need "
+            f"about {needed / 1e9:.0f} GB, but this machine has {available / 1e9:.0f} GB: choose "
+            "a smaller n_landmarks, pool_size or n_candidates",
             "n_landmarks",
-            k,
-            "{k} landmarks from a pool of {size} points, {candidates} of them candidates, need "
-            "about {needed:.0f} GB, and this machine has {available:.0f} GB",
-            ("choose a smaller {parameter}", "{pool_size}", "{n_candidates}"),
-            k=k,
-            size=size,
-            candidates=n_candidates,
-            needed=needed / 1e9,
-            available=available / 1e9,
         )
 
 

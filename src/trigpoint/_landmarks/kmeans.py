@@ -184,10 +184,7 @@ def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> n
                 raise too_few_distinct(k, step, n)
             if not np.isfinite(total):
                 raise ParameterValueError(
-                    "X",
-                    total,
-                    "squared distances between the points overflow",
-                    "rescale {parameter}",
+                    "squared distances between the points overflow: rescale X", "X"
                 )
             rows[step] = np.searchsorted(cumulative, rng.random() * total, side="right")
             if rows[step] == n:
@@ -245,11 +242,9 @@ def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
 def _check_separate(clusters: np.ndarray, k: int) -> None:
     if len(clusters) < k:
         raise ParameterValueError(
+            f"n_landmarks={k} is too large: k-means found only {len(clusters)} distinct clusters; "
+            "choose a smaller n_landmarks or remove duplicated points",
             "n_landmarks",
-            k,
-            "{parameter=} clusters were asked for, but k-means left only {left} that are separate",
-            ("choose a smaller {parameter}", "remove duplicated points"),
-            left=len(clusters),
         )
 
 

@@ -42,9 +42,7 @@ class Repulsion:
         factors = self._function(np.sqrt(squares), self.bandwidth)
         if not ((factors >= 0) & (factors <= 1)).all():
             raise ParameterValueError(
-                "repulsion",
-                self.name,
-                "{parameter=} returned values outside 0 to 1: weights may only shrink",
+                f"repulsion={self.name!r} returned values outside 0 to 1", "repulsion"
             )
         with np.errstate(divide="ignore"):
             return np.log(factors)

@@ -127,24 +127,18 @@ def too_much_of_sparse(
     X: Any,
     *,
     parameter: str = "landmarks",
-    instead: tuple[str, ...] = ("use EfficientDPP with a number of landmarks",),
+    instead: str = "use EfficientDPP with a number of landmarks",
 ) -> ParameterTypeError:
     """Error of a sampler, a setting of one, or a map that needs all coordinates of all points.
 
     `instead` says what takes sparse points, if anything does.
     """
+    dense = size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0))
+    first = f"{instead}, " if instead else ""
     return ParameterTypeError(
+        f"{what} does not support sparse points: {first}reduce the columns first, as with "
+        f"scikit-learn's TruncatedSVD, or pass X.toarray(), which takes {dense}",
         parameter,
-        what,
-        "{what} does not take sparse points",
-        (
-            *instead,
-            "reduce the columns first, as with scikit-learn's TruncatedSVD",
-            # Not for users of the command, who have no X.
-            "pass {X}.toarray(), which takes {dense}",
-        ),
-        what=what,
-        dense=size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0)),
     )
 
 
@@ -158,10 +152,7 @@ def check_n_landmarks(n_landmarks: Any, n_points: int) -> int:
 def too_few_distinct(k: int, n_distinct: int, n_points: int) -> ParameterValueError:
     """Error for more landmarks than there are distinct points."""
     return ParameterValueError(
+        f"n_landmarks={k} is too large: only {n_distinct} of the {n_points} points are distinct; "
+        f"choose n_landmarks <= {n_distinct} or remove duplicated points",
         "n_landmarks",
-        k,
-        "{parameter=} is too large: only {n_distinct} of the {n_points} points are distinct",
-        ("choose {parameter} <= {n_distinct}", "remove duplicated points"),
-        n_distinct=n_distinct,
-        n_points=n_points,
     )

@@ -114,12 +114,9 @@ def _neighborhood_graph(vertices: np.ndarray, n_neighbors: int) -> csr_array:
         return graph
     warn_user(
         DisconnectedGraphWarning(
-            "the graph of {n_neighbors=} nearest neighbors has {n_components} components, which "
-            "were joined by the {n_bridges} shortest edges between them",
-            "a larger n_neighbors may connect them",
-            n_neighbors=n_neighbors,
-            n_components=n_components,
-            n_bridges=n_components - 1,
+            f"the graph of n_neighbors={n_neighbors} nearest neighbors has {n_components} "
+            f"components, which were joined by the {n_components - 1} shortest edges between "
+            "them: a larger n_neighbors may connect them"
         )
     )
     return _edges_to_graph(vertices, np.vstack([pairs, bridge_components(graph, vertices)]))

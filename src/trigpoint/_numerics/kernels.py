@@ -100,11 +100,9 @@ def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
     distances = distances[distances > 0]
     if distances.size == 0:
         raise ParameterValueError(
+            "bandwidth=None needs at least two distinct points for a median distance, but all "
+            "sampled points are identical: pass bandwidth as a number",
             "bandwidth",
-            None,
-            "{parameter=} needs at least two distinct points to take a median distance from, and "
-            "all points compared are identical",
-            "pass {parameter} as a number",
         )
     return float(np.median(distances))
 
@@ -129,11 +127,9 @@ def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "band
             return radius
         if share == n - 1:
             raise ParameterValueError(
+                f"{name}=None needs distinct points to measure their spacing, but nearly all "
+                f"points are identical: pass {name} as a number",
                 name,
-                None,
-                "{parameter=} needs distinct points to measure their spacing, and nearly all of "
-                "them are identical",
-                "pass {parameter} as a number",
             )
         share = min(2 * share, n - 1)
 

@@ -91,12 +91,9 @@ def date_column(name: str, values: np.ndarray) -> Column:
     years = values[known].astype("datetime64[Y]").astype(np.int64)
     if (abs(years) > _MOST_YEARS).any():
         raise ParameterValueError(
+            f"color {name!r} has dates more than {_MOST_YEARS:,} years from 1970: pass years as "
+            "numbers",
             "color",
-            name,
-            "{parameter} {name!r} has dates more than {most:,} years from 1970",
-            "pass years as numbers",
-            name=name,
-            most=_MOST_YEARS,
         )
     milliseconds = np.full(len(values), np.nan)
     milliseconds[known] = values[known].astype("datetime64[us]").astype(np.int64) / 1000

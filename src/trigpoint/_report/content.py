@@ -95,10 +95,7 @@ def gather(
     landmarks, graph = fitted.landmarks, fitted.graph
     if n is None and color is not None:
         raise ParameterValueError(
-            "color",
-            color,
-            "{parameter} needs one value per row of X, and X was not passed",
-            "pass both",
+            "color needs one value per row of X, but X was not passed: pass both", "color"
         )
     given = {} if n is None else named_colors(color, n)
     things = read_things(images, text, n, landmarks.points.shape[1])

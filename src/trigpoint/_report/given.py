@@ -46,35 +46,24 @@ def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[st
     named = {name: _read(values) for name, values in _by_name(color, parameter).items()}
     if len(named) > MOST_COLORS:
         raise ParameterValueError(
+            f"color has {len(named)} columns: choose at most {MOST_COLORS}, or the page would "
+            "become too large",
             "color",
-            list(named),
-            "{parameter} has {count} columns",
-            "choose at most {most}, or the page would become too large",
-            count=len(named),
-            most=MOST_COLORS,
         )
     for name, given in named.items():
         shape, dtype = given.values.shape, given.values.dtype
         if shape != (n_points,):
             several = " and several columns by name" if len(shape) > 1 else ""
             raise ParameterValueError(
+                f"{parameter} {name!r} has shape {shape} and X has {n_points} rows: pass one "
+                f"value per row{several}",
                 parameter,
-                name,
-                "{parameter} {name!r} has shape {shape} and X has {n_points} rows",
-                "pass one value per row{several}",
-                name=name,
-                shape=shape,
-                n_points=n_points,
-                several=several,
             )
         if dtype.kind in "mc":
             raise ParameterTypeError(
+                f"{parameter} {name!r} has dtype {dtype}: pass real numbers, dates or labels, "
+                "such as seconds for durations",
                 parameter,
-                name,
-                "{parameter} {name!r} has dtype {dtype}",
-                "pass real numbers, dates or labels, such as seconds for durations",
-                name=name,
-                dtype=dtype,
             )
     return named
 
@@ -96,11 +85,9 @@ def _by_name(color: Any, unnamed: str) -> dict[str, Any]:
         named = {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
         if len(named) < len(color.columns):
             raise ParameterValueError(
+                f"color has duplicate column names: {', '.join(map(str, color.columns))}; rename "
+                "them",
                 "color",
-                list(color.columns),
-                "{parameter} has columns of the same name among {names}",
-                "rename them",
-                names=", ".join(map(str, color.columns)),
             )
         return named
     if hasattr(color, "columns"):

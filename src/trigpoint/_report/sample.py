@@ -114,10 +114,9 @@ def _given(coordinates: Any, n: int) -> Source:
     given = open_source(coordinates)
     if given.n != n:
         raise ParameterValueError(
-            "coordinates",
-            given.shape,
             f"coordinates has {given.n:,} rows, and X has {n:,}: pass what `transform` returned "
             "for X",
+            "coordinates",
         )
     return given
 

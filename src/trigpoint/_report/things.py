@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.labels import is_missing
 from trigpoint._report.columns import label_text
 from trigpoint._report.given import named_colors
@@ -55,7 +55,7 @@ def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -
     for name, given in (("images", images), ("text", text)):
         if given is not None and n_points is None:
             raise ParameterValueError(
-                name, given, "{parameter} belongs to the rows of X, and X was not passed", "pass X"
+                f"{name} belongs to the rows of X, but X was not passed: pass X", name
             )
     few = isinstance(images, tuple | list) and 0 < len(images) <= 3
     shape = None
@@ -72,19 +72,15 @@ def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -
 def _check_shape(shape: tuple[int, ...], n_features: int) -> None:
     if len(shape) < 2 or int(np.prod(shape)) != n_features:
         raise ParameterValueError(
+            f"images={shape!r} does not match the {n_features} values of a row: pass height and "
+            "width of an image, such as (28, 28) for 784 columns, or (32, 32, 3) with colors",
             "images",
-            shape,
-            "{parameter=} does not have the {columns} values of a row",
-            "pass height and width of an image, such as (28, 28) for 784 columns, or (32, 32, 3) "
-            "with colors",
-            columns=n_features,
         )
     if len(shape) == 3 and not {shape[0], shape[2]} & {1, 3, 4}:
         raise ParameterValueError(
+            f"images={shape!r} does not have 1, 3 or 4 channels: put them first or last, as in "
+            "(32, 32, 3)",
             "images",
-            shape,
-            "{parameter=} has neither 1, 3 nor 4 channels",
-            "put them first or last, as in (32, 32, 3)",
         )
 
 
@@ -92,7 +88,8 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
     """One text per point, and the name of the column."""
     if isinstance(values, str):
         raise ParameterTypeError(
-            parameter, values, "{parameter=} is one text", "pass one for each row of X"
+            f"{parameter}={short(values)} is a single string: pass one value per row of X",
+            parameter,
         )
     assert n_points is not None
     if not hasattr(values, "shape") and isinstance(values, Sequence):

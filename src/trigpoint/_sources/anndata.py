@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from trigpoint._common.errors import DamagedFileError
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._sources.array import ArraySource
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Members, choose_name, key_place, listed, tables_among
 from trigpoint._sources.chunked import ChunkedSource
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.hdf5 import open_hdf5
-from trigpoint._sources.problems import is_from, refusal
+from trigpoint._sources.problems import is_from
 from trigpoint._sources.sparse_array import check_inside, from_sparse
 
 # Where scanpy keeps principal components.
@@ -91,9 +91,10 @@ def open_h5ad(path: Path) -> Iterator[Any]:
         as_records = any(hasattr(file.get(group), "dtype") for group in ("obs", "var", "obsm"))
         sparse_by_other_names = "h5sparse_format" in getattr(file.get("X"), "attrs", ())
         if as_records or sparse_by_other_names or "__categories" in file.get("obs", ()):
-            raise refusal(
+            raise ParameterValueError(
                 f"{path} has an old AnnData file layout: rewrite it with anndata 0.8 or newer: "
-                "anndata.read_h5ad(old).write_h5ad(new)"
+                "anndata.read_h5ad(old).write_h5ad(new)",
+                "X",
             )
         yield file
 
@@ -107,7 +108,9 @@ def read_obs(path: Path, key: str) -> np.ndarray:
     with open_h5ad(path) as file:
         obs = file.get("obs")
         if obs is None:
-            raise refusal(f"{path} has no obs, which would hold the columns of the cells")
+            raise ParameterValueError(
+                f"{path} has no obs, which would hold the columns of the cells", "X"
+            )
         node = obs[choose_name(wanted, list(obs), "column", f"{path}::obs/")]
         if not hasattr(node, "keys"):
             return _decoded(node[...])
@@ -117,7 +120,7 @@ def read_obs(path: Path, key: str) -> np.ndarray:
             return np.array(names, dtype=object)[node["codes"][...]]
         if "mask" not in node:
             column = node.name.strip("/")
-            raise refusal(
+            raise ParameterValueError(
                 f"{column} is not a column of numbers, text or categories: choose another", "key"
             )
         values = _decoded(node["values"][...]).astype(object)
@@ -149,10 +152,12 @@ def _full_key(
         if candidate in choices or known(candidate):
             return candidate
     if not choices:
-        raise refusal(f"{name} has neither X nor an entry of obsm: name another file")
+        raise ParameterValueError(
+            f"{name} has neither X nor an entry of obsm: name another file", "X"
+        )
     place = key_place(name, choices[0])
-    raise refusal(
-        f"{name} has no {wanted!r}: choose from {listed(choices)}, as in {place}", "key", key
+    raise ParameterValueError(
+        f"{name} has no {wanted!r}: choose from {listed(choices)}, as in {place}", "key"
     )
 
 
@@ -162,7 +167,7 @@ def _rows_of(node: Any, name: str) -> Any:
         return node
     kind = _text(node.attrs.get("encoding-type", "group"))
     if kind not in ("csr_matrix", "csc_matrix"):
-        raise refusal(f"{name} is a {kind}, not a matrix: choose another", "key")
+        raise ParameterValueError(f"{name} is a {kind}, not a matrix: choose another", "key")
     return _SparseRows(node, kind.removesuffix("_matrix"), name)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import DamagedFileError
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._sources.base import Columns, Source
 from trigpoint._sources.choosing import (
@@ -19,7 +19,7 @@ from trigpoint._sources.choosing import (
     refuse_columns,
     refuse_key,
 )
-from trigpoint._sources.problems import naming_errors, refusal
+from trigpoint._sources.problems import naming_errors
 
 # Batches are converted one by one, so they are kept small.
 BATCH_ROWS = 2**16
@@ -100,9 +100,10 @@ class ArrowSource(Source):
                 if column.null_count:
                     place = int(np.flatnonzero(np.asarray(column.is_null()))[0])
                     row = rows[place] if isinstance(rows, np.ndarray) else rows + place
-                    raise refusal(
+                    raise ParameterValueError(
                         f"column {self._labels[j]!r} of {self.name} has missing values, the first "
-                        f"in row {row}: fill them in, remove the rows or choose other columns"
+                        f"in row {row}: fill them in, remove the rows or choose other columns",
+                        "X",
                     )
                 values[:, j] = column.to_numpy(zero_copy_only=False)
         return values

@@ -15,13 +15,12 @@ from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, vstack
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
-from trigpoint._common.errors import DamagedFileError
+from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
-from trigpoint._sources.problems import refusal
 from trigpoint._sources.writers import Output, open_output
 
 # Raised by readers for files that are truncated, damaged or gone since they were opened.
@@ -151,12 +150,13 @@ class Source(ABC):
         """Return the same source with fitted columns, which decide precision and sparseness."""
         own = self.columns
         if own.count != columns.count:
-            raise refusal(
+            raise ParameterValueError(
                 f"{self.name} has {own.count} features, but the model is expecting "
-                f"{columns.count} features as input: pass the same columns"
+                f"{columns.count} features as input: pass the same columns",
+                "X",
             )
         if own.names and columns.names and own.names != columns.names:
-            raise refusal(
+            raise ParameterValueError(
                 f"{self.name} has columns {_first(own.names)}, but the model was fitted with "
                 f"{_first(columns.names)}: pass those, in that order, as in tp.open_source(X, "
                 f"columns={list(columns.names[:_NAMES_SHOWN])})",
@@ -352,9 +352,10 @@ def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
         finite = np.isfinite(coordinates.sum())
     if not (finite or np.isfinite(coordinates).all()):
         bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
-        raise refusal(
+        raise ParameterValueError(
             f"the coordinates of row {first + int(bad[0])} would not be finite: the numbers of "
-            "this model do not belong together, so fit it again"
+            "this model do not belong together, so fit it again",
+            "X",
         )
     return coordinates, int(np.count_nonzero(far))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._sources.problems import refusal, wrong_type
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 
 # Separates a file from the key of an array inside it.
 _KEY_MARK = "::"
@@ -29,23 +29,27 @@ def point_dtype(dtype: Any, what: str) -> np.dtype:
         return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
     if dtype.kind in "biu":
         return np.dtype(np.float64)
-    raise refusal(f"{what} holds values of type {dtype}, not numbers: convert it to float64 first")
+    raise ParameterValueError(
+        f"{what} holds values of type {dtype}, not numbers: convert it to float64 first", "X"
+    )
 
 
 def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
     """Return `shape` as (rows, columns), or reject an array that does not hold points."""
     shape = tuple(shape)
     if len(shape) != 2:
-        raise refusal(
+        raise ParameterValueError(
             f"{name} has shape {shape}. Expected 2D array, got {len(shape)}D array instead: points "
             "are rows. Reshape your data with .reshape(-1, 1) if there is one column, or with "
             ".reshape(1, -1) if there is one point",
+            "X",
         )
     for count, what in zip(shape, ("sample", "feature"), strict=True):
         if count < 1:
-            raise refusal(
+            raise ParameterValueError(
                 f"{name} has 0 {what}(s) (shape={shape}) while a minimum of 1 is required: pass "
-                "a table with rows and columns"
+                "a table with rows and columns",
+                "X",
             )
     return int(shape[0]), int(shape[1])
 
@@ -71,11 +75,13 @@ def choose_columns(
     are_many = isinstance(columns, Iterable) and not isinstance(columns, str)
     wanted = list(columns) if are_many else [columns]
     if not wanted:
-        raise refusal(f"columns=[] chooses no columns of {source}: name at least one", "columns")
+        raise ParameterValueError(
+            f"columns=[] chooses no columns of {source}: name at least one", "columns"
+        )
     chosen = [_column_number(column, n_columns, names, source) for column in wanted]
     if len(set(chosen)) < len(chosen):
-        raise refusal(
-            f"columns={wanted} chooses a column of {source} twice: name it once", "columns", wanted
+        raise ParameterValueError(
+            f"columns={wanted} chooses a column of {source} twice: name it once", "columns"
         )
     return np.array(chosen, dtype=np.intp)
 
@@ -84,17 +90,15 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
     numbers = f"choose numbers from 0 to {n_columns - 1}"
     if isinstance(column, Integral) and not isinstance(column, bool):
         if not 0 <= int(column) < n_columns:
-            raise refusal(f"{source} has no column {column}: {numbers}", "columns", column)
+            raise ParameterValueError(f"{source} has no column {column}: {numbers}", "columns")
         return int(column)
     if not isinstance(column, str):
-        raise wrong_type(
-            f"columns must be names or whole numbers, got {column!r}", "columns", column
+        raise ParameterTypeError(
+            f"columns must be names or whole numbers, got {column!r}", "columns"
         )
     if names is None:
-        raise refusal(
-            f"columns of {source} have no names, so there is no {column!r}: {numbers}",
-            "columns",
-            column,
+        raise ParameterValueError(
+            f"columns of {source} have no names, so there is no {column!r}: {numbers}", "columns"
         )
     found = [number for number, name in enumerate(names) if name == column]
     if len(found) == 1:
@@ -104,7 +108,7 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
         problem = (
             f"{source} has {len(found)} columns named {column!r}: choose by number, {listed(found)}"
         )
-    raise refusal(problem, "columns", column)
+    raise ParameterValueError(problem, "columns")
 
 
 def refuse_columns(
@@ -117,7 +121,9 @@ def refuse_columns(
     if 0 < len(numeric) <= _PASTED:
         chosen = list(numeric) if len(set(names)) == len(names) else "numbers of columns"
         remedy = f"leave it out with tp.open_source(X, columns={chosen})"
-    raise refusal(f"{', '.join(refused[:5])} of {source} does not hold numbers: {remedy}")
+    raise ParameterValueError(
+        f"{', '.join(refused[:5])} of {source} does not hold numbers: {remedy}", "X"
+    )
 
 
 def choose_member(key: str | None, members: Members, source: str) -> str:
@@ -126,18 +132,20 @@ def choose_member(key: str | None, members: Members, source: str) -> str:
     Without a key, it is the only array, or the only two-dimensional one that holds numbers.
     """
     if not members:
-        raise refusal(f"{source} holds no arrays")
+        raise ParameterValueError(f"{source} holds no arrays", "X")
     if key is not None:
         for name in (key, key.strip("/")):
             if name in members:
                 return name
-        raise refusal(f"{source} has no array {key!r}: choose from {listed(members)}", "key", key)
+        raise ParameterValueError(
+            f"{source} has no array {key!r}: choose from {listed(members)}", "key"
+        )
     tables = tables_among(members)
     candidates = list(members) if len(members) == 1 else tables
     if len(candidates) == 1:
         return candidates[0]
     found = [f"{name} {tuple(shape)} {dtype}" for name, (shape, dtype) in members.items()]
-    raise refusal(
+    raise ParameterValueError(
         f"{source} holds {len(members)} arrays, {len(tables)} of them tables of numbers: choose "
         f"one, as in {key_place(source, next(iter(members)))}, from {listed(found)}",
         "key",
@@ -159,8 +167,8 @@ def key_place(source: str, key: str) -> str:
 def refuse_key(key: str | None, source: str) -> None:
     """Reject a key for a source with a single table."""
     if key is not None:
-        raise refusal(
-            f"{source} holds one table, so {key=} has no effect: leave it out", "key", key
+        raise ParameterValueError(
+            f"{source} holds one table, so {key=} has no effect: leave it out", "key"
         )
 
 
@@ -185,11 +193,11 @@ def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
     if name and times == 1:
         return name
     if name and times:
-        raise refusal(f"{file} has {times} {what}s named {name!r}: rename them", "key", name)
+        raise ParameterValueError(f"{file} has {times} {what}s named {name!r}: rename them", "key")
     problem = f"{file} has no {what} {name!r}" if name else f"{file} has {len(names)} {what}s"
     first = next(iter(names), what)
-    raise refusal(
-        f"{problem}: choose from {listed_names(names)}, as in {place}{first}", "key", name
+    raise ParameterValueError(
+        f"{problem}: choose from {listed_names(names)}, as in {place}{first}", "key"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source, stays_sparse
@@ -18,7 +19,6 @@ from trigpoint._sources.choosing import (
     point_dtype,
     refuse_key,
 )
-from trigpoint._sources.problems import refusal
 from trigpoint._sources.writers import NAMES_ATTRIBUTE
 
 # Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
@@ -52,9 +52,10 @@ class ChunkedSource(Source):
         with open_rows() as stored:
             layout = getattr(stored, "format", "csr")
             if layout != "csr":
-                raise refusal(
+                raise ParameterValueError(
                     f"{name} is a sparse matrix in {layout.upper()} format, whose rows cannot be "
-                    "read quickly: convert it with .tocsr() and store it again"
+                    "read quickly: convert it with .tocsr() and store it again",
+                    "X",
                 )
             n, count = check_shape(stored.shape, name)
             dtype = point_dtype(stored.dtype, name)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from trigpoint._common.checks import refuse_masked
-from trigpoint._common.errors import ParameterWarning
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 from trigpoint._common.progress import Report
 from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -29,7 +29,7 @@ from trigpoint._sources.choosing import (
     refuse_key,
 )
 from trigpoint._sources.frames import from_pandas
-from trigpoint._sources.problems import is_from, refusal, wrong_type
+from trigpoint._sources.problems import is_from
 from trigpoint._sources.writers import Output, open_output
 
 # A model of more bytes goes to distributed workers directly, so that the graph stays small.
@@ -69,12 +69,13 @@ class _Partition:
         name = f"partition {self.number} of X, which begins at row {self.first},"
         shape = np.shape(block) if not hasattr(block, "shape") else block.shape
         if shape != (self.n, self.columns.count):
-            raise refusal(
+            raise ParameterValueError(
                 f"{name} has shape {shape}, but {(self.n, self.columns.count)} was announced: let "
-                "partitions have the sizes that they declare, or use X.compute_chunk_sizes()"
+                "partitions have the sizes that they declare, or use X.compute_chunk_sizes()",
+                "X",
             )
         if issparse(block) or not hasattr(block, "__array__"):
-            raise wrong_type(f"{name} is a {type(block).__name__}: {_TO_ARRAYS}")
+            raise ParameterTypeError(f"{name} is a {type(block).__name__}: {_TO_ARRAYS}", "X")
         refuse_masked(block, name)
         values = np.asarray(block)
         point_dtype(values.dtype, name)
@@ -115,9 +116,8 @@ class DaskSource(Source):
 
         warn_user(
             UnknownChunksWarning(
-                "the chunks of X have unknown sizes: their rows are counted now, in a pass of its "
-                "own",
-                ("use X.compute_chunk_sizes()", "X.to_dask_array(lengths=True)"),
+                "the chunks of X have unknown sizes: their rows are counted in an extra pass; "
+                "use X.compute_chunk_sizes() or X.to_dask_array(lengths=True)"
             )
         )
         count = dask.delayed(len)
@@ -249,13 +249,17 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
         return DaskSource(array, described)
     if not is_from(X, "dask", "Array"):
         kind = type(X).__name__
-        raise wrong_type(f"X is a Dask {kind}: pass a Dask array of shape (n, d), or a DataFrame")
+        raise ParameterTypeError(
+            f"X is a Dask {kind}: pass a Dask array of shape (n, d), or a DataFrame", "X"
+        )
     if X.ndim != 2 or np.isnan(X.shape[1]):
-        raise refusal(
-            f"X has shape {X.shape}. Expected 2D array: pass a Dask array of shape (n, d)"
+        raise ParameterValueError(
+            f"X has shape {X.shape}. Expected 2D array: pass a Dask array of shape (n, d)", "X"
         )
     if not isinstance(X._meta, np.ndarray):
-        raise wrong_type(f"X has chunks of type {type(X._meta).__name__}: {_TO_ARRAYS}")
+        raise ParameterTypeError(
+            f"X has chunks of type {type(X._meta).__name__}: {_TO_ARRAYS}", "X"
+        )
     dtype = point_dtype(X.dtype, "X")
     chosen = choose_columns(columns, X.shape[1], None, "X")
     described = chosen_columns(chosen, None, int(X.shape[1]), dtype)

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import holds_text
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._sources import arrow
 from trigpoint._sources.array import ArraySource
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import check_shape, choose_columns, refuse_columns, refuse_key
-from trigpoint._sources.problems import is_from, refusal
+from trigpoint._sources.problems import is_from
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
@@ -37,7 +38,9 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
         frame = frame.iloc[:, chosen]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise refusal(f"{name} has several columns of the name {twice!r}: rename them")
+        raise ParameterValueError(
+            f"{name} has several columns of the name {twice!r}: rename them", "X"
+        )
     dtypes = [_number_type(frame.iloc[:, j]) for j in range(frame.shape[1])]
     refused = [
         f"column {str(label)!r} of type {kind}"

@@ -5,9 +5,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._sources.choosing import Members
 from trigpoint._sources.chunked import ChunkedSource, array_in
-from trigpoint._sources.problems import naming_errors, refusal, require
+from trigpoint._sources.problems import naming_errors, require
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
@@ -18,7 +19,9 @@ def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
 def from_object(X: Any, key: str | None, columns: Any) -> ChunkedSource:
     """Points in an open h5py dataset, or in one of an open group or file."""
     if not X:
-        raise refusal("X belongs to an HDF5 file that is closed: open it again or pass its path")
+        raise ParameterValueError(
+            "X belongs to an HDF5 file that is closed: open it again or pass its path", "X"
+        )
     name = "::".join(part for part in (X.file.filename, X.name.strip("/")) if part)
     return array_in(lambda: nullcontext(X), hdf5_members, name, key, columns)
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import split_place
-from trigpoint._sources.problems import check_is_file, is_from, refusal, wrong_type
+from trigpoint._sources.problems import check_is_file, is_from
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     ((3, 1), dtype('float64'))
     """
     if key is not None and not isinstance(key, str):
-        raise wrong_type(f"key must be a name, got {key!r}", "key", key)
+        raise ParameterTypeError(f"key must be a name, got {key!r}", "key")
     if type(X) is np.ndarray and key is None:
         return ArraySource(X, columns=columns)
     if isinstance(X, (str, os.PathLike)):
@@ -107,7 +108,9 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     if isinstance(X, Source):
         if key is not None or columns is not None:
             given = "key" if columns is None else "columns"
-            raise refusal(f"{X.name} is already open: choose {given} when opening it", given)
+            raise ParameterValueError(
+                f"{X.name} is already open: choose {given} when opening it", given
+            )
         return X
     for known in FORMATS:
         if known.package and is_from(X, known.package, *known.classes):
@@ -122,14 +125,16 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
 
 def _open_path(text: str, key: str | None, columns: Any) -> Source:
     if not text:
-        raise refusal("the path of the points is empty: name a file")
+        raise ParameterValueError("the path of the points is empty: name a file", "X")
     file, carried = split_place(text)
     if carried is not None:
         if not file or not carried:
-            raise refusal(f"{text!r} lacks a file or a key: write it as 'file::key'")
+            raise ParameterValueError(
+                f"{text!r} lacks a file or a key: write it as 'file::key'", "X"
+            )
         if key is not None:
-            raise refusal(
-                f"{text!r} includes a key, and {key=} is different: give only one", "key", key
+            raise ParameterValueError(
+                f"{text!r} includes a key, and {key=} is different: give only one", "key"
             )
     path = Path(file)
     check_is_file(path)
@@ -147,9 +152,10 @@ def format_of(path: Path) -> Format:
         elif any(file.name.lower().endswith((".parquet", ".pq")) for file in path.iterdir()):
             name = ".parquet"
         else:
-            raise refusal(
+            raise ParameterValueError(
                 f"{path} is a folder, but not a Zarr array or group, and has no Parquet files "
-                "(.parquet, .pq) directly in it"
+                "(.parquet, .pq) directly in it",
+                "X",
             )
     for known in FORMATS:
         if known.suffixes and name.endswith(known.suffixes):
@@ -157,7 +163,7 @@ def format_of(path: Path) -> Format:
     remedy = f"files that can be read are {', '.join(s for f in FORMATS for s in f.suffixes)}"
     if path.suffix.lower() in _SPREADSHEETS:
         remedy = "save the table as CSV"
-    raise refusal(f"{path} has an unknown suffix: {remedy}")
+    raise ParameterValueError(f"{path} has an unknown suffix: {remedy}", "X")
 
 
 def _module(known: Format) -> Any:

@@ -6,30 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trigpoint._common.errors import (
-    DamagedFileError,
-    ParameterTypeError,
-    ParameterValueError,
-    Worded,
-)
+from trigpoint._common.errors import DamagedFileError, ParameterError, ParameterValueError
 
 # What to install where that is not the package itself.
 _INSTALL = dict.fromkeys(("dask", "distributed"), "'dask[array]' distributed")
-
-
-def refusal(message: str, parameter: str = "X", value: Any = None) -> ParameterValueError:
-    """An error about a value, from a message that is complete."""
-    return ParameterValueError(parameter, value, _literal(message))
-
-
-def wrong_type(message: str, parameter: str = "X", value: Any = None) -> ParameterTypeError:
-    """An error about a type, from a message that is complete."""
-    return ParameterTypeError(parameter, value, _literal(message))
-
-
-def _literal(message: str) -> str:
-    # Names of files and columns may contain braces.
-    return message.replace("{", "{{").replace("}", "}}")
 
 
 def check_is_file(path: Path) -> None:
@@ -38,7 +18,9 @@ def check_is_file(path: Path) -> None:
         raise FileNotFoundError(f"there is no file {path}")
     if not (path.is_file() or path.is_dir()):
         # Opening a pipe would wait for a writer, and files are read more than once.
-        raise refusal(f"{path} is a pipe or a device, not a file: copy its content to a file first")
+        raise ParameterValueError(
+            f"{path} is a pipe or a device, not a file: copy its content to a file first", "X"
+        )
 
 
 @contextmanager
@@ -50,7 +32,7 @@ def naming_errors(name: str, kind: str) -> Iterator[None]:
     """
     try:
         yield
-    except (Worded, DamagedFileError, ImportError):
+    except (ParameterError, DamagedFileError, ImportError):
         raise
     except MemoryError as error:
         raise MemoryError(f"reading {name} as {kind}: {error}") from error

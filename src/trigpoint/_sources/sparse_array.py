@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.sparse import stored_row_bytes
 from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source, stays_sparse
 from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype, refuse_key
-from trigpoint._sources.problems import refusal
 
 
 class SparseSource(Source):
@@ -43,9 +43,10 @@ def from_sparse(
     if X.ndim != 2:
         check_shape(X.shape, name)
     if X.dtype.kind == "c":
-        raise refusal(
+        raise ParameterValueError(
             f"{name} holds {X.dtype}: Complex data not supported; pass {name}.real, or "
-            f"scipy.sparse.hstack([{name}.real, {name}.imag])"
+            f"scipy.sparse.hstack([{name}.real, {name}.imag])",
+            "X",
         )
     rows = csr_array(X)
     chosen = choose_columns(columns, X.shape[1], names, name)

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow
 import pyarrow.csv
 
-from trigpoint._common.errors import DamagedFileError, ParameterWarning
+from trigpoint._common.errors import DamagedFileError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
 from trigpoint._sources.arrow import ArrowSource
 from trigpoint._sources.choosing import refuse_key
-from trigpoint._sources.problems import naming_errors, refusal
+from trigpoint._sources.problems import naming_errors
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 # Possible separators by suffix; the first one that occurs in the first line is used.
@@ -140,9 +140,10 @@ class TextSource(ArrowSource):
         except DamagedFileError as error:
             if "conversion error" not in str(error):
                 raise
-            raise refusal(
+            raise ParameterValueError(
                 f"{self.name} has a value that is not a number, {self._first_text(columns)}: "
-                "correct it, remove the row or choose other columns"
+                "correct it, remove the row or choose other columns",
+                "X",
             ) from error
 
     def _first_text(self, columns: list[int]) -> str:
@@ -246,9 +247,8 @@ def read_layout(path: Path) -> Layout:
     if names is None and len(fields) > 1 and fields == [str(j) for j in range(len(fields))]:
         warn_user(
             ParameterWarning(
-                "the first line of {name} counts its columns and is read as a point",
-                "if it is a header, as pandas writes it, give the columns names",
-                name=name,
+                f"the first line of {name} counts its columns and is read as a point: if it is a "
+                "header written by pandas, name the columns"
             )
         )
     aligned = separator == " " and any(map(_ALIGNED.search, text[skipped:]))

@@ -201,10 +201,9 @@ def _staged(block: Points, device: Any) -> Any:
 
     if isinstance(block, csr_array):
         raise ParameterTypeError(
+            f"sparse points cannot be used with device={str(device)!r}: pass X.toarray() or "
+            "choose device='cpu'",
             "device",
-            str(device),
-            "sparse points cannot be used with {parameter=}",
-            ("pass {X}.toarray()", "choose 'cpu'"),
         )
     dtype = getattr(torch, block.dtype.name)
     copied = torch.empty(block.shape, dtype=dtype, pin_memory=device.type == "cuda")
@@ -246,12 +245,7 @@ def _shared(X: Any) -> Any:
         what, remedy = "a sparse layout", "pass X.to_dense()"
         if tensor.is_complex():
             what, remedy = "complex numbers", "pass real ones, such as torch.view_as_real(X) gives"
-        raise ParameterTypeError(
-            "X",
-            str(tensor.dtype),
-            f"{{parameter}} is a tensor of {what}, which cannot be used",
-            remedy,
-        )
+        raise ParameterTypeError(f"X is a tensor of {what}, which cannot be used: {remedy}", "X")
     return tensor
 
 
@@ -269,10 +263,9 @@ def _maker(X: Any) -> Callable[[Any], Any]:
     if not hasattr(library, "from_dlpack"):
         kind = type(X).__module__.partition(".")[0]
         raise ParameterTypeError(
+            f"X is an array of {kind} on a GPU, and the result cannot be returned as one: pass "
+            "torch.from_dlpack(X)",
             "X",
-            type(X).__name__,
-            f"{{parameter}} is an array of {kind} on a GPU, which cannot be returned as such",
-            "pass torch.from_dlpack({X})",
         )
     maker: Callable[[Any], Any] = library.from_dlpack
     return maker

@@ -59,9 +59,8 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
         source = open_source(X if is_frame else checked)
     if reset and source.n < _FEWEST_ROWS:
         raise ParameterValueError(
-            "X",
-            source.name,
-            f"{source.name} has {source.n} row(s), and at least two are needed: choose another "
+            f"{source.name} has {source.n} row(s), but at least two are needed: choose another "
             "file",
+            "X",
         )
     return source

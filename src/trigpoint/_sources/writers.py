@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import refuse_nul
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._sources.atomic import atomic_write, check_place
-from trigpoint._sources.problems import refusal, require, wrong_type
+from trigpoint._sources.problems import require
 
 # Where Zarr arrays have the names of the columns.
 NAMES_ATTRIBUTE = "feature_names"
@@ -52,7 +53,7 @@ class Output:
         """
         path = self.path
         if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-            raise wrong_type(
+            raise ParameterTypeError(
                 f"out must be a path, got {type(path).__name__}: name a .npy, .csv, .zarr or "
                 ".parquet file",
                 "out",
@@ -63,12 +64,12 @@ class Output:
         fitting = [kind for ends, kind in WRITERS.items() if target.name.lower().endswith(ends)]
         if not fitting:
             known = ", ".join(suffix for suffixes in WRITERS for suffix in suffixes)
-            raise refusal(
-                f"{name} has an unknown suffix: points can be written to {known}", "out", name
+            raise ParameterValueError(
+                f"{name} has an unknown suffix: points can be written to {known}", "out"
             )
         writer = fitting[0]
         if reading is not None and target.is_relative_to(os.path.realpath(reading)):
-            raise refusal(f"{name} is being read: write to another file", "out", name)
+            raise ParameterValueError(f"{name} is being read: write to another file", "out")
         check_place(target, name)
         if writer.is_folder and target.exists() and not _may_replace_folder(target):
             raise FileExistsError(
@@ -113,7 +114,9 @@ def open_output(
     kind = output.check(reading)
     names = [f"x{j}" for j in range(shape[1])] if output.names is None else list(output.names)
     if len(names) != shape[1] or len(set(names)) != shape[1]:
-        raise refusal(f"{names=} is not {shape[1]} different names: give each column one", "names")
+        raise ParameterValueError(
+            f"{names=} is not {shape[1]} different names: give each column one", "names"
+        )
     path = Path(output.path)
     with atomic_write(path, replace=output.replace, folder=kind.is_folder) as partial:
         writer = kind(path, partial, shape, np.dtype(dtype), names)

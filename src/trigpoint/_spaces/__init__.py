@@ -62,7 +62,7 @@ class Space(ABC):
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
         """Return the same map for tensors on a PyTorch device."""
         raise ParameterValueError(
-            "device", str(device), f"metric={self.name!r} is computed on the CPU: leave device None"
+            f"metric={self.name!r} is computed on the CPU: leave device None", "device"
         )
 
 
@@ -181,10 +181,9 @@ class UserSpace(Space):
         found = np.asarray(found)
         if found.ndim != 2 or found.shape[0] != block.shape[0] or found.dtype.kind not in "biuf":
             raise ParameterValueError(
-                "metric",
-                self.name,
                 f"metric={self.name} returned {found.dtype} values of shape {found.shape} for "
                 f"{block.shape[0]} rows: return a 2-D array of numbers with one row for each",
+                "metric",
             )
         found = np.ascontiguousarray(found, dtype=block.dtype)
         is_finite = np.isfinite(found).all(axis=1)
@@ -192,9 +191,8 @@ class UserSpace(Space):
             bad = int(is_finite.argmin())
             row = rows[bad] if np.ndim(rows) else rows + bad
             raise ParameterValueError(
-                "metric",
-                self.name,
                 f"metric={self.name} returned a value that is not finite for row {row} of X",
+                "metric",
             )
         return found
 
@@ -224,10 +222,9 @@ def check_metric(metric: Any) -> None:
     if not is_usable or isinstance(metric, str):
         names = ", ".join(map(repr, SPACES))
         raise ParameterTypeError(
-            "metric",
-            metric,
             f"metric={metric!r} is not known: choose one of {names}, or pass an object with "
             "fit(rows) and __call__(rows), which returns Euclidean rows",
+            "metric",
         )
 
 

@@ -84,11 +84,8 @@ def make_swiss_roll(
     first, last = check_interval("t_range", t_range)
     if first < 0 or last > _LAST_ANGLE:
         raise ParameterValueError(
+            f"t_range={(first, last)!r} is out of range: choose angles from 0 to {_LAST_ANGLE:g}",
             "t_range",
-            (first, last),
-            "{parameter=} is out of range",
-            "choose angles from 0 to {most:g}",
-            most=_LAST_ANGLE,
         )
     height = check_positive("height", height)
     scale = check_positive("scale", scale)

@@ -65,14 +65,7 @@ def neighborhood_agreement(
     X, Y = as_matrix("X", X), as_matrix("embedding", embedding)
     check_same_length("X", X, "embedding", Y)
     if len(X) < _FEWEST:
-        raise ParameterValueError(
-            "X",
-            X.shape,
-            "{parameter} has {n} points",
-            "pass at least {fewest}",
-            n=len(X),
-            fewest=_FEWEST,
-        )
+        raise ParameterValueError(f"X has {len(X)} points: pass at least {_FEWEST}", "X")
     check_dense("X", len(X), "points", "a sample of the points")
     if check_choice("metric", metric, ("euclidean", "cosine")) == "cosine":
         X = Cosine()(X)

@@ -14,26 +14,18 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
     """Check finite numbers, one point per row; with ``column``, a 1-D array is one column."""
     if issparse(values):
         raise ParameterTypeError(
-            name,
-            type(values).__name__,
-            "{parameter} is sparse",
-            "pass a dense array, for example {parameter}.toarray()",
+            f"{name} is sparse: pass a dense array, for example {name}.toarray()", name
         )
     if type(values).__module__.partition(".")[0] == "dask":
         raise ParameterTypeError(
+            f"{name} is a Dask collection, but this metric needs an array in memory: pass a "
+            "sample of it or use the quality method of the estimator, which samples X itself",
             name,
-            type(values).__name__,
-            "{parameter} is a Dask collection, and this metric needs it in one array",
-            ("pass a sample of it", "the estimator's quality(X), which takes one itself"),
         )
     array = as_array(values, name)
     if array.dtype.kind not in "biuf":
         raise ParameterTypeError(
-            name,
-            array.dtype,
-            "{parameter} must hold real numbers, got dtype {dtype}",
-            "convert it first",
-            dtype=array.dtype,
+            f"{name} must hold real numbers, got dtype {array.dtype}: convert it first", name
         )
     if column and array.ndim == 1:
         array = array[:, None]
@@ -46,12 +38,9 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
         raise ParameterValueError(
+            f"{name} has NaN or infinity in {counted(int(np.sum(~finite)), 'row')}, the first "
+            f"being row {np.argmin(finite)}: remove or fill in those values",
             name,
-            array[np.argmin(finite)],
-            "{parameter} has NaN or infinity in {rows}, the first being row {first}",
-            "remove or fill in those values",
-            rows=counted(int(np.sum(~finite)), "row"),
-            first=np.argmin(finite),
         )
     # Only the full set of points can be too small; a few points may be near the origin.
     check_magnitude(array, name, may_be_tiny=name not in ("X", "embedding", "intrinsic"))
@@ -60,14 +49,7 @@ def as_matrix(name: str, values: Any, *, column: bool = False) -> np.ndarray:
 
 def _bad_shape(name: str, values: np.ndarray, remedy: str) -> ParameterValueError:
     state = "has" if values.size else "is empty, with"
-    return ParameterValueError(
-        name,
-        values.shape,
-        "{parameter} {state} shape {shape}",
-        remedy,
-        state=state,
-        shape=values.shape,
-    )
+    return ParameterValueError(f"{name} {state} shape {values.shape}: {remedy}", name)
 
 
 def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -79,33 +61,22 @@ def as_landmarks(X: Any, landmarks: Any) -> tuple[np.ndarray, np.ndarray | None]
         points = as_matrix("landmarks", given)
         if points.shape[1] != X.shape[1]:
             raise ParameterValueError(
+                f"landmarks has {counted(points.shape[1], 'column')} and X has {X.shape[1]}: pass "
+                "points from the same space or a 1-D array of row numbers",
                 "landmarks",
-                landmarks,
-                "{parameter} has {found} and X has {wanted}",
-                ("pass points from the same space", "a 1-D array of row numbers"),
-                found=counted(points.shape[1], "column"),
-                wanted=X.shape[1],
             )
         return points, None
     if given.ndim != 1 or given.dtype.kind not in "iu":
         raise ParameterTypeError(
+            "landmarks must be a 1-D array of row numbers or a 2-D array of points, got "
+            f"{given.dtype} of shape {given.shape}",
             "landmarks",
-            landmarks,
-            "{parameter} must be a 1-D array of row numbers or a 2-D array of points, got {dtype} "
-            "of shape {shape}",
-            dtype=given.dtype,
-            shape=given.shape,
         )
     if given.min() < 0 or given.max() >= len(X):
         raise ParameterValueError(
+            f"landmarks has row numbers from {given.min()} to {given.max()}: choose them from 0 "
+            f"to {len(X) - 1} (X has {len(X)} points)",
             "landmarks",
-            landmarks,
-            "{parameter} has row numbers from {first} to {last}",
-            "choose them from 0 to {most} (X has {n_points} points)",
-            first=given.min(),
-            last=given.max(),
-            most=len(X) - 1,
-            n_points=len(X),
         )
     rows = given.astype(np.int64)
     return X[rows], rows
@@ -117,27 +88,21 @@ def as_edges(graph: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         graph = as_array(graph, "graph")
         if graph.dtype.kind not in "biuf" or graph.ndim != 2:
             raise ParameterTypeError(
+                f"graph must be a sparse or a 2-D array, got {graph.dtype} of shape {graph.shape}",
                 "graph",
-                graph.shape,
-                "{parameter} must be a sparse or a 2-D array, got {dtype} of shape {shape}",
-                dtype=graph.dtype,
-                shape=graph.shape,
             )
     entries = coo_array(graph)
     if entries.shape != (k, k):
         raise ParameterValueError(
+            f"graph has shape {entries.shape} and intrinsic has {k} rows: pass the {k} x {k} "
+            "graph and the coordinates of the same landmarks",
             "graph",
-            entries.shape,
-            "{parameter} has shape {shape} and intrinsic has {k} rows",
-            "pass the {k} x {k} graph and the coordinates of the same landmarks",
-            shape=entries.shape,
-            k=k,
         )
     row, col = (ends.astype(np.int64) for ends in entries.coords)
     code = np.unique(np.minimum(row, col)[row != col] * k + np.maximum(row, col)[row != col])
     if len(code) == 0:
         raise ParameterValueError(
-            "graph", 0, "{parameter} has no edges", "pass a graph that links some landmarks"
+            "graph has no edges: pass a graph that links some landmarks", "graph"
         )
     return code // k, code % k
 
@@ -147,13 +112,9 @@ def as_labels(name: str, labels: Any, points: str, n_points: int) -> np.ndarray:
     array = as_array(labels, name)
     if array.shape != (n_points,):
         raise ParameterValueError(
+            f"{name} has shape {array.shape} and {points} has {n_points} rows: pass one label per "
+            "row",
             name,
-            array.shape,
-            "{parameter} has shape {shape} and {points} has {n_points} rows",
-            "pass one label per row",
-            shape=array.shape,
-            points=points,
-            n_points=n_points,
         )
     return array
 
@@ -162,11 +123,7 @@ def check_same_length(name: str, a: np.ndarray, other_name: str, b: np.ndarray) 
     """Reject arrays with different numbers of points."""
     if len(a) != len(b):
         raise ParameterValueError(
+            f"{name} has {counted(len(a), 'row')} and {other_name} has {len(b)}: pass the same "
+            "points to both",
             name,
-            a.shape,
-            "{parameter} has {rows} and {other} has {other_rows}",
-            "pass the same points to both",
-            rows=counted(len(a), "row"),
-            other=other_name,
-            other_rows=len(b),
         )

@@ -71,12 +71,9 @@ def coverage_radius(
         distances = nearest(points, X, 1)[0][:, 0]
     elif rows is None:
         raise ParameterValueError(
+            f"metric={metric!r} needs landmarks that are rows of X, got points of shape "
+            f"{points.shape}: pass their row numbers",
             "landmarks",
-            landmarks,
-            "{metric=} needs {parameter} that are rows of X, got points of shape {shape}",
-            "pass their row numbers",
-            metric=metric,
-            shape=points.shape,
         )
     else:
         distances = _geodesic_to_nearest(X, rows, n_neighbors)
@@ -105,13 +102,9 @@ def _geodesic_to_nearest(X: np.ndarray, rows: np.ndarray, n_neighbors: Any) -> n
     if unreached:
         n_components = connected_components(graph, directed=False, return_labels=False)
         raise ParameterValueError(
+            f"{unreached} of the {len(X)} points cannot be reached from any landmark: the graph "
+            f"of n_neighbors={n_neighbors} nearest neighbors has {n_components} components; raise "
+            "n_neighbors or place a landmark in every component",
             "n_neighbors",
-            n_neighbors,
-            "{unreached} of the {n_points} points cannot be reached from any landmark: the graph "
-            "of {parameter=} nearest neighbors has {n_components} components",
-            ("raise {parameter}", "place a landmark in every component"),
-            unreached=unreached,
-            n_points=len(X),
-            n_components=n_components,
         )
     return distances

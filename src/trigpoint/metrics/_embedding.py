@@ -48,12 +48,9 @@ def knn_accuracy(
     kinds = {train_labels.dtype.kind, test_labels.dtype.kind}
     if kinds & set("SU") and kinds & set("biuf"):
         raise ParameterTypeError(
+            f"train_labels are {train_labels.dtype} and test_labels {test_labels.dtype}, which "
+            "never match: pass names for both or numbers for both",
             "test_labels",
-            test_labels.dtype,
-            "train_labels are {train} and {parameter} {test}, which never match",
-            "pass names for both or numbers for both",
-            train=train_labels.dtype,
-            test=test_labels.dtype,
         )
     predicted = knn_labels(train, train_labels, test, n_neighbors=n_neighbors)
     return float(np.mean(predicted == test_labels))
@@ -79,12 +76,9 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
     train, test = as_matrix("train", train), as_matrix("test", test)
     if train.shape[1] != test.shape[1]:
         raise ParameterValueError(
+            f"train has {counted(train.shape[1], 'column')} and test has {test.shape[1]}: pass "
+            "points from the same space",
             "test",
-            test.shape,
-            "train has {wanted} and {parameter} has {found}",
-            "pass points from the same space",
-            wanted=counted(train.shape[1], "column"),
-            found=test.shape[1],
         )
     train_labels = as_labels("train_labels", train_labels, "train", len(train))
     n_neighbors = check_count(
@@ -200,11 +194,8 @@ def coordinate_recovery(
     deviations = np.square(u - u.mean(axis=0)).sum(axis=0)
     for column in np.flatnonzero(np.ptp(u, axis=0) == 0):
         raise ParameterValueError(
+            f"intrinsic is constant in column {column}: leave out coordinates that do not vary",
             "intrinsic",
-            u[0, column],
-            "{parameter} is constant in column {column}",
-            "leave out coordinates that do not vary",
-            column=column,
         )
 
     errors = np.zeros(u.shape[1])
@@ -241,18 +232,11 @@ def rank_correlation(embedding_column: Any, coordinate: Any) -> float:
         column = as_matrix(name, values, column=True)
         if column.shape[1] != 1:
             raise ParameterValueError(
-                name,
-                column.shape,
-                "{parameter} has shape {shape}",
-                "pass one column at a time",
-                shape=column.shape,
+                f"{name} has shape {column.shape}: pass one column at a time", name
             )
         if np.ptp(column) == 0:
             raise ParameterValueError(
-                name,
-                column[0, 0],
-                "{parameter} is constant and has no ranks to compare",
-                "pass one that varies",
+                f"{name} is constant and has no ranks to compare: pass a column that varies", name
             )
         columns.append(column)
     check_same_length("embedding_column", columns[0], "coordinate", columns[1])

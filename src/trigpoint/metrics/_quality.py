@@ -174,12 +174,9 @@ class Quality:
         ):
             if points.shape[1] != queries.shape[1]:
                 raise ParameterValueError(
+                    f"{name} has {points.shape[1]} columns, but the sample had "
+                    f"{queries.shape[1]}: pass points of the same kind and their coordinates",
                     name,
-                    points.shape,
-                    "{parameter} has {columns} columns, but the sample had {known}",
-                    "pass points of the same kind and their coordinates",
-                    columns=points.shape[1],
-                    known=queries.shape[1],
                 )
         m = min(NEAREST, self.n_queries)
         of_x, of_y = nearest(self.queries, X, m)[1], nearest(self.embedded_queries, Y, m)[1]
@@ -270,11 +267,9 @@ def assess(
     """
     if len(X) < LEAST_SAMPLE:
         raise ParameterValueError(
+            f"sample={len(X)} points are too few to compare neighborhoods: pass at least "
+            f"{LEAST_SAMPLE}",
             "sample",
-            len(X),
-            "{parameter=} points are too few to compare neighborhoods",
-            "pass at least {least}",
-            least=LEAST_SAMPLE,
         )
     n_queries = min(_QUERIES, len(X))
     found = compare_neighborhoods(X, Y, n_queries, n_threads)

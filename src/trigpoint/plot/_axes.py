@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import as_array, refuse_non_numbers
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._extension.extensions import extend
 from trigpoint._sources.problems import require
 
@@ -40,50 +40,35 @@ def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
         raise not_understood(name, value, wanted)
     check_is_fitted(value)
     if not hasattr(value, attribute):
-        raise ParameterTypeError(
-            name,
-            value,
-            "{parameter=} has no {attribute}",
-            "pass {wanted}",
-            attribute=attribute,
-            wanted=wanted,
-        )
+        raise ParameterTypeError(f"{name}={short(value)} has no {attribute}: pass {wanted}", name)
 
 
 def not_understood(name: str, value: Any, wanted: str) -> ParameterTypeError:
     """Error for a value of the wrong type; for an array or list it shows the type and size."""
-    problem, size = "{parameter=} is not understood", ""
+    shown, size = f"{name}={short(value)}", ""
     if (shape := getattr(value, "shape", None)) is not None:
         size = f"shape {tuple(shape)}"
     elif isinstance(value, (list, tuple)):
         size = f"length {len(value)}"
     if size:
-        problem = "{parameter} of type {type} and {size} is not understood"
-    return ParameterTypeError(
-        name, value, problem, "pass {wanted}", type=type(value).__name__, size=size, wanted=wanted
-    )
+        shown = f"{name} of type {type(value).__name__} and {size}"
+    return ParameterTypeError(f"{shown} is not understood: pass {wanted}", name)
 
 
 def check_points(name: str, values: Any, plane: Any) -> np.ndarray:
     """Return two columns of `values`, shape (n, 2), as finite numbers."""
     values = as_array(values, name)
     if values.ndim >= 1 and len(values) == 0:
-        raise ParameterValueError(name, values, "{parameter} has no points", "pass at least one")
+        raise ParameterValueError(f"{name} has no points: pass at least one", name)
     if values.ndim != 2 or values.shape[1] < 2:
         raise ParameterValueError(
-            name,
-            values,
-            "{parameter} has shape {shape}",
-            "pass points with at least two columns",
-            shape=values.shape,
+            f"{name} has shape {values.shape}: pass points with at least two columns", name
         )
     points = values[:, check_plane(plane, values.shape[1])]
     refuse_non_numbers(points, name)
     points = points.astype(np.float64) if points.dtype.kind == "O" else points
     if not np.isfinite(points).all():
-        raise ParameterValueError(
-            name, values, "{parameter} has NaN or infinity", "leave those points out"
-        )
+        raise ParameterValueError(f"{name} has NaN or infinity: leave those points out", name)
     return points
 
 
@@ -98,11 +83,9 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
         and all(0 <= column < n_columns for column in columns)
     ):
         raise ParameterValueError(
+            f"plane={short(plane)} is not a pair of columns: choose two different ones from 0 to "
+            f"{n_columns - 1}",
             "plane",
-            plane,
-            "{parameter=} is not a pair of columns",
-            "choose two different ones from 0 to {last}",
-            last=n_columns - 1,
         )
     return [int(column) for column in columns]
 

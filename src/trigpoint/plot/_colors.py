@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from trigpoint._common.checks import as_array
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.labels import are_classes, is_missing, natural_order
 from trigpoint._common.palette import GRAY, OKABE_ITO
 from trigpoint._sources.problems import require
@@ -108,18 +108,15 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
 
     if not isinstance(cmap, mpl.colors.Colormap) and cmap not in list(mpl.colormaps):
         raise ParameterValueError(
-            "cmap", cmap, "{parameter=} is not known", "choose one of Matplotlib's, as 'viridis'"
+            f"cmap={short(cmap)} is not known: choose a Matplotlib colormap such as 'viridis'",
+            "cmap",
         )
     if color is None:
         return None
     values = as_array(color, "color")
     if values.ndim != 1:
         raise ParameterValueError(
-            "color",
-            color,
-            "{parameter} has shape {shape}",
-            "pass one number or class for each point",
-            shape=values.shape,
+            f"color has shape {values.shape}: pass one number or class for each point", "color"
         )
     if categories is None:
         categories = hasattr(getattr(color, "dtype", None), "categories") or are_classes(values)
@@ -127,13 +124,9 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
         codes, names, n_known = _classes(color)
         if len(names) > _MAX_CLASSES:
             raise ParameterValueError(
+                f"color has {len(names):,} classes, and more than {_MAX_CLASSES} cannot be "
+                "distinguished: merge some or pass numbers and categories=False",
                 "color",
-                color,
-                "{parameter} has {count:,} classes, and more than {most} cannot be told apart",
-                ("join some", "pass numbers and {categories=}"),
-                count=len(names),
-                most=_MAX_CLASSES,
-                categories=False,
             )
         colors = [*palette(n_known), mpl.colors.to_rgb(GRAY)][: len(names)]
         return Coloring(codes, mpl.colors.ListedColormap(colors), names)
@@ -147,22 +140,14 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
         raise _no_numbers(color, str(error)) from error
     if not np.isfinite(values).any():
         raise ParameterValueError(
-            "color",
-            color,
-            "{parameter} has no finite number",
-            "pass None to show the density of points",
+            "color has no finite number: pass None to show the density of points", "color"
         )
     return Coloring(np.where(np.isfinite(values), values, np.nan), mpl.colormaps.get_cmap(cmap))
 
 
 def _no_numbers(color: Any, why: str) -> ParameterTypeError:
     return ParameterTypeError(
-        "color",
-        color,
-        "{parameter} has values that are not numbers ({why})",
-        ("pass numbers", "{categories=}"),
-        why=why,
-        categories=True,
+        f"color has values that are not numbers ({why}): pass numbers or categories=True", "color"
     )
 
 

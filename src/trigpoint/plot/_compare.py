@@ -73,16 +73,12 @@ def compare(
     """
     if not isinstance(embeddings, Mapping):
         raise ParameterTypeError(
+            f"embeddings is a {type(embeddings).__name__}: pass a dict of names to coordinates or "
+            "fitted estimators",
             "embeddings",
-            embeddings,
-            "{parameter} is a {type}",
-            "pass a dict of names to coordinates or fitted estimators",
-            type=type(embeddings).__name__,
         )
     if not embeddings:
-        raise ParameterValueError(
-            "embeddings", embeddings, "{parameter} is empty", "pass at least one"
-        )
+        raise ParameterValueError("embeddings is empty: pass at least one", "embeddings")
     if ncols is not None:
         check_count("ncols", ncols)
     coloring = read_coloring(color, categories, cmap)

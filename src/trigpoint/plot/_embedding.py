@@ -119,12 +119,9 @@ def read_embedding(
         return points, _checked(coloring, len(points), f"the {len(points)} landmarks")
     if rows.max() >= len(coloring.values):
         raise ParameterValueError(
+            f"color has shape {coloring.values.shape}: pass one value for each of the "
+            f"{len(points)} landmarks or for each fitted point",
             "color",
-            coloring.values,
-            "{parameter} has shape {shape}",
-            "pass one for each of the {k} landmarks, or for each fitted point",
-            shape=coloring.values.shape,
-            k=len(points),
         )
     return points, coloring.take(rows)
 
@@ -132,12 +129,9 @@ def read_embedding(
 def _checked(coloring: Coloring | None, n: int, whose: str) -> Coloring | None:
     if coloring is not None and len(coloring.values) != n:
         raise ParameterValueError(
+            f"color has shape {coloring.values.shape}: pass one number or class for each of "
+            f"{whose}",
             "color",
-            coloring.values,
-            "{parameter} has shape {shape}",
-            "pass one number or class for each of {whose}",
-            shape=coloring.values.shape,
-            whose=whose,
         )
     return coloring
 
@@ -163,12 +157,9 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
         points = check_points("landmarks", marks, plane)
         if marks.shape[1] != values.shape[1]:
             raise ParameterValueError(
-                "landmarks",
-                landmarks,
-                "{parameter} has {found} columns, and the embedding {wanted}",
+                f"landmarks has {marks.shape[1]} columns, and the embedding {values.shape[1]}: "
                 "pass rows, coordinates in the embedding, or the fitted estimator",
-                found=marks.shape[1],
-                wanted=values.shape[1],
+                "landmarks",
             )
         return points
     if marks.dtype.kind not in "iu" or not len(marks):
@@ -179,12 +170,8 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
         )
     if marks.min() < 0 or marks.max() >= len(values):
         raise ParameterValueError(
+            f"landmarks has rows from {marks.min()} to {marks.max()}: choose rows from 0 to "
+            f"{len(values) - 1} or pass the estimator",
             "landmarks",
-            landmarks,
-            "{parameter} has rows from {low} to {high}",
-            ("choose rows from 0 to {last}", "pass the estimator"),
-            low=marks.min(),
-            high=marks.max(),
-            last=len(values) - 1,
         )
     return values[marks][:, check_plane(plane, values.shape[1])]

@@ -87,12 +87,9 @@ def landmarks(
 def _background(X: Any, source: Any, plane: Any) -> np.ndarray:
     if np.ndim(X) == 2 and np.shape(X)[1] != source.landmarks_.shape[1]:
         raise ParameterValueError(
-            "X",
-            X,
-            "{parameter} has {here} columns and the landmarks have {there}",
+            f"X has {np.shape(X)[1]} columns and the landmarks have {source.landmarks_.shape[1]}: "
             "pass the fitted points",
-            here=np.shape(X)[1],
-            there=source.landmarks_.shape[1],
+            "X",
         )
     return check_points("X", X, plane)
 
@@ -109,11 +106,10 @@ def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
     covariances = getattr(source, "covariances_", None)
     if covariances is None:
         raise ParameterValueError(
-            "covariances",
-            True,
             f"{type(source).__name__} has no covariances: fit an estimator with "
             "graph='bhattacharyya' (model files leave out full covariances above 16 columns), or "
             "pass covariances=False",
+            "covariances",
         )
     columns = check_plane(plane, covariances.shape[1])
     if covariances.ndim == 3:

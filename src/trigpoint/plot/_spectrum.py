@@ -53,12 +53,8 @@ def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any
     check_estimator("estimator", estimator, "eigenvalues_", _WANTED)
     if not hasattr(estimator, "fitted_"):
         raise ParameterTypeError(
+            f"estimator is a {type(estimator).__name__} from another library: pass {_WANTED}",
             "estimator",
-            estimator,
-            "{parameter} is a {type} from another library",
-            "pass {wanted}",
-            type=type(estimator).__name__,
-            wanted=_WANTED,
         )
     leading = leading_eigenvalues(estimator.fitted_)
     values = leading.values

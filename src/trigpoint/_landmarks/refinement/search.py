@@ -171,13 +171,10 @@ class ExchangeSearch:
         most = _NUMBERS_HELD // width
         if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
             raise ParameterValueError(
+                f"{k} landmarks are too many to refine together, and a kernel of bandwidth "
+                f"{self._bandwidth:.3g} reaches most of them: choose fewer landmarks or a smaller "
                 "kernel_bandwidth",
-                self._bandwidth,
-                "{k} landmarks are too many to refine together, and a kernel of bandwidth "
-                "{bandwidth:.3g} reaches most of them",
-                ("choose fewer landmarks", "a smaller {parameter}"),
-                k=k,
-                bandwidth=self._bandwidth,
+                "kernel_bandwidth",
             )
         if n <= min(2 * wanted, most):
             return np.arange(n)
@@ -268,16 +265,11 @@ class ExchangeSearch:
             return ExchangeableInverse(points, landmarks, self._kernel, self._n_threads)
         except LinAlgError:
             raise ParameterValueError(
+                f"the landmarks cannot be refined: the kernel matrix of {len(self.rows)} "
+                "landmarks is numerically singular for a kernel of bandwidth "
+                f"{self._bandwidth:.3g}; choose a smaller kernel_bandwidth or fewer landmarks, "
+                "none of which nearly coincide",
                 "kernel_bandwidth",
-                self._bandwidth,
-                "the landmarks cannot be refined: the kernel matrix of {k} landmarks is "
-                "numerically singular for a kernel of bandwidth {bandwidth:.3g}",
-                (
-                    "choose a smaller {parameter}",
-                    "fewer landmarks, none of which nearly coincide",
-                ),
-                k=len(self.rows),
-                bandwidth=self._bandwidth,
             ) from None
 
     def _members(self, patch: Patch) -> np.ndarray:

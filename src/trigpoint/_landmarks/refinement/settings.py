@@ -16,7 +16,7 @@ from trigpoint._common.checks import (
     check_positive,
     refuse_masked,
 )
-from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.progress import Report, reporter
 from trigpoint._landmarks.refinement.search import ExchangeSearch, RefinementResult
 from trigpoint._numerics.kernels import resolve_kernel_bandwidth
@@ -152,11 +152,9 @@ class Refinement(BaseEstimator):
         check_bool("snap", self.snap)
         if self.criterion == "determinant" and not self.snap:
             raise ParameterValueError(
+                f"snap={self.snap!r} needs criterion='trace': a sample always consists of points "
+                "of X",
                 "snap",
-                self.snap,
-                "{parameter=} needs {criterion=}",
-                "a sample consists of points",
-                criterion="trace",
             )
 
     def run(
@@ -191,26 +189,19 @@ def _check_rows(indices: Any, X: np.ndarray) -> np.ndarray:
     rows = np.asarray(indices)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
         raise ParameterValueError(
+            f"indices has shape {rows.shape} and type {rows.dtype}: pass the row numbers of the "
+            "landmarks",
             "indices",
-            indices,
-            "{parameter} has shape {shape} and type {dtype}",
-            "pass the row numbers of the landmarks",
-            shape=rows.shape,
-            dtype=rows.dtype,
         )
     if rows.min() < 0 or rows.max() >= len(X):
         raise ParameterValueError(
+            f"indices has rows from {rows.min()} to {rows.max()}: choose rows from 0 to "
+            f"{len(X) - 1}",
             "indices",
-            indices,
-            "{parameter} has rows from {first} to {last}",
-            "choose rows from 0 to {most}",
-            first=rows.min(),
-            last=rows.max(),
-            most=len(X) - 1,
         )
     if len(np.unique(X[rows], axis=0)) < len(rows):
         raise ParameterValueError(
-            "indices", indices, "{parameter} has landmarks that coincide", "pass each point once"
+            "indices has landmarks that coincide: pass each point once", "indices"
         )
     return rows.astype(np.int64)
 
@@ -225,8 +216,7 @@ def resolve_refinement(refine: Any) -> Refinement | None:
     if isinstance(refine, Integral):
         return Refinement(check_count("refine", refine))
     raise ParameterTypeError(
+        f"refine={short(refine)} is not understood: pass True, False, a number of sweeps or a "
+        "Refinement",
         "refine",
-        refine,
-        "{parameter=} is not understood",
-        "pass True, False, a number of sweeps or a Refinement",
     )
