@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint._command import cli, demo, info
-from trigpoint._command.results import FAILED, INTERRUPTED, USAGE
+from trigpoint._cli import cli, demo, info
+from trigpoint._cli.results import FAILED, INTERRUPTED, USAGE
 
 COMMAND = sys.executable, "-m", "trigpoint"
 

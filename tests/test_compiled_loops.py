@@ -11,7 +11,8 @@ from pkgutil import iter_modules
 import numba
 import pytest
 
-from trigpoint._numerics import compiled, tree_building
+from trigpoint import _kernels as compiled
+from trigpoint._neighbors import tree_building
 
 MODULES = [
     *(
@@ -55,7 +56,7 @@ def test_loops_that_several_files_need_are_the_same():
 CODE = """
 import json
 import numpy as np
-from trigpoint._numerics.compiled.distances import squares_to
+from trigpoint._kernels.distances import squares_to
 squares_to(np.zeros((2, 3)), np.arange(2), np.zeros(3))
 print(json.dumps(sum(squares_to.stats.cache_hits.values())))
 """

@@ -1,6 +1,6 @@
 """The demonstration, at a hundredth of its size."""
 
-from trigpoint._command.cli import main
+from trigpoint._cli.cli import main
 
 
 def test_demo_prints_a_screen_and_draws_a_picture(tmp_path, capsys):

@@ -17,7 +17,7 @@ import pytest
 from tools.pictures import RECIPES
 
 import trigpoint as tp
-from trigpoint._command import cli
+from trigpoint._cli import cli
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -6,9 +6,9 @@ import pickle
 from pathlib import Path
 
 import pytest
+from trigpoint._cli.messages import explain
 
 import trigpoint as tp
-from trigpoint._command.messages import explain
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import (
     ParameterTypeError,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn.decomposition
 from scipy.spatial.distance import cdist
+from trigpoint._graph import KNNGraph, ordinary_edges
 
 import trigpoint as tp
 from trigpoint._common.records import Landmarks
@@ -14,10 +15,9 @@ from trigpoint._extension.extensions import (
     extend,
 )
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
-from trigpoint._graph import KNNGraph, ordinary_edges
-from trigpoint._numerics.compiled.landmark_sums import shepard_shares
+from trigpoint._kernels.landmark_sums import shepard_shares
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import (
     classical_scaling,
     density_scale,

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from trigpoint._graph import KNNGraph, ordinary_edges
 
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import (
@@ -22,8 +23,7 @@ from trigpoint._extension.extensions import (
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
-from trigpoint._graph import KNNGraph, ordinary_edges
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.threads import one_blas_thread
 from trigpoint._spectrum import (
     classical_scaling,

@@ -8,10 +8,6 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
-
-import trigpoint as tp
-from trigpoint._common.records import Landmarks, LowRankCovariances
-from trigpoint._geometry import bhattacharyya_matrix, regularize
 from trigpoint._graph import (
     KNNGraph,
     NeighborSearch,
@@ -21,9 +17,13 @@ from trigpoint._graph import (
     ordinary_edges,
     precomputed_graph,
 )
-from trigpoint._landmarks import EfficientDPP
+
+import trigpoint as tp
+from trigpoint._common.records import Landmarks, LowRankCovariances
+from trigpoint._geometry import bhattacharyya_matrix, regularize
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.gaussian import gaussian_kernel
+from trigpoint._samplers import EfficientDPP
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import neighbor_recall, shortcut_rate
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from trigpoint._numerics.kernels import (
+from trigpoint._numerics.gaussian import (
     gaussian_kernel,
     gaussian_of,
     landmark_spacing,

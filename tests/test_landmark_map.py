@@ -12,9 +12,9 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
-from trigpoint._numerics.compiled.candidates import list_candidates, nearest_among
-from trigpoint._numerics.compiled.map_placing import place
-from trigpoint._numerics.nearest import landmark_search
+from trigpoint._kernels.candidates import list_candidates, nearest_among
+from trigpoint._kernels.map_placing import place
+from trigpoint._neighbors.nearest import landmark_search
 from trigpoint._numerics.reduction import all_projected, principal_projection, projected
 
 

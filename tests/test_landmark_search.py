@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from trigpoint._numerics.compiled.landmark_search import _insert
-from trigpoint._numerics.nearest import TreeSearch, landmark_index, landmark_search
+from trigpoint._kernels.landmark_search import _insert
+from trigpoint._neighbors.nearest import TreeSearch, landmark_index, landmark_search
 
 
 def by_looking_at_all(landmarks, X, count):

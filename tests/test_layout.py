@@ -4,6 +4,15 @@ import numpy as np
 import pytest
 
 import trigpoint._layout
+from trigpoint._kernels.forces import (
+    _LEAF,
+    TOGETHER,
+    attract,
+    calibrate,
+    divide,
+    morton_codes,
+    repel,
+)
 from trigpoint._layout import (
     _EARLY,
     _LONGEST_STEP,
@@ -13,15 +22,6 @@ from trigpoint._layout import (
     mass_tree,
     principal_start,
     shared_affinities,
-)
-from trigpoint._numerics.compiled.forces import (
-    _LEAF,
-    TOGETHER,
-    attract,
-    calibrate,
-    divide,
-    morton_codes,
-    repel,
 )
 
 

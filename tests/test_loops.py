@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from trigpoint._numerics.compiled.candidates import mark, sift
-from trigpoint._numerics.compiled.distances import (
+from trigpoint._kernels.candidates import mark, sift
+from trigpoint._kernels.distances import (
     add_in_order,
     largest_radii,
     repelling,
     repelling_in_tree,
 )
-from trigpoint._numerics.compiled.landmark_sums import (
+from trigpoint._kernels.landmark_sums import (
     GraphRows,
     _exponentiate,
     _longest,
@@ -26,9 +26,9 @@ from trigpoint._numerics.compiled.landmark_sums import (
     nearest_sums,
     shortest_paths,
 )
-from trigpoint._numerics.compiled.tree_search import largest, select
-from trigpoint._numerics.products import settle
-from trigpoint._numerics.tree_building import build_tree
+from trigpoint._kernels.tree_search import largest, select
+from trigpoint._neighbors.products import settle
+from trigpoint._neighbors.tree_building import build_tree
 
 FAR = -40.0
 

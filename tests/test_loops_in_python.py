@@ -13,10 +13,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-from trigpoint._numerics import compiled
-from trigpoint._numerics.nearest import landmark_search
-from trigpoint._numerics.neighbors import TreeIndex
-from trigpoint._numerics.products import ProductIndex
+from trigpoint._neighbors.index import TreeIndex
+from trigpoint._neighbors.nearest import landmark_search
+from trigpoint._neighbors.products import ProductIndex
+from trigpoint import _kernels as compiled
 
 
 @pytest.fixture

@@ -18,12 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 from trigpoint._estimators.trying import Judge, Tryout, best_of, graphs_to_try
+from trigpoint._graph import masses_of
 
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
 from trigpoint._common.records import EmbeddedLandmarks, LandmarkGraph
 from trigpoint._estimators import markov
-from trigpoint._graph import masses_of
 from trigpoint.metrics import coordinate_recovery
 
 ESTIMATORS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from trigpoint._numerics.nearest import any_within, nearest
+from trigpoint._neighbors.nearest import any_within, nearest
 
 
 @pytest.mark.parametrize("d", [1, 3, 15, 16, 60])

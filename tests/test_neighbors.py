@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from trigpoint._numerics import products
-from trigpoint._numerics.compiled import candidates
-from trigpoint._numerics.compiled.distances import squares_to
-from trigpoint._numerics.neighbors import TreeIndex, neighbor_index
-from trigpoint._numerics.products import ProductIndex
-from trigpoint._numerics.sparse import SparseIndex
-from trigpoint._numerics.tree_building import build_tree
+from trigpoint._kernels import candidates
+from trigpoint._kernels.distances import squares_to
+from trigpoint._neighbors.index import TreeIndex, neighbor_index
+from trigpoint._neighbors.products import ProductIndex
+from trigpoint._neighbors.sparse import SparseIndex
+from trigpoint._neighbors.tree_building import build_tree
+from trigpoint._neighbors import products
 
 INDEXES = [TreeIndex, ProductIndex]
 
@@ -231,7 +231,7 @@ def test_copies_of_a_point(index):
 
 def test_marks_of_a_block():
     """By definition: 1 where a point of the block is among a query's neighbors."""
-    from trigpoint._numerics.compiled.candidates import mark
+    from trigpoint._kernels.candidates import mark
 
     rng = np.random.default_rng(0)
     neighbors = np.sort([rng.choice(100, 30, replace=False) for _ in range(7)], axis=1)

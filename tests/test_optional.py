@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint._command.cli import main
+from trigpoint._cli.cli import main
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from trigpoint._numerics import outliers
-from trigpoint._numerics.outliers import outlying_rows
+from trigpoint.metrics import _outliers as outliers
+from trigpoint.metrics._outliers import outlying_rows
 
 
 def slow_rows(X):

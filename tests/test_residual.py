@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import LinAlgError
 
 import trigpoint as tp
-from trigpoint._numerics.kernels import gaussian_kernel, gaussian_of
+from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse, trace_error
 from trigpoint._numerics.residual.factor import (
     LandmarkFactor,

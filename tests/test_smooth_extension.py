@@ -8,13 +8,13 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
+from trigpoint._graph import KNNGraph
 
 import trigpoint as tp
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._extension import smooth
 from trigpoint._extension.smooth import SmoothExtension, fitted_planes
-from trigpoint._graph import KNNGraph
-from trigpoint._numerics.compiled.map_placing import blended_planes
+from trigpoint._kernels.map_placing import blended_planes
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._spectrum import laplacian_eigenmaps
 

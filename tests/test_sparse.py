@@ -11,14 +11,14 @@ from sklearn.base import clone
 
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
-from trigpoint._numerics.compiled.distances import squares_to
-from trigpoint._numerics.compiled.sparse_loops import (
+from trigpoint._kernels.distances import squares_to
+from trigpoint._kernels.sparse_loops import (
     sparse_norms,
     sparse_products,
     sparse_squares_to,
     sparse_variances,
 )
-from trigpoint._numerics.sparse import stored
+from trigpoint._neighbors.sparse import stored
 
 TAKE_SPARSE = {
     "EfficientDPP": tp.EfficientDPP(25),

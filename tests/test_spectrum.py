@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.neighbors import kneighbors_graph
+from trigpoint._graph import KNNGraph
 
 import trigpoint._spectrum
 from trigpoint._common.records import Landmarks
-from trigpoint._graph import KNNGraph
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
     _rounded_down,

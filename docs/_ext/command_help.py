@@ -9,7 +9,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from trigpoint._command import cli
+from trigpoint._cli import cli
 
 
 def help_text(*arguments: str) -> str:

@@ -15,18 +15,18 @@ from ._estimators import load as load
 from ._graphs import CompleteGraph as CompleteGraph
 from ._graphs import KNNGraph as KNNGraph
 from ._graphs import RadiusGraph as RadiusGraph
-from ._landmarks import AnnealedDPP as AnnealedDPP
-from ._landmarks import EfficientDPP as EfficientDPP
-from ._landmarks import ExactDPP as ExactDPP
-from ._landmarks import FarthestPoint as FarthestPoint
-from ._landmarks import GreedyNystrom as GreedyNystrom
-from ._landmarks import KMeansLandmarks as KMeansLandmarks
-from ._landmarks import KMeansPlusPlus as KMeansPlusPlus
-from ._landmarks import Refinement as Refinement
-from ._landmarks import RPCholesky as RPCholesky
-from ._landmarks import Uniform as Uniform
-from ._landmarks import landmark_curve as landmark_curve
-from ._landmarks import select as select
+from ._samplers import AnnealedDPP as AnnealedDPP
+from ._samplers import EfficientDPP as EfficientDPP
+from ._samplers import ExactDPP as ExactDPP
+from ._samplers import FarthestPoint as FarthestPoint
+from ._samplers import GreedyNystrom as GreedyNystrom
+from ._samplers import KMeansLandmarks as KMeansLandmarks
+from ._samplers import KMeansPlusPlus as KMeansPlusPlus
+from ._samplers import Refinement as Refinement
+from ._samplers import RPCholesky as RPCholesky
+from ._samplers import Uniform as Uniform
+from ._samplers import landmark_curve as landmark_curve
+from ._samplers import select as select
 from ._sources import open_source as open_source
 
 __version__: str

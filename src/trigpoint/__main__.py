@@ -2,6 +2,6 @@
 
 import sys
 
-from trigpoint._command.cli import main
+from trigpoint._cli.cli import main
 
 sys.exit(main())

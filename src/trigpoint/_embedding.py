@@ -21,10 +21,10 @@ from trigpoint._common.records import Extension, Fit
 from trigpoint._common.run import Run
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
-from trigpoint._landmarks.choice import draw_landmarks, pool_for
 from trigpoint._model import Model
 from trigpoint._numerics.threads import thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
+from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.validation import validated
 from trigpoint._spaces import check_metric, space_for

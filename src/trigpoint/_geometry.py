@@ -9,8 +9,8 @@ import numpy as np
 from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Landmarks
+from trigpoint._neighbors.index import TreeIndex
 from trigpoint._numerics.blocks import row_blocks
-from trigpoint._numerics.neighbors import TreeIndex
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 from trigpoint._pool import Pool
 
@@ -210,7 +210,7 @@ def _evaluator(
     points: np.ndarray, covariances: np.ndarray
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:
     """Function of left and right landmarks and the array that receives their distances."""
-    from trigpoint._numerics.compiled.bhattacharyya import diagonal_distances, full_distances
+    from trigpoint._kernels.bhattacharyya import diagonal_distances, full_distances
 
     points = points - points.mean(axis=0, dtype=np.float64)
     # Distances do not change with the units; these keep all products within range.

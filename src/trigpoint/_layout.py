@@ -21,13 +21,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.progress import Report
+from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import row_blocks
-from trigpoint._numerics.nearest import nearest
 from trigpoint._numerics.reduction import principal_coordinates
 from trigpoint._numerics.threads import thread_map
 
 if TYPE_CHECKING:
-    from trigpoint._numerics.compiled.forces import MassTree
+    from trigpoint._kernels.forces import MassTree
 
 # Neighbors per unit of perplexity.
 _REACH = 3
@@ -76,8 +76,8 @@ def affinities(
         The points in fewer columns, to search neighbors in. Distances to them are still those of
         `points`: what the columns left out add to all of them makes groups less distinct.
     """
-    from trigpoint._numerics.compiled.distances import squares_to
-    from trigpoint._numerics.compiled.forces import calibrate
+    from trigpoint._kernels.distances import squares_to
+    from trigpoint._kernels.forces import calibrate
 
     k = len(points)
     m = min(k - 1, int(_REACH * perplexity))
@@ -221,7 +221,7 @@ def _forces(
     n_threads: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Attraction and repulsion of every landmark, each of shape (k, 3)."""
-    from trigpoint._numerics.compiled.forces import attract, repel
+    from trigpoint._kernels.forces import attract, repel
 
     tree = mass_tree(points, masses)
     inside, inner_masses = points[tree.order], masses[tree.order]
@@ -241,7 +241,7 @@ def _forces(
 
 def _parts(k: int, n_threads: int) -> Iterator[slice]:
     """A few parts for each thread: parts change nothing, and each costs a call."""
-    from trigpoint._numerics.compiled.forces import TOGETHER
+    from trigpoint._kernels.forces import TOGETHER
 
     rows = k if n_threads == 1 else max(_ROWS, -(-k // (4 * n_threads)))
     return row_blocks(k, -(-rows // TOGETHER) * TOGETHER)
@@ -249,7 +249,7 @@ def _parts(k: int, n_threads: int) -> Iterator[slice]:
 
 def mass_tree(points: np.ndarray, masses: np.ndarray) -> "MassTree":
     """Build the tree over points (n, 3)."""
-    from trigpoint._numerics.compiled.forces import MassTree, divide, morton_codes, summarize
+    from trigpoint._kernels.forces import MassTree, divide, morton_codes, summarize
 
     n = len(points)
     codes = np.empty(n, dtype=np.int64)

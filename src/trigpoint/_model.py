@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.records import Extension
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._numerics.sparse import Points
 from trigpoint._spaces import Space
 
 # Temporary arrays of a few megabytes stay in the caches, and products of this many rows are

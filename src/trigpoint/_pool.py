@@ -8,9 +8,9 @@ import numpy as np
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Projection
 from trigpoint._common.warn import warn_user
-from trigpoint._numerics.neighbors import NeighborIndex, neighbor_index
+from trigpoint._neighbors.index import NeighborIndex, neighbor_index
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.reduction import all_projected
-from trigpoint._numerics.sparse import Points
 from trigpoint._spaces import Euclidean, Space
 
 # Rows of a pool: at least, and per landmark. With 64 rows for each landmark, nothing measurable is

@@ -2,7 +2,7 @@
 
 import json
 
-from trigpoint._command.cli import main
+from trigpoint._cli.cli import main
 
 
 def run(*arguments):

@@ -7,8 +7,8 @@ import pytest
 from terminal import run, said
 
 import trigpoint as tp
-from trigpoint._command import cluster as module
-from trigpoint._command.results import FAILED
+from trigpoint._cli import cluster as module
+from trigpoint._cli.results import FAILED
 
 distributed = pytest.importorskip("distributed")
 zarr = pytest.importorskip("zarr")

@@ -9,8 +9,8 @@ from scipy import sparse
 from terminal import embed, result, run, said
 
 import trigpoint as tp
-from trigpoint._command.cli import main
-from trigpoint._command.results import FAILED, USAGE
+from trigpoint._cli.cli import main
+from trigpoint._cli.results import FAILED, USAGE
 
 COLUMNS = "--columns", "east,north,up"
 

@@ -10,9 +10,9 @@ import pytest
 import zarr
 from terminal import embed, result, run
 
-from trigpoint._command import info
-from trigpoint._command.cli import main
-from trigpoint._command.results import FAILED
+from trigpoint._cli import info
+from trigpoint._cli.cli import main
+from trigpoint._cli.results import FAILED
 
 
 def test_points_and_a_model(folder, capsys):

@@ -9,7 +9,7 @@ import pytest
 from terminal import embed, result, run, said
 
 import trigpoint as tp
-from trigpoint._command.results import FAILED
+from trigpoint._cli.results import FAILED
 
 COLUMNS = "--columns", "up,north,east"
 

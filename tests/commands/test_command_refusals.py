@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from terminal import embed, run, said
 
-from trigpoint._command.cli import main
-from trigpoint._command.results import FAILED, USAGE
+from trigpoint._cli.cli import main
+from trigpoint._cli.results import FAILED, USAGE
 
 
 def test_an_existing_file_is_kept_without_force(folder, capsys):

@@ -6,8 +6,8 @@ import pytest
 from terminal import result, run, said
 
 import trigpoint as tp
-from trigpoint._command.arguments import SAMPLERS
-from trigpoint._command.results import FAILED, USAGE
+from trigpoint._cli.arguments import SAMPLERS
+from trigpoint._cli.results import FAILED, USAGE
 
 
 @pytest.mark.parametrize("columns", ["up,east", "2,0"])

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import chisquare
 
-from trigpoint._landmarks.ensemble import kernel_matrix, make_ensemble
+from trigpoint._samplers.ensemble import kernel_matrix, make_ensemble
 
 # Seeds are fixed: a right sampler fails with this probability once, when a seed is chosen.
 SIGNIFICANCE = 1e-4

@@ -5,16 +5,16 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-from trigpoint._landmarks import drawing, repelling
-from trigpoint._landmarks.drawing import LandmarkDraw
-from trigpoint._landmarks.drawn import DrawnLandmarks
-from trigpoint._landmarks.efficient import local_covariances, neighborhood_radius
-from trigpoint._landmarks.repelling import Repulsion, WeightedProposals
-from trigpoint._landmarks.window import Window
-from trigpoint._numerics.neighbors import Neighborhoods, NeighborIndex, TreeIndex
-from trigpoint._numerics.products import ProductIndex
-from trigpoint._numerics.sparse import SparseIndex
+from trigpoint._neighbors.index import Neighborhoods, NeighborIndex, TreeIndex
+from trigpoint._neighbors.products import ProductIndex
+from trigpoint._neighbors.sparse import SparseIndex
 from trigpoint._pool import Pool
+from trigpoint._samplers import drawing, repelling
+from trigpoint._samplers.drawing import LandmarkDraw
+from trigpoint._samplers.drawn import DrawnLandmarks
+from trigpoint._samplers.efficient import local_covariances, neighborhood_radius
+from trigpoint._samplers.repelling import Repulsion, WeightedProposals
+from trigpoint._samplers.window import Window
 
 
 class SlowIndex(NeighborIndex):
@@ -114,7 +114,7 @@ def test_windows_change_nothing(setting, no_race, monkeypatch):
     points = CLOUDS["plain"]
     expected = draw(SlowIndex(points), *SETTINGS[setting])
     monkeypatch.setattr(drawing, "_FORESEEN", 3)
-    monkeypatch.setattr("trigpoint._landmarks.drawn._COMPARED_BY_PRODUCTS", 3)
+    monkeypatch.setattr("trigpoint._samplers.drawn._COMPARED_BY_PRODUCTS", 3)
     monkeypatch.setattr(drawing, "_MOST_PROPOSALS", 3)
     for index in INDEXES.values():
         assert draw(index(points), *SETTINGS[setting]) == expected
@@ -125,7 +125,7 @@ def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
     points = CLOUDS["far float32"]
     monkeypatch.setattr(drawing, "_PATIENCE", 3)
     kept = draw(INDEXES["products"](points), *SETTINGS["wide"])
-    monkeypatch.setattr("trigpoint._landmarks.drawn.NEIGHBORS_KEPT", 0)
+    monkeypatch.setattr("trigpoint._samplers.drawn.NEIGHBORS_KEPT", 0)
     assert draw(INDEXES["products"](points), *SETTINGS["wide"]) == kept
     assert len(kept[0]) == SETTINGS["wide"][0]
 

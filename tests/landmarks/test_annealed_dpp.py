@@ -5,19 +5,19 @@ import pytest
 from scipy.stats import norm
 from subset_statistics import POINTS, SIGNIFICANCE, determinant, p_value, subsets
 
-from trigpoint._landmarks import chain as chain_module
-from trigpoint._landmarks.annealed import AnnealedDPP
-from trigpoint._landmarks.chain import (
+from trigpoint._numerics.gaussian import gaussian_kernel
+from trigpoint._numerics.residual.exchange import ExchangeableInverse
+from trigpoint._samplers import chain as chain_module
+from trigpoint._samplers.annealed import AnnealedDPP
+from trigpoint._samplers.chain import (
     DeterminantChain,
     PointKernel,
     acceptance_thresholds,
     pivoted_start,
     walk,
 )
-from trigpoint._landmarks.ensemble import kernel_matrix
-from trigpoint._landmarks.exact import ExactDPP
-from trigpoint._numerics.kernels import gaussian_kernel
-from trigpoint._numerics.residual.exchange import ExchangeableInverse
+from trigpoint._samplers.ensemble import kernel_matrix
+from trigpoint._samplers.exact import ExactDPP
 
 POINTS = POINTS[:6]
 BANDWIDTH = 1.6

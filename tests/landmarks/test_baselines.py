@@ -10,10 +10,10 @@ from scipy.stats import chisquare
 from threadpoolctl import threadpool_limits
 
 from trigpoint._common.checks import as_generator
-from trigpoint._landmarks import kmeans
-from trigpoint._landmarks.kmeans import KMeansLandmarks, KMeansPlusPlus
-from trigpoint._landmarks.nearest_landmark import NearestLandmark
-from trigpoint._landmarks.uniform import Uniform
+from trigpoint._samplers import kmeans
+from trigpoint._samplers.kmeans import KMeansLandmarks, KMeansPlusPlus
+from trigpoint._samplers.nearest_landmark import NearestLandmark
+from trigpoint._samplers.uniform import Uniform
 from trigpoint.datasets import make_swiss_roll
 
 SAMPLERS = [

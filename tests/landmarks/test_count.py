@@ -7,8 +7,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 import trigpoint as tp
-from trigpoint._landmarks import count, curve
 from trigpoint._pool import Pool
+from trigpoint._samplers import count, curve
 from trigpoint.metrics import nystrom_error
 
 

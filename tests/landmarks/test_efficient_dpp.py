@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
 
-from trigpoint._landmarks import EfficientDPP, local_covariances, repelling
-from trigpoint._landmarks.drawing import LandmarkDraw
-from trigpoint._landmarks.efficient import resolve_n_neighbors
-from trigpoint._landmarks.repelling import Race, Repulsion
-from trigpoint._numerics.kernels import REPULSIONS, welsch
-from trigpoint._numerics.neighbors import TreeIndex
-from trigpoint._numerics.products import ProductIndex
+from trigpoint._neighbors.index import TreeIndex
+from trigpoint._neighbors.products import ProductIndex
+from trigpoint._numerics.gaussian import REPULSIONS, welsch
 from trigpoint._pool import Pool
+from trigpoint._samplers import EfficientDPP, local_covariances, repelling
+from trigpoint._samplers.drawing import LandmarkDraw
+from trigpoint._samplers.efficient import resolve_n_neighbors
+from trigpoint._samplers.repelling import Race, Repulsion
 from trigpoint.datasets import make_fish_bowl
 
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.

@@ -15,7 +15,8 @@ from subset_statistics import (
 from threadpoolctl import threadpool_limits
 
 from trigpoint._common import memory
-from trigpoint._landmarks.ensemble import (
+from trigpoint._numerics.gaussian import gaussian_kernel
+from trigpoint._samplers.ensemble import (
     ProjectedRows,
     cholesky_factor,
     decompose,
@@ -23,8 +24,7 @@ from trigpoint._landmarks.ensemble import (
     draw_projection,
     make_ensemble,
 )
-from trigpoint._landmarks.exact import ExactDPP, draw_dpp
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._samplers.exact import ExactDPP, draw_dpp
 from trigpoint.datasets import make_swiss_roll
 
 

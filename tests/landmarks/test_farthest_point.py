@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import trigpoint._numerics.compiled.distances
-from trigpoint._landmarks import farthest
-from trigpoint._landmarks.farthest import FarthestPoint
+import trigpoint._kernels.distances
+from trigpoint._samplers import farthest
+from trigpoint._samplers.farthest import FarthestPoint
 from trigpoint.metrics import coverage_radius
 
 
@@ -135,8 +135,8 @@ def test_few_points_are_looked_at_on_a_manifold(d, rng, monkeypatch):
         looked_at += int((tree.stops[some] - tree.starts[some]).sum())
         return n_nodes, n_buckets
 
-    reached = trigpoint._numerics.compiled.distances.reached
-    monkeypatch.setattr(trigpoint._numerics.compiled.distances, "reached", count)
+    reached = trigpoint._kernels.distances.reached
+    monkeypatch.setattr(trigpoint._kernels.distances, "reached", count)
     FarthestPoint(k, random_state=0).fit(plane)
     assert n < looked_at < 30 * n
 

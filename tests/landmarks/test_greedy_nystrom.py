@@ -6,9 +6,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chisquare
 from threadpoolctl import threadpool_limits
 
-from trigpoint._landmarks import greedy
-from trigpoint._landmarks.greedy import GreedyNystrom
-from trigpoint._landmarks.uniform import Uniform
+from trigpoint._samplers import greedy
+from trigpoint._samplers.greedy import GreedyNystrom
+from trigpoint._samplers.uniform import Uniform
 from trigpoint.metrics import nystrom_error
 
 CRITERIA = ["trace", "novelty"]

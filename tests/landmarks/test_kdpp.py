@@ -15,7 +15,7 @@ from subset_statistics import (
     subsets,
 )
 
-from trigpoint._landmarks.exact import ExactDPP, choose_eigenvectors, draw_kdpp, log_polynomials
+from trigpoint._samplers.exact import ExactDPP, choose_eigenvectors, draw_kdpp, log_polynomials
 
 
 def kdpp_weights(L, k):

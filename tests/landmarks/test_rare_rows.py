@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 import trigpoint as tp
-from trigpoint._numerics.outliers import outlying_rows
+from trigpoint.metrics._outliers import outlying_rows
 
 SEEDS = range(10)
 

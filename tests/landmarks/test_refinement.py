@@ -6,14 +6,14 @@ from sklearn.base import clone
 from subset_statistics import SIGNIFICANCE, determinant, p_value, subsets
 
 import trigpoint as tp
-from trigpoint._landmarks import local_covariances
-from trigpoint._landmarks.chain import walk
-from trigpoint._landmarks.refinement import patches, search
-from trigpoint._landmarks.refinement.search import ExchangeSearch
-from trigpoint._numerics.compiled.pivoting import descend
-from trigpoint._numerics.kernels import gaussian_kernel, gaussian_of
+from trigpoint._kernels.pivoting import descend
+from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse
 from trigpoint._pool import Pool
+from trigpoint._samplers import local_covariances
+from trigpoint._samplers.chain import walk
+from trigpoint._samplers.refinement import patches, search
+from trigpoint._samplers.refinement.search import ExchangeSearch
 from trigpoint.metrics import nystrom_error, optimal_error
 
 
@@ -67,7 +67,7 @@ def test_a_landmark_may_come_back_in_the_place_of_another(X, monkeypatch):
         chosen[0], chosen[1], free[0] = free[0], chosen[0], chosen[1]
         return 2
 
-    monkeypatch.setattr("trigpoint._numerics.compiled.pivoting.descend", exchange_two)
+    monkeypatch.setattr("trigpoint._kernels.pivoting.descend", exchange_two)
     refined = tp.Refinement(1).refine(X, np.arange(10), bandwidth=1.0, random_state=0)
     (new,) = set(refined.indices) - set(range(10))
     assert set(refined.indices) == set(range(10)) - {1} | {new}

@@ -8,10 +8,10 @@ import pytest
 from subset_statistics import POINTS, SIGNIFICANCE, p_value
 from threadpoolctl import threadpool_limits
 
-from trigpoint._landmarks import cholesky
-from trigpoint._landmarks.cholesky import PivotDraw, RPCholesky, gaussian_of
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
+from trigpoint._samplers import cholesky
+from trigpoint._samplers.cholesky import PivotDraw, RPCholesky, gaussian_of
 from trigpoint.metrics import nystrom_error
 
 POINTS = POINTS[:5]

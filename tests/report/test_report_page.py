@@ -11,8 +11,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import trigpoint as tp
-from trigpoint._landmarks import LandmarkCurve
 from trigpoint._report.charts import curve_chart, spectrum_chart
+from trigpoint._samplers import LandmarkCurve
 from trigpoint.plot._eigenvalues import Eigenvalues
 
 

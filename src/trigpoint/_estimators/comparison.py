@@ -15,9 +15,9 @@ from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._extension.extensions import extend
-from trigpoint._landmarks.choice import draw_landmarks
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._pool import Pool
+from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._sources import Source, open_source
 from trigpoint._spaces import check_metric, space_for
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances

@@ -102,7 +102,7 @@ class Isomap(GraphEmbedding):
         except ParameterValueError:
             if (far := _far_landmark(landmarks.points)) is None:
                 raise
-            raise FarRowError(far, landmarks.indices) from None
+            raise far_row(far, landmarks.indices) from None
         return Fit("Isomap", landmarks, spectrum, 0.0, graph, geodesics=paths)
 
     def _weighted(self, fit: Fit) -> Extension:
@@ -124,16 +124,27 @@ def check_pairs(landmarks: np.ndarray) -> None:
 
 
 class FarRowError(ParameterValueError):
-    """A single point is too far from all others."""
+    """A single point is too far from all others.
 
-    def __init__(self, landmark: int, rows: np.ndarray | None) -> None:
-        where = "a landmark" if rows is None else f"row {rows[landmark]} of X"
-        self.row = landmark if rows is None else int(rows[landmark])
-        super().__init__(
-            f"{where} is so far from all others that rounding error hides the distances between "
-            "them: if it is an error, remove it",
-            "X",
-        )
+    Attributes
+    ----------
+    row : int
+        Its row number, or the number of the landmark if landmarks are not rows.
+    """
+
+    row = -1
+
+
+def far_row(landmark: int, rows: np.ndarray | None) -> FarRowError:
+    """Return the error about a landmark, given the row numbers of all landmarks."""
+    where = "a landmark" if rows is None else f"row {rows[landmark]} of X"
+    error = FarRowError(
+        f"{where} is so far from all others that rounding error hides the distances between them: "
+        "if it is an error, remove it",
+        "X",
+    )
+    error.row = landmark if rows is None else int(rows[landmark])
+    return error
 
 
 def _far_landmark(points: np.ndarray) -> int | None:

@@ -15,7 +15,7 @@ from trigpoint._estimators.isomap import check_pairs
 from trigpoint._extension.extensions import KernelExtension
 from trigpoint._model import Model
 from trigpoint._numerics.dimension import local_dimension
-from trigpoint._numerics.kernels import gaussian_kernel, median_bandwidth, resolve_bandwidth
+from trigpoint._numerics.gaussian import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._pool import Pool
 from trigpoint._spectrum import kernel_pca
 

@@ -13,15 +13,15 @@ from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension, Fit, Landmarks, Spectrum
 from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
-from trigpoint._estimators.isomap import FarRowError, Isomap
+from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
-from trigpoint._landmarks.choice import draw_landmarks
 from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
 from trigpoint._model import Model
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.reduction import all_projected, principal_projection
 from trigpoint._pool import Pool
+from trigpoint._samplers.choice import draw_landmarks
 
 # Points with more columns are measured in this many principal components.
 _MOST_COLUMNS = 50
@@ -219,7 +219,7 @@ class LandmarkMap(Embedding):
         try:
             _, extension = isomap._embed(pool, chosen, own)
         except FarRowError as error:
-            raise FarRowError(error.row, rows) from None
+            raise far_row(error.row, rows) from None
         positions, _ = extend(extension, pool.points, run.n_threads)
         radius = np.sqrt(np.mean(np.sum(positions**2, axis=1)))
         return np.asarray(positions * (_GEODESIC_SIZE * np.sqrt(len(inside)) / radius))

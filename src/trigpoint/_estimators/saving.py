@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from trigpoint import _landmarks as samplers
+from trigpoint import _samplers as samplers
 from trigpoint._common.checks import check_count, check_path
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._common.records import Fit

@@ -20,11 +20,11 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import Extension, Fit
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index
+from trigpoint._neighbors.nearest import nearest
+from trigpoint._neighbors.sparse import Points, dense_blocks
 from trigpoint._numerics.blocks import sample_points
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint._numerics.nearest import nearest
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION, neighbor_index
-from trigpoint._numerics.sparse import Points, dense_blocks
 from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)

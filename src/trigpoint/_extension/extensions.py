@@ -18,10 +18,10 @@ from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.support import FAR_BANDWIDTHS, LocalSupport, Support
+from trigpoint._neighbors.nearest import ProductSearch, TreeSearch
+from trigpoint._neighbors.products import ROWS_TOGETHER, rowwise_product
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.nearest import ProductSearch, TreeSearch
-from trigpoint._numerics.products import ROWS_TOGETHER, rowwise_product
-from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Temporaries of a few megabytes stay in the caches.
@@ -214,7 +214,7 @@ class GeodesicExtension(Prepared):
         return super().row_bytes + 32 * len(self.geodesics)
 
     def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        from trigpoint._numerics.compiled.landmark_sums import add_centered
+        from trigpoint._kernels.landmark_sums import add_centered
 
         centered = np.zeros((X.shape[0], len(self.geodesics)))
         is_far = np.ones(X.shape[0], dtype=bool)
@@ -230,7 +230,7 @@ class GeodesicExtension(Prepared):
 
     def _shortest(self, lengths: np.ndarray, columns: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """Shortest paths (b, k) to all landmarks, float64."""
-        from trigpoint._numerics.compiled.landmark_sums import shortest_paths
+        from trigpoint._kernels.landmark_sums import shortest_paths
 
         paths = np.empty((len(lengths), len(self.geodesics)))
         longest = np.where(np.isfinite(lengths), lengths, 0.0).max(axis=1)

@@ -8,10 +8,10 @@ from scipy.sparse import csr_array
 
 from trigpoint._common.records import Projection
 from trigpoint._extension.support import FAR_BANDWIDTHS
+from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search, nearest
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
-from trigpoint._numerics.nearest import ProductSearch, TreeSearch, landmark_search, nearest
 from trigpoint._numerics.reduction import projected
-from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Landmarks that a point is placed among.
@@ -222,7 +222,7 @@ def _place(
     offsets: np.ndarray,
     placed: np.ndarray,
 ) -> None:
-    from trigpoint._numerics.compiled.map_placing import place
+    from trigpoint._kernels.map_placing import place
 
     count = min(AROUND, found.shape[1])
     place(X, landmarks, found, squares, count, positions, spacings, REACH, slopes, offsets, placed)

@@ -15,10 +15,10 @@ from scipy.sparse import csr_array
 from trigpoint._common.records import LandmarkGraph
 from trigpoint._extension.extensions import Prepared
 from trigpoint._extension.support import FAR_BANDWIDTHS
+from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.kernels import gaussian
-from trigpoint._numerics.nearest import ProductSearch, TreeSearch, landmark_search
-from trigpoint._numerics.sparse import Points
+from trigpoint._numerics.gaussian import gaussian
 
 # Most neighbors that a plane is fitted to, and the bandwidth of their weights in units of their
 # median distance. Wider planes flatten features of the coordinates and fold at the border; narrower
@@ -89,7 +89,7 @@ class SmoothExtension(Prepared):
         return super().row_bytes + 16 * (SHARING + 1) + 8 * self.landmarks.shape[1]
 
     def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        from trigpoint._numerics.compiled.map_placing import blended_planes
+        from trigpoint._kernels.map_placing import blended_planes
 
         count = min(SHARING + 1, len(self.landmarks))
         nearest, squares = self.support.nearest(X, count)

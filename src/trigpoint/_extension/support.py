@@ -13,8 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._numerics.kernels import gaussian
-from trigpoint._numerics.nearest import (
+from trigpoint._neighbors.nearest import (
     Centered,
     ProductSearch,
     TreeSearch,
@@ -22,11 +21,12 @@ from trigpoint._numerics.nearest import (
     landmark_search,
     squares_to_all,
 )
-from trigpoint._numerics.products import rowwise_product
-from trigpoint._numerics.sparse import Points
+from trigpoint._neighbors.products import rowwise_product
+from trigpoint._neighbors.sparse import Points
+from trigpoint._numerics.gaussian import gaussian
 
 if TYPE_CHECKING:
-    from trigpoint._numerics.compiled.landmark_sums import GraphRows
+    from trigpoint._kernels.landmark_sums import GraphRows
 
 # An edge with a smaller kernel keeps its weight as a point moves: see `GraphNeighbors`.
 _FOLLOWED = 1e-6
@@ -110,7 +110,7 @@ class AllLandmarks:
         return 8 * sum(self.landmarks.landmarks.shape)
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._numerics.compiled.landmark_sums import dense_weights, nearest_columns
+        from trigpoint._kernels.landmark_sums import dense_weights, nearest_columns
 
         weights = squares_to_all(self.landmarks, X)
         count = 1 if np.ptp(self.bandwidths) == 0 else min(_BLENDED + 1, len(self.bandwidths))
@@ -143,7 +143,7 @@ class NearestLandmarks:
         return 16 * max(self.n_neighbors, _BLENDED + 1) + self.search.row_bytes
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._numerics.compiled.landmark_sums import nearest_sums
+        from trigpoint._kernels.landmark_sums import nearest_sums
 
         k, b = len(self.bandwidths), X.shape[0]
         nearest, squares = self.search.nearest(X, min(max(self.n_neighbors, _BLENDED + 1), k))
@@ -188,7 +188,7 @@ class GraphNeighbors:
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
         """Sums by share, kernel and factor of each entry in the rows of the graph."""
-        from trigpoint._numerics.compiled.landmark_sums import graph_sums
+        from trigpoint._kernels.landmark_sums import graph_sums
 
         nearest, shares, dense, to_all = self._around(X)
         result = WeightedSums(np.empty((X.shape[0], len(values))), np.empty(X.shape[0]))
@@ -198,7 +198,7 @@ class GraphNeighbors:
 
     def starts(self, X: Points) -> Iterator[Starts]:
         """Straight lines to the neighbors of the nearest landmarks, one part for each landmark."""
-        from trigpoint._numerics.compiled.landmark_sums import measure
+        from trigpoint._kernels.landmark_sums import measure
 
         found, shares, dense, to_all = self._around(X)
         for part in range(found.shape[1]):
@@ -215,7 +215,7 @@ class GraphNeighbors:
 
     def _around(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The nearest landmarks and their shares; the points, or squared distances to all."""
-        from trigpoint._numerics.compiled.landmark_sums import nearest_columns
+        from trigpoint._kernels.landmark_sums import nearest_columns
 
         count = min(_BLENDED + 1, len(self.rows.starts) - 1)
         nothing = np.empty((0, 0))
@@ -237,7 +237,7 @@ class GraphNeighbors:
 
 def _shares(squares: np.ndarray) -> np.ndarray:
     """Shares (b, parts) of each point in its nearest landmarks, continuous in the point."""
-    from trigpoint._numerics.compiled.landmark_sums import shepard_shares
+    from trigpoint._kernels.landmark_sums import shepard_shares
 
     shares = np.empty((len(squares), min(_BLENDED, squares.shape[1])))
     shepard_shares(np.ascontiguousarray(squares[:, : _BLENDED + 1]), shares)
@@ -245,7 +245,7 @@ def _shares(squares: np.ndarray) -> np.ndarray:
 
 
 def _graph_rows(graph: LandmarkGraph) -> "GraphRows":
-    from trigpoint._numerics.compiled.landmark_sums import GraphRows
+    from trigpoint._kernels.landmark_sums import GraphRows
 
     k = len(graph.bandwidths)
     degrees = np.diff(graph.lengths.indptr)

@@ -20,8 +20,8 @@ from trigpoint._extension.support import (
 )
 from trigpoint._extension.torch_map import HELD, map_positions
 from trigpoint._extension.torch_search import TorchSearch, smallest
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 # Share of the working memory that a block of rows takes: its temporaries are counted below, but
 # cuBLAS has a workspace for every stream, and PyTorch's caching allocator wastes a part.

@@ -97,7 +97,7 @@ class _Placing:
     @staticmethod
     def _drawn(squares: Any) -> Any:
         """How far (b,) rows much closer to one landmark than to any other move with it."""
-        from trigpoint._numerics.compiled.map_placing import DRAWN
+        from trigpoint._kernels.map_placing import DRAWN
 
         return _positive(1 - squares[:, 0] / (DRAWN * DRAWN * squares[:, 1]))
 
@@ -119,7 +119,7 @@ def _pulled(placed: Any, positions: Any, shares: Any, kept: Any, spacing: Any) -
     """Positions pulled toward landmarks that the map has torn away from the others."""
     import torch
 
-    from trigpoint._numerics.compiled.map_placing import PULL
+    from trigpoint._kernels.map_placing import PULL
 
     away = positions - placed[:, None]
     lengths = _square_lengths(away)
@@ -133,7 +133,7 @@ def _not_beyond(placed: Any, positions: Any, weights: Any, squares: Any) -> Any:
     """Positions that are not too far from the nearest landmark that takes part: see `_way`."""
     import torch
 
-    from trigpoint._numerics.compiled.map_placing import ORDER
+    from trigpoint._kernels.map_placing import ORDER
 
     count = squares.shape[1]
     numbers = torch.arange(count, device=squares.device)

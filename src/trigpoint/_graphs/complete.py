@@ -8,7 +8,7 @@ from trigpoint._common.memory import check_dense
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._graphs.graph import Graph, check_weights
 from trigpoint._graphs.weights import wide_bandwidths
-from trigpoint._numerics.kernels import distances_between, gaussian
+from trigpoint._numerics.gaussian import distances_between, gaussian
 
 # Mean weight over all pairs with automatic bandwidths.
 _MEAN_WEIGHT = 0.4

@@ -13,7 +13,7 @@ from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
 from trigpoint._graphs.graph import Graph, check_weights, compared_covariance
 from trigpoint._graphs.weights import weighed_by, weighted_graph
-from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._neighbors.index import neighbor_index
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from trigpoint._graphs.graph import Graph, check_weights, compared_covariance
 from trigpoint._graphs.knn import NeighborSearch
 from trigpoint._graphs.weights import weighted_graph
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.kernels import squared_distances
+from trigpoint._numerics.gaussian import squared_distances
 
 
 class RadiusGraph(Graph):

@@ -12,7 +12,7 @@ from trigpoint._common.records import LandmarkGraph
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
-from trigpoint._numerics.kernels import gaussian
+from trigpoint._numerics.gaussian import gaussian
 
 # Mean weight of an edge to a neighbor with automatic bandwidths.
 _MEAN_WEIGHT = 0.2

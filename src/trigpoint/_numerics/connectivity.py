@@ -7,9 +7,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from trigpoint._common.errors import ParameterWarning
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION
+from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.nearest import nearest
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
 
 # A component of s points surely has a foreign point among the s + 1 nearest neighbors of each of
 # its points. Up to this s, asking for them is cheaper than a search among foreign points alone.

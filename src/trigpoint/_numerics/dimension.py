@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._neighbors.index import neighbor_index
 from trigpoint._numerics.blocks import points_in, sample_rows
-from trigpoint._numerics.neighbors import neighbor_index
 
 # Points that neighborhoods are measured among, and points that have one measured.
 _POINTS = 20_000

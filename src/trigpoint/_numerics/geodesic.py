@@ -8,9 +8,9 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.warn import warn_user
+from trigpoint._neighbors.index import neighbor_index
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
-from trigpoint._numerics.kernels import gaussian
-from trigpoint._numerics.neighbors import neighbor_index
+from trigpoint._numerics.gaussian import gaussian
 
 
 def geodesic_distances(X: np.ndarray, n_neighbors: Any = 10) -> np.ndarray:

@@ -56,7 +56,7 @@ def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray,
     """Coordinates of a block of points (b, c) in float64, and the lengths (b,) of what is left."""
     if projection is None:
         return np.ascontiguousarray(X, dtype=np.float64), np.zeros(len(X))
-    from trigpoint._numerics.compiled.map_placing import project
+    from trigpoint._kernels.map_placing import project
 
     coordinates, residuals = np.empty((len(X), projection.components.shape[1])), np.empty(len(X))
     project(np.ascontiguousarray(X), *projection, coordinates, residuals)

@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 
 from trigpoint._common.words import counted
-from trigpoint._landmarks import LandmarkCurve
+from trigpoint._samplers import LandmarkCurve
 from trigpoint.plot._eigenvalues import Eigenvalues
 
 _WIDTH, _HEIGHT = 360, 240

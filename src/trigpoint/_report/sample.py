@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
+from trigpoint._neighbors.nearest import nearest
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.nearest import nearest
-from trigpoint._numerics.sparse import Points
 from trigpoint._report.density import DensityImage, Grid, grid_size
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source

@@ -8,8 +8,8 @@ import numpy as np
 
 from trigpoint._common.progress import Report
 from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import thread_map
 from trigpoint._sources import Source
 

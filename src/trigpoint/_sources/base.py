@@ -17,9 +17,9 @@ from scipy.sparse import csr_array, vstack
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._common.progress import Report
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
-from trigpoint._numerics.sparse import Points
 from trigpoint._numerics.threads import one_blas_thread, thread_map
 from trigpoint._sources.writers import Output, open_output
 

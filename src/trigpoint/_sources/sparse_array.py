@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterValueError
+from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.sparse import stored_row_bytes
 from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source, stays_sparse
 from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype, refuse_key

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array, issparse
 
 from trigpoint._common.checks import refuse_zero_rows
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
+from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import row_blocks
-from trigpoint._numerics.sparse import Points
 
 # Rows that column variances are summed over at once: a fixed number, so that every memory layout
 # gives the same bits.
@@ -90,7 +90,7 @@ class Cosine(Space):
     takes_sparse = True
 
     def __call__(self, block: Points, rows: Any = 0) -> Points:
-        from trigpoint._numerics.compiled.sparse_loops import scale_to_unit
+        from trigpoint._kernels.sparse_loops import scale_to_unit
 
         if issparse(block):
             values, starts = block.data, block.indptr

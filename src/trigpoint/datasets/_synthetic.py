@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint.datasets._arguments import check_dtype, check_interval
+from trigpoint.datasets._parameters import check_dtype, check_interval
 
 # Memory for one point while its block is generated: about ten float64 temporaries.
 _BYTES_PER_POINT = 80

@@ -3,15 +3,15 @@
 from trigpoint.metrics._agreement import neighborhood_agreement
 from trigpoint.metrics._approximation import nystrom_error, optimal_error
 from trigpoint.metrics._coverage import coverage_radius
-from trigpoint.metrics._embedding import (
+from trigpoint.metrics._neighborhoods import neighbor_recall, shortcut_rate
+from trigpoint.metrics._quality import Quality
+from trigpoint.metrics._scores import (
     coordinate_recovery,
     knn_accuracy,
     knn_labels,
     neighbor_preservation,
     rank_correlation,
 )
-from trigpoint.metrics._neighborhoods import neighbor_recall, shortcut_rate
-from trigpoint.metrics._quality import Quality
 
 __all__ = [
     "Quality",

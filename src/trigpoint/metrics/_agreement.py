@@ -10,10 +10,10 @@ from scipy.spatial.distance import cdist
 from trigpoint._common.checks import check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import check_dense
+from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.connectivity import bridge_components
-from trigpoint._numerics.nearest import nearest
 from trigpoint._spaces import Cosine
-from trigpoint.metrics._arguments import as_matrix, check_same_length
+from trigpoint.metrics._checks import as_matrix, check_same_length
 
 _FEWEST = 4
 

@@ -8,9 +8,9 @@ import numpy as np
 from trigpoint._common.checks import check_bool, check_count, check_positive
 from trigpoint._common.memory import check_dense
 from trigpoint._numerics.blocks import BLOCK_BYTES
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.residual.factor import unexplained_variances
-from trigpoint.metrics._arguments import as_landmarks, as_matrix
+from trigpoint.metrics._checks import as_landmarks, as_matrix
 
 
 def nystrom_error(

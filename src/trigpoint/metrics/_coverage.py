@@ -8,9 +8,9 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from trigpoint._common.checks import check_choice, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._numerics.nearest import nearest
+from trigpoint._neighbors.nearest import nearest
 from trigpoint._spaces import Cosine
-from trigpoint.metrics._arguments import as_landmarks, as_matrix
+from trigpoint.metrics._checks import as_landmarks, as_matrix
 
 
 def coverage_radius(

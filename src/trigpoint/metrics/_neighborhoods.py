@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.checks import check_count
-from trigpoint._numerics.nearest import nearest
-from trigpoint.metrics._arguments import as_edges, as_matrix
+from trigpoint._neighbors.nearest import nearest
+from trigpoint.metrics._checks import as_edges, as_matrix
 
 # Distances on the manifold that differ by less than this count as equal, so that rounding errors
 # do not decide between the tied neighbors on a grid.

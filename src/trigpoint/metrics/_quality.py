@@ -8,10 +8,10 @@ import numpy as np
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Fit
 from trigpoint._common.words import counted, html_table
-from trigpoint._numerics.nearest import nearest
-from trigpoint._numerics.neighbors import TREE_MAX_DIMENSION
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION
+from trigpoint._neighbors.nearest import nearest
 from trigpoint._spectrum import regression_residual
-from trigpoint.metrics._arguments import as_matrix, check_same_length
+from trigpoint.metrics._checks import as_matrix, check_same_length
 from trigpoint.metrics._preserved import NEAREST, compare_neighborhoods, shared
 from trigpoint.metrics._suspects import (
     SHORTCUT,

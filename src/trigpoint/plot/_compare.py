@@ -10,7 +10,7 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint.plot._axes import label_coordinates
 from trigpoint.plot._cloud import draw_cloud
 from trigpoint.plot._colors import draw_key, name_of, read_coloring
-from trigpoint.plot._embedding import read_embedding
+from trigpoint.plot._scatter import read_embedding
 
 _MAX_COLUMNS = 4
 # Width and height of a panel, in inches.

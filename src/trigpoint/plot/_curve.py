@@ -6,7 +6,7 @@ import numpy as np
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.palette import OKABE_ITO
-from trigpoint._landmarks import LandmarkCurve
+from trigpoint._samplers import LandmarkCurve
 from trigpoint._sources.problems import require
 from trigpoint.plot._axes import make_axes, not_understood
 

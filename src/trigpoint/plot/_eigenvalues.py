@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.records import Fit, Spectrum
-from trigpoint._numerics.kernels import gaussian_kernel
+from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import classical_scaling, diffusion_maps, kernel_pca, laplacian_eigenmaps
 
 _SHOWN = 30

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.kernels import Kernel
+from trigpoint._numerics.gaussian import Kernel
 from trigpoint._numerics.threads import thread_map
 
 Result = TypeVar("Result")

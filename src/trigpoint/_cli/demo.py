@@ -1,0 +1,109 @@
+"""``trigpoint demo``: a Swiss roll of a million points, unrolled from a thousand landmarks."""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from trigpoint import plot
+from trigpoint._cli.results import CommandError, Result, UsageError, progress
+from trigpoint._estimators import LaplacianEigenmaps
+from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.problems import require
+from trigpoint.datasets import make_swiss_roll
+from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
+
+# Landmarks of the run that compiles the loops, and points of it that are transformed.
+_FEWEST, _SOME = 20, 2_000
+
+_DRAWN_IN_3D = 8_000
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Unroll the roll, draw it, and measure how well that went."""
+    n, k, seed = options.points, options.landmarks, options.seed
+    if not 3 <= k < n or n <= _FEWEST:
+        raise UsageError(
+            f"--landmarks {k} is too few or too many for --points {n}: choose at least 3 "
+            f"landmarks, more points than landmarks, and more than {_FEWEST} points"
+        )
+    require("matplotlib", "drawing the picture")
+    _make_folder(options.out)
+    X, intrinsic = make_swiss_roll(n, random_state=seed)
+    # Compiling, which happens once on a machine, would count as a slow stage.
+    LaplacianEigenmaps(landmarks=_FEWEST, random_state=seed).fit(X).transform(X[:_SOME])
+    emb = LaplacianEigenmaps(landmarks=k, random_state=seed, verbose=progress(options)).fit(X)
+    start = time.perf_counter()
+    Y = emb.transform(X)
+    seconds = emb.stage_seconds_ | {"extension": time.perf_counter() - start}
+    path = options.out / "swiss_roll.png"
+    _draw(emb, X, Y, intrinsic, path)
+    figures = _figures(emb, X, Y, intrinsic)
+    lines = [f"A Swiss roll of {n:,} points, embedded in 2-D from {k:,} landmarks", ""]
+    lines += [f"  {stage:<12} {spent:9.2f} s" for stage, spent in seconds.items()]
+    lines += [f"  {'all':<12} {sum(seconds.values()):9.2f} s", ""]
+    lines += [
+        f"  arc length recovered from the coordinates  R2 = {figures['arc_length']:.4f}",
+        f"  height recovered from the coordinates      R2 = {figures['height']:.4f}",
+        f"  shortcuts among the edges of the graph     {figures['shortcuts']:.2%}",
+        f"  farthest point from a landmark             {figures['coverage_radius']:.2f} (the roll "
+        "is 28 wide)",
+        f"\n  {path}",
+    ]
+    values = {"points": n, "landmarks": k, "stage_seconds": seconds, "written": [str(path)]}
+    return Result("\n".join(lines), values | figures)
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder now, before a million points are embedded."""
+    if path.exists() and not path.is_dir():
+        raise CommandError(f"{path} is a file: name a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise CommandError(f"{path} cannot be written: no permission to write in it")
+
+
+def _figures(
+    emb: LaplacianEigenmaps, X: np.ndarray, Y: np.ndarray, intrinsic: np.ndarray
+) -> dict[str, float]:
+    arc_length, height = coordinate_recovery(Y, intrinsic)
+    shortcuts = shortcut_rate(emb.graph_, intrinsic[emb.landmark_indices_], n_neighbors=15)
+    return {
+        "arc_length": float(arc_length),
+        "height": float(height),
+        "shortcuts": float(shortcuts),
+        "coverage_radius": float(coverage_radius(X, emb.landmarks_)),
+    }
+
+
+def _draw(
+    emb: LaplacianEigenmaps, X: np.ndarray, Y: np.ndarray, intrinsic: np.ndarray, path: Path
+) -> None:
+    """Draw the roll, the landmarks on the unrolled plane, and the embedding."""
+    # Not by pyplot, which would need a display.
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
+
+    arc = intrinsic[:, 0]
+    shown = slice(None, None, max(1, len(X) // _DRAWN_IN_3D))
+    figure = Figure(figsize=(13, 4.2), layout="constrained")
+    axes = figure.add_subplot(1, 3, 1, projection="3d")
+    axes.scatter(X[shown, 0], X[shown, 1], X[shown, 2], c=arc[shown], s=1, linewidths=0)
+    axes.view_init(elev=8, azim=-75)
+    # Empty lists of labels would make Matplotlib 3.10 give up the layout.
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_major_formatter(NullFormatter())
+    axes.set_title(f"{len(X):,} points (some shown)")
+
+    axes = figure.add_subplot(1, 3, 2)
+    on_plane = intrinsic[emb.landmark_indices_]
+    axes.scatter(on_plane[:, 0], on_plane[:, 1], c=on_plane[:, 0], s=7)
+    axes.set(xlabel="arc length", ylabel="height")
+    axes.set_title(f"{len(on_plane):,} landmarks on the unrolled plane")
+
+    axes = figure.add_subplot(1, 3, 3)
+    plot.embedding(Y, color=arc, ax=axes, title="Laplacian eigenmaps of every point")
+    with atomic_write(path) as partial:
+        figure.savefig(partial, dpi=130)

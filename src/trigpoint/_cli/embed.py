@@ -1,0 +1,305 @@
+"""``trigpoint embed``: coordinates of every point of a file."""
+
+import argparse
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trigpoint import plot
+from trigpoint._cli.cluster import on_cluster
+from trigpoint._cli.inspection import DOMINANT_SHARE, dominant_columns
+from trigpoint._cli.points import check_outputs, listed, open_points, read_colors, read_named
+from trigpoint._cli.results import Result, UsageError, item, progress, say
+from trigpoint._common.words import counted, duration
+from trigpoint._estimators import (
+    DiffusionMaps,
+    Isomap,
+    KernelPCA,
+    LandmarkMap,
+    LaplacianEigenmaps,
+    compare_methods,
+)
+from trigpoint._estimators.comparison import FEWEST_TO_COMPARE
+from trigpoint._graphs import CompleteGraph, KNNGraph
+from trigpoint._report.given import named_colors
+from trigpoint._report.sample import dense
+from trigpoint._report.things import read_things
+from trigpoint._samplers import EfficientDPP
+from trigpoint._sources import Output, Source, open_source
+from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.problems import require
+from trigpoint.metrics._comparison import Comparison
+from trigpoint.plot._colors import read_coloring
+
+_METHODS: dict[str, Any] = {
+    "laplacian": LaplacianEigenmaps,
+    "diffusion": DiffusionMaps,
+    "isomap": Isomap,
+    "kernel-pca": KernelPCA,
+    "map": LandmarkMap,
+}
+_NAMES = {method.__name__: name for name, method in _METHODS.items()}
+
+# Options that do not apply to a method, and those that mean eigenmaps if no method is named.
+_NOT_FOR = {
+    "kernel-pca": ("graph", "neighbors", "eigenvectors"),
+    "isomap": ("eigenvectors",),
+    "map": ("graph", "eigenvectors", "extension"),
+}
+_OF_EIGENMAPS = ("graph", "neighbors", "eigenvectors", "extension")
+
+# Methods are compared for up to this many coordinates.
+_MOST_COMPARED = 3
+
+# Landmarks that `--refine` improves if their number is not given.
+_REFINED, _REFINED_OF_MAPS = 1_000, 10_000
+
+# PCA is mentioned if its score is this much better.
+_PCA_BETTER = 0.02
+
+_INCHES, _DPI = (8, 6), 150
+
+
+class _Shown(NamedTuple):
+    """What the page and the picture show of the points, besides their coordinates."""
+
+    color: dict[str, np.ndarray]
+    # The arguments `images` and `text` of `report`.
+    things: dict[str, Any]
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Fit, write the coordinates, then the model, the page and the picture."""
+    _check_choices(options)
+    source = open_points(options)
+    shown = _read_shown(options, source)
+    _say_scales(options, source)
+    start = time.perf_counter()
+    with on_cluster(options, source) as points:
+        method, tried = _choose_method(options, points)
+        estimator = make_estimator(options, method, source)
+        estimator.fit(points)
+        estimator.transform(
+            points, out=Output(options.output, options.force), device=options.device
+        )
+    written = [options.output]
+    if options.save is not None:
+        estimator.save(options.save)
+        written.append(options.save)
+    if options.report is not None:
+        estimator.report(
+            options.report,
+            source,
+            color=shown.color or None,
+            coordinates=options.output,
+            tried=tried,
+            force=options.force,
+            **shown.things,
+        )
+        written.append(options.report)
+    if options.png is not None:
+        _draw(options, shown.color)
+        written.append(options.png)
+    seconds = time.perf_counter() - start
+    return _result(options, source, estimator, method, tried, written, seconds)
+
+
+def _check_choices(options: argparse.Namespace) -> None:
+    """Reject options that have no effect with others."""
+    for option in _NOT_FOR.get(options.method, ()):
+        if getattr(options, option) is not None:
+            raise UsageError(f"--{option} does not apply to --method {options.method}")
+    if options.graph == "complete" and options.neighbors is not None:
+        raise UsageError(
+            "--neighbors does not apply to --graph complete, which links all landmarks"
+        )
+    if options.color and options.report is None and options.png is None:
+        raise UsageError("--color colors what --report and --png write: add --report HTML")
+    if options.png is not None:
+        if options.png.suffix.lower() != ".png":
+            raise UsageError(f"--png {options.png} does not end in .png")
+        if options.components < 2:
+            raise UsageError("--png draws two coordinates: choose --components 2 or more")
+        require("matplotlib", "--png")
+    for option in ("images", "text"):
+        if getattr(options, option) and options.report is None:
+            raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
+
+
+def _read_shown(options: argparse.Namespace, source: Source) -> _Shown:
+    """Read colors, texts and images, and check them and the outputs before any work."""
+    color, read = read_colors(options.color or (), source)
+    things: dict[str, Any] = {}
+    shape = re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", options.images or "")
+    for option in ("text", "images"):
+        text = getattr(options, option)
+        if text and not (option == "images" and shape):
+            name, file, values = read_named(f"--{option}", text, source)
+            things[option] = {name: values}
+            read.append(file)
+    if shape:
+        things["images"] = tuple(map(int, options.images.split("x")))
+    names = ("output", "save", "report", "png")
+    outputs = {f"--{name}": getattr(options, name) for name in names}
+    check_outputs(options, [source.path, *read], outputs)
+    if color:
+        named_colors(color, source.n)
+    if things:
+        read_things(things.get("images"), things.get("text"), source.n, source.columns.count)
+    if options.png is not None and color:
+        read_coloring(_drawn_values(color)[1], None, "viridis")
+    return _Shown(color, things)
+
+
+def _say_scales(options: argparse.Namespace, source: Source) -> None:
+    """Say which columns dominate distances, judged by the first rows."""
+    if options.metric != "euclidean" or options.quiet or source.columns.sparse:
+        return
+    _, block = next(iter(source.blocks()))
+    if dominant := dominant_columns(dense(block)):
+        names = source.columns.names or tuple(map(str, range(source.columns.count)))
+        say(
+            options,
+            f"columns {listed(names[j] for j in dominant)} hold {DOMINANT_SHARE:.1%} of the "
+            "variance: if the columns differ in units, add --metric seuclidean",
+        )
+
+
+def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Comparison | None]:
+    """The method that was asked for, or the best in a comparison, and that comparison."""
+    if options.method is not None:
+        return options.method, None
+    if _not_compared(options, points.n):
+        return "laplacian", None
+    tried = compare_methods(
+        points,
+        options.components,
+        landmarks=options.landmarks if isinstance(options.landmarks, int) else None,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=progress(options),
+    )
+    return _NAMES[tried.attempts[0].method], tried
+
+
+def _not_compared(options: argparse.Namespace, n: int) -> str:
+    """Why methods are not compared; empty if they are."""
+    given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
+    if given:
+        return f"--{given[0]} is an option of it"
+    if options.components > _MOST_COMPARED:
+        return f"methods are compared for up to {_MOST_COMPARED} coordinates"
+    few = n < FEWEST_TO_COMPARE
+    return f"methods are compared for {FEWEST_TO_COMPARE} points or more" if few else ""
+
+
+def make_estimator(options: argparse.Namespace, method: str, source: Source) -> Any:
+    """Return the estimator that the options describe."""
+    landmarks = options.landmarks
+    if options.refine:
+        usual = _REFINED_OF_MAPS if method == "map" else _REFINED
+        k = usual if landmarks is None else landmarks
+        # If every point is a landmark, there is nothing to refine.
+        if landmarks is not None or usual < source.n:
+            landmarks = EfficientDPP(k, refine=True, random_state=options.seed)
+    chosen = {"eigenvectors": options.eigenvectors, "extension": options.extension}
+    if method == "map":
+        chosen["n_neighbors"] = options.neighbors
+    elif options.graph == "complete":
+        chosen["graph"] = CompleteGraph()
+    elif options.graph is not None or options.neighbors is not None:
+        metric = options.graph or "bhattacharyya"
+        chosen["graph"] = KNNGraph(options.neighbors, metric=metric)
+    return _METHODS[method](
+        options.components,
+        landmarks=landmarks,
+        metric=options.metric,
+        random_state=options.seed,
+        n_jobs=options.jobs,
+        verbose=progress(options),
+        **{name: value for name, value in chosen.items() if value is not None},
+    )
+
+
+def _draw(options: argparse.Namespace, color: Mapping[str, np.ndarray]) -> None:
+    """Draw the first two coordinates that were written."""
+    # Not by pyplot, which would need a display.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_INCHES, dpi=_DPI, layout="constrained")
+    coordinates = dense(open_source(options.output).take(None))
+    name, values = _drawn_values(color)
+    title = counted(len(coordinates), "point")
+    axes = figure.add_subplot()
+    plot.embedding(coordinates, color=values, label=name, ax=axes, title=title)
+    with atomic_write(options.png, replace=options.force) as partial:
+        figure.savefig(partial, format="png")
+
+
+def _drawn_values(color: Mapping[str, np.ndarray]) -> tuple[str | None, np.ndarray | None]:
+    """Name and values of the first color; dates as years."""
+    name, values = next(iter(color.items()), (None, None))
+    if values is not None and values.dtype.kind == "M":
+        days = values.astype("datetime64[D]")
+        values = np.where(np.isnat(days), np.nan, 1970 + days.astype(np.float64) / 365.2425)
+    return name, values
+
+
+def _result(
+    options: argparse.Namespace,
+    source: Source,
+    estimator: Any,
+    method: str,
+    tried: Comparison | None,
+    written: list[Path],
+    seconds: float,
+) -> Result:
+    """What is printed at the end, as text and as JSON."""
+    k, n_components = estimator.landmark_embedding_.shape
+    scores = {} if tried is None else {_NAMES[name]: s for name, s in tried.scores.items()}
+    failures = {} if tried is None else {_NAMES[name]: why for name, why in tried.failures.items()}
+    if tried is not None:
+        scores["pca"] = tried.pca_score
+    values = {
+        "input": {
+            "name": source.name,
+            "rows": source.n,
+            "columns": source.columns.count,
+            "dtype": source.dtype.name,
+        },
+        "method": method,
+        "scores": {name: round(score, 4) for name, score in scores.items()},
+        "not_tried": failures,
+        "metric": options.metric,
+        "landmarks": k,
+        "components": n_components,
+        "eigenvalues": [float(value) for value in estimator.fitted_.spectrum.eigenvalues],
+        "bridges": len(getattr(estimator, "bridges_", ())),
+        "dimension": round(estimator.dimension_, 2),
+        "seed": options.seed,
+        "seconds": round(seconds, 3),
+        "stage_seconds": {name: round(s, 3) for name, s in estimator.stage_seconds_.items()},
+        "written": [str(path) for path in written],
+    }
+    coordinates = counted(n_components, "coordinate")
+    lines = [f"{source.n:,} points to {coordinates} from {k:,} landmarks in {duration(seconds)}"]
+    if options.method is None:
+        why = _not_compared(options, source.n) if tried is None else _reason(scores, failures)
+        lines.append(item(f"method {method}: {why}", "  ", "    "))
+    lines += [f"  {path}" for path in written]
+    return Result("\n".join(lines), values)
+
+
+def _reason(scores: Mapping[str, float], failures: Mapping[str, str]) -> str:
+    """Why the first of the methods was chosen."""
+    (_, best), *others = [(name, score) for name, score in scores.items() if name != "pca"]
+    text = f"best neighborhood agreement, {best:.2f} of 1"
+    text += "".join(f", {name} {score:.2f}" for name, score in others)
+    if scores["pca"] > best + _PCA_BETTER:
+        text += f"; PCA would agree better, {scores['pca']:.2f}"
+    return text + "".join(f"; {name} was not tried: {why}" for name, why in failures.items())

@@ -1,0 +1,93 @@
+"""``trigpoint evaluate``: measure the landmarks and the embedding of a saved model."""
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from trigpoint._cli.points import open_points, read_named
+from trigpoint._cli.results import CommandError, Result, listing, progress
+from trigpoint._common.labels import is_missing
+from trigpoint._estimators import load
+from trigpoint._numerics.gaussian import landmark_spacing
+from trigpoint._report.sample import dense
+from trigpoint._sources import Source
+from trigpoint.metrics import coverage_radius, knn_accuracy, nystrom_error
+
+# Points in the sample, and their bytes; more would not change the figures shown.
+_SAMPLE, _SAMPLE_BYTES = 20_000, 2**28
+_ERROR_SAMPLE = 4_000
+
+# With fewer than twice this many points, any labels may be classes.
+_FEW_CLASSES = 10
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Measure on a sample."""
+    model = load(options.model)
+    model.set_params(verbose=progress(options))
+    source = open_points(options, model)
+    n = source.n
+    labels = None if options.labels is None else _labels(options.labels, source)
+    quality = model.quality(source, random_state=options.seed)
+    rng = np.random.default_rng(options.seed)
+    affordable = _SAMPLE_BYTES // (source.columns.count * source.dtype.itemsize)
+    rows = np.sort(rng.choice(n, min(n, _SAMPLE, max(affordable, 1)), replace=False))
+    subject = model._subject()
+    points = dense(subject.points(source, rows))
+    landmarks = model.landmarks_
+    few = points[rng.choice(len(points), min(len(points), _ERROR_SAMPLE), replace=False)]
+    bandwidth = 2 * landmark_spacing(points, len(landmarks), rng)
+    radii = [coverage_radius(points, landmarks, quantile=share) for share in (1.0, 0.95)]
+    error = float(nystrom_error(few, landmarks, bandwidth, relative=True))
+    values: dict[str, Any] = {
+        "model": str(options.model),
+        "input": source.name,
+        "points": n,
+        "sampled": len(rows),
+        "landmarks": len(landmarks),
+        "coverage_radius": radii[0],
+        "coverage_radius_95": radii[1],
+        "trace_error": error,
+        "trace_error_bandwidth": float(bandwidth),
+        "bridges": len(getattr(model, "bridges_", ())),
+        "quality": quality.figures(),
+    }
+    shown = {
+        "points": f"{n:,}" + (f", {len(rows):,} of them sampled" if len(rows) < n else ""),
+        "landmarks": f"{len(landmarks):,}",
+        "farthest point": f"{radii[0]:.4g} from its nearest landmark (95% are within "
+        f"{radii[1]:.4g})",
+        "trace error": f"{error:.2%} of the kernel with bandwidth {bandwidth:.3g}",
+        **{name: line for name, line in quality.lines().items() if name != "measured on"},
+    }
+    if labels is not None:
+        accuracy = _accuracy(subject.coordinates(points), labels[rows], rng)
+        values["nearest_neighbor_accuracy"] = accuracy
+        shown["labels"] = f"{accuracy:.2%} correct by nearest neighbor in the embedding"
+    return Result(f"{options.model}\n{quality.verdict}\n{listing(shown)}", values)
+
+
+def _labels(text: str, source: Source) -> np.ndarray:
+    """Labels of all points, which have to be classes."""
+    _, _, labels = read_named("--labels", text, source)
+    missing = [row for row, label in enumerate(labels) if is_missing(label)]
+    if missing:
+        raise CommandError(f"--labels {text} has no label in row {missing[0]}: fill it in")
+    n_classes = len(np.unique(labels))
+    if n_classes > max(_FEW_CLASSES, source.n // 2):
+        raise CommandError(
+            f"--labels {text} has {n_classes:,} different values for {source.n:,} points: labels "
+            "must be classes that many points share"
+        )
+    return labels
+
+
+def _accuracy(coordinates: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:
+    """Accuracy with each half of the points classified by the other half."""
+    halves = np.array_split(rng.permutation(len(labels)), 2)
+    right = [
+        knn_accuracy(coordinates[a], labels[a], coordinates[b], labels[b]) * len(b)
+        for a, b in (halves, halves[::-1])
+    ]
+    return float(sum(right) / len(labels))

@@ -1,0 +1,231 @@
+"""``trigpoint info``: what a file holds, its problems, and how to embed it."""
+
+import argparse
+import csv
+import io
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trigpoint._cli.cli import described
+from trigpoint._cli.inspection import DOMINANT_SHARE, inspect
+from trigpoint._cli.points import listed, open_points
+from trigpoint._cli.results import Result, listing
+from trigpoint._common.words import counted, size
+from trigpoint._estimators import load
+from trigpoint._sources import DamagedFileError, Source, open_source
+from trigpoint._sources.anndata import likely_points, obs_columns
+from trigpoint._sources.choosing import split_place
+from trigpoint._sources.tables import is_table, read_values, stored_arrays, table_columns
+from trigpoint._sources.tensors import is_tensor_file
+from trigpoint.metrics._outliers import FACTOR, SHARE
+
+# Most bytes of points whose values are checked without --check: a second or two.
+_LITTLE = 2**28
+
+# Columns of text are classes if they have at most this many different values.
+_MOST_CLASSES = 40
+
+# Two coordinates need at least three landmarks.
+_FEWEST_ROWS = 3
+
+# For scripts, and for people.
+_Found = tuple[dict[str, Any], dict[str, str]]
+
+
+def run(options: argparse.Namespace) -> Result:
+    """Describe a model or a file of points."""
+    if is_tensor_file(options.input):
+        return _model(options)
+    path = Path(split_place(options.input)[0])
+    values: dict[str, Any] = {"name": options.input}
+    shown: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    if options.input == str(path) and path.exists():
+        arrays = stored_arrays(path)
+        if (likely := likely_points(arrays)) is not None:
+            options.input = f"{path}::{likely}"
+        if arrays:
+            values["arrays"] = {
+                key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()
+            }
+            shown["arrays"] = listed(
+                f"{key} ({' x '.join(map(str, shape))} {kind})"
+                for key, (shape, kind) in arrays.items()
+            )
+    if path.exists() and is_table(path):
+        columns = table_columns(path)
+        kinds = {of.name or str(number): of.kind for number, of in enumerate(columns)}
+        values["column_kinds"] = kinds
+        shown["columns"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
+    elif path.name.lower().endswith(".h5ad") and path.exists():
+        values["obs"] = kinds = obs_columns(path)
+        shown["obs"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
+    if kinds and "column_kinds" in values and "number" not in kinds.values():
+        values["problem"] = shown["problem"] = "no column holds numbers: there are no points"
+    else:
+        found, told = _points(options, kinds if "column_kinds" in values else {})
+        values, shown = values | found, shown | told
+    if "problem" not in values:
+        values["next"] = _next_command(options, kinds, values)
+        shown["next"] = _wrapped(values["next"])
+    return Result(f"{values['name']}\n{listing(shown)}", values)
+
+
+def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
+    """What the points are, and what is wrong with them."""
+    try:
+        numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
+        if options.columns is None and 0 < len(numbers) < len(kinds):
+            source = open_source(options.input, columns=numbers)
+        else:
+            source = open_points(options)
+        values, shown = _described(source)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        # What is asked for has to exist, but any table can be described.
+        if not kinds or options.columns is not None:
+            raise
+        return {"problem": described(error)}, {"problem": described(error)}
+    if values["bytes"] > _LITTLE and not options.check:
+        shown["values"] = "not checked: --check finds missing values and constant columns"
+        return values, shown
+    try:
+        found, told = _inspected(source)
+    except DamagedFileError:
+        raise
+    except ValueError as error:
+        found, told = {"problem": described(error)}, {"problem": described(error)}
+    return values | found, shown | told
+
+
+def _described(source: Source) -> _Found:
+    n, columns = source.n, source.columns
+    values: dict[str, Any] = {
+        "rows": n,
+        "columns": columns.count,
+        "dtype": columns.dtype.name,
+        "sparse": columns.sparse,
+        "bytes": n * columns.count * columns.dtype.itemsize,
+        "feature_names": None if columns.names is None else list(columns.names),
+    }
+    kind = f"sparse {columns.dtype.name}" if columns.sparse else columns.dtype.name
+    table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}"
+    shown = {"points": table if columns.sparse else f"{table} ({size(values['bytes'])} in memory)"}
+    if columns.names is not None:
+        shown["columns used"] = listed(columns.names)
+    return values, shown
+
+
+def _inspected(source: Source) -> _Found:
+    """Constant columns, the local dimension, and what may spoil an embedding."""
+    seen = inspect(source)
+    if source.n < _FEWEST_ROWS:
+        raise ValueError(f"{counted(source.n, 'row')}: too few to choose landmarks from")
+    names: Sequence[Any] = source.columns.names or range(source.columns.count)
+    values = {
+        "constant_columns": seen.constant,
+        "dimension": round(seen.dimension, 2),
+        "dominant_columns": seen.dominant,
+        "outliers": seen.outliers,
+    }
+    shown = {"values": "all finite"}
+    if seen.constant:
+        shown["constant"] = f"columns {listed(names[j] for j in seen.constant)}: can be left out"
+    if seen.dimension:
+        shown["dimension"] = f"about {seen.dimension:.1f} around each point"
+    if seen.dominant:
+        shown["scales"] = (
+            f"columns {listed(names[j] for j in seen.dominant)} hold {DOMINANT_SHARE:.1%} of the "
+            "variance; if the columns differ in units, keep --metric seuclidean, which divides "
+            "each by its standard deviation"
+        )
+    if seen.outliers:
+        among = "" if seen.n_sampled == source.n else f" among {seen.n_sampled:,} sampled rows"
+        shown["outliers"] = (
+            f"rows {listed(seen.outliers)}{among} lie more than {FACTOR:g} times farther from the "
+            f"rest than {SHARE:.0%} of rows; remove them if they are errors"
+        )
+    return values, shown
+
+
+def _next_command(
+    options: argparse.Namespace, kinds: Mapping[str, str], found: Mapping[str, Any]
+) -> str:
+    """The command to embed the points, as typed into a shell."""
+    path = Path(split_place(options.input)[0])
+    # A name that begins like an option is given with its folder.
+    stem, here = path.name.partition(".")[0], "./" if path.name.startswith("-") else ""
+    suffix = ".npy"
+    if is_table(path):
+        suffix = ".parquet" if ".parquet" in path.name.lower() or path.is_dir() else ".csv"
+    points = f"./{options.input}" if options.input.startswith("-") else options.input
+    words = ["trigpoint", "embed", points, "-o", f"{here}{stem}_embedding{suffix}"]
+    words += ["--report", f"{here}{stem}.html"]
+    if options.columns is not None:
+        words += ["--columns", _joined(options.columns)]
+    if found.get("dominant_columns"):
+        words += ["--metric", "seuclidean"]
+    color = next((name for name, kind in kinds.items() if _are_classes(path, name, kind)), None)
+    return shlex.join([*words, "--color", _joined([color])] if color else words)
+
+
+def _are_classes(path: Path, name: str, kind: str) -> bool:
+    """Whether the values of a column are few, and many points share them."""
+    if kind != "text" or path.stat().st_size > _LITTLE:
+        return kind == "classes"
+    values = read_values(f"{path}::{name}")
+    return 1 < len(set(values.tolist())) <= min(_MOST_CLASSES, len(values) // 2)
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Names as an option takes them, separated by commas; those with commas in quotes."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def _wrapped(command: str) -> str:
+    """A command in lines that fit beside its name, continued as shells do."""
+    room = shutil.get_terminal_size().columns - 20
+    lines = [""]
+    for word in map(shlex.quote, shlex.split(command)):
+        if lines[-1] and len(lines[-1]) + len(word) + 1 > room:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return " \\\n".join(lines)
+
+
+def _model(options: argparse.Namespace) -> Result:
+    model = load(options.input)
+    k, d = model.landmarks_.shape
+    parameters = {
+        name: value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+        for name, value in model.fitted_.parameters.items()
+    }
+    n_components = int(model.landmark_embedding_.shape[1])
+    n_bytes = Path(options.input).stat().st_size
+    names = getattr(model, "feature_names_in_", None)
+    values: dict[str, Any] = {
+        "name": options.input,
+        "estimator": type(model).__name__,
+        "landmarks": k,
+        "columns": d,
+        "components": n_components,
+        "eigenvalues": [float(value) for value in model.fitted_.spectrum.eigenvalues],
+        "parameters": parameters,
+        "feature_names": None if names is None else list(names),
+        "bytes": n_bytes,
+    }
+    coordinates = counted(n_components, "coordinate")
+    shown = {
+        "model": f"{values['estimator']}, {coordinates} from {k:,} landmarks",
+        "takes": f"points of {d:,} columns" + ("" if names is None else f": {listed(names)}"),
+        "size": size(float(n_bytes)),
+    }
+    parameters["landmarks"] = k
+    shown |= {name: " ".join(str(value).split()) for name, value in parameters.items()}
+    return Result(f"{options.input}\n{listing(shown)}", values)

@@ -1,0 +1,299 @@
+"""Nearest points from blocks of rounded distances, and moments of the points that are found."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._kernels.jit import compiled, compiled_strictly
+
+# Landmarks that are looked at together.
+_RUN = 128
+
+
+@compiled
+def sift(
+    products: np.ndarray,
+    norms: np.ndarray,
+    query_norms: np.ndarray,
+    rounding: float,
+    cuts: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points of a block that may lie within the cut of each query.
+
+    Parameters
+    ----------
+    products : ndarray of shape (q, b)
+        Inner products of the queries, and perhaps of others after them, and the points.
+    norms : ndarray of shape (b,)
+        Squared norms of the points.
+    query_norms : ndarray of shape (q,)
+    rounding : float
+        A squared distance is off by at most this share of the two squared norms.
+    cuts : ndarray of shape (q,)
+        Squared distances up to which points are wanted.
+
+    Returns
+    -------
+    squares, places : ndarray of shape (found,)
+        Squared distances of those found and their places in the block, query after query.
+    starts : ndarray of shape (q + 1,)
+        Where each query's begin.
+    """
+    starts = np.zeros(len(cuts) + 1, dtype=np.int64)
+    room = 4 * len(norms)
+    squares, places = np.empty(room), np.empty(room, dtype=np.int64)
+    found = 0
+    for q in range(len(cuts)):
+        if found + len(norms) > room:
+            room *= 2
+            squares, places = _longer(squares, room), _longer(places, room)
+        for i in range(len(norms)):
+            both = query_norms[q] + norms[i]
+            square = both - 2.0 * products[q, i]
+            if square - rounding * both <= cuts[q]:
+                squares[found] = square
+                places[found] = i
+                found += 1
+        starts[q + 1] = found
+    return squares[:found], places[:found], starts
+
+
+@compiled
+def _longer(values: np.ndarray, room: int) -> np.ndarray:
+    """Copy of an array with room for more values."""
+    result = np.empty(room, dtype=values.dtype)
+    result[: len(values)] = values
+    return result
+
+
+@compiled
+def narrow(
+    norms: np.ndarray,
+    query_norm: float,
+    rounding: float,
+    cut: float,
+    squares: np.ndarray,
+    places: np.ndarray,
+    m: int,
+) -> tuple[int, int]:
+    """Put those of one query's candidates in front that may be among the `m` nearest.
+
+    Returns how many of them surely are, which come first, and how many there are in all; -1 and -1
+    if neighbors may be missing. Both parts keep their order.
+    """
+    count = len(places)
+    uppers, lowers = np.empty(count), np.empty(count)
+    within = 0
+    for i in range(count):
+        slack = rounding * (query_norm + norms[places[i]])
+        lowers[i], uppers[i] = squares[i] - slack, squares[i] + slack
+        within += uppers[i] <= cut
+    if within < m:
+        return -1, -1
+    # Points surely above the m-th smallest upper bound are not among the m.
+    limit = np.partition(uppers, m - 1)[m - 1]
+    kept = 0
+    for i in range(count):
+        if lowers[i] <= limit:
+            squares[kept], places[kept] = squares[i], places[i]
+            lowers[kept], uppers[kept] = lowers[i], uppers[i]
+            kept += 1
+    if kept == m:
+        return m, m
+    # A point surely nearer than the (m + 1)-th smallest lower bound has at most m - 1 others that
+    # may be nearer.
+    limit = np.partition(lowers[:kept], m)[m]
+    is_sure = uppers[:kept] < limit
+    order = np.concatenate((np.flatnonzero(is_sure), np.flatnonzero(~is_sure)))
+    squares[:kept], places[:kept] = squares[order], places[order]
+    return is_sure.sum(), kept
+
+
+@compiled
+def may_be_farthest(
+    norms: np.ndarray,
+    query_norm: float,
+    rounding: float,
+    squares: np.ndarray,
+    places: np.ndarray,
+    sure: int,
+    m: int,
+) -> np.ndarray:
+    """Places of those among the `sure` neighbors that may be farther than all others of the `m`.
+
+    Squared distances of the sure ones are rounded, the others exact.
+    """
+    least = -1.0
+    for i in range(sure, m):
+        least = max(least, squares[i])
+    for i in range(sure):
+        least = max(least, squares[i] - rounding * (query_norm + norms[places[i]]))
+    found = np.empty(sure, dtype=np.int64)
+    count = 0
+    for i in range(sure):
+        if squares[i] + rounding * (query_norm + norms[places[i]]) >= least:
+            found[count] = places[i]
+            count += 1
+    return found[:count]
+
+
+@compiled
+def mark(neighbors: np.ndarray, first: int, marks: np.ndarray) -> None:
+    """Set the (q, b) `marks` of a block's points to 1 for the (q, m) `neighbors`, others to 0.
+
+    The block begins at row `first`. Each query's neighbors are in ascending order.
+    """
+    marks[:] = 0
+    m, b = neighbors.shape[1], marks.shape[1]
+    for q in range(len(neighbors)):
+        j = np.searchsorted(neighbors[q], first)
+        while j < m and neighbors[q, j] < first + b:
+            marks[q, neighbors[q, j] - first] = 1
+            j += 1
+
+
+@compiled
+def variances(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Variance (d,) of each coordinate of some points; `query` is one of them or near them."""
+    d, m = points.shape[1], len(places)
+    sums, sums_of_squares = np.zeros(d), np.zeros(d)
+    for i in range(m):
+        for c in range(d):
+            # Measured from the query, little cancels, and one pass is enough.
+            difference = np.float64(points[places[i], c]) - np.float64(query[c])
+            sums[c] += difference
+            sums_of_squares[c] += difference * difference
+    for c in range(d):
+        mean = sums[c] / m
+        sums_of_squares[c] = max(sums_of_squares[c] / m - mean * mean, 0.0)
+    return sums_of_squares
+
+
+@compiled
+def covariance(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Covariance (d, d) of some points, measured from `query` and then from their mean."""
+    d, m = points.shape[1], len(places)
+    mean, offset, result = np.zeros(d), np.empty(d), np.zeros((d, d))
+    for i in range(m):
+        for c in range(d):
+            mean[c] += np.float64(points[places[i], c]) - np.float64(query[c])
+    mean /= m
+    for i in range(m):
+        for c in range(d):
+            offset[c] = np.float64(points[places[i], c]) - np.float64(query[c]) - mean[c]
+            for b in range(c + 1):
+                result[c, b] += offset[b] * offset[c]
+    for c in range(d):
+        for b in range(c + 1):
+            result[c, b] /= m
+            result[b, c] = result[c, b]
+    return result
+
+
+@compiled_strictly
+def list_candidates(
+    products: np.ndarray,
+    norms: np.ndarray,
+    first: int,
+    slacks: np.ndarray,
+    smallest: np.ndarray,
+    values: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+) -> None:
+    """List landmarks, from the `first` on, that can be among the nearest of each point.
+
+    ``norms[j] - 2 products[i, j]``, off by no more than ``slacks[i]``, tells which can. The least
+    of these numbers are kept in `smallest` (b, count), and every one that was not beyond them when
+    it came in `values` and `columns` (b, room). Where there is no more room, `counts` (b,) goes
+    beyond it.
+    """
+    k, last, room = products.shape[1], smallest.shape[1] - 1, values.shape[1]
+    two = norms.dtype.type(2)
+    for i in range(len(products)):
+        limit = norms.dtype.type(smallest[i, last] + 2 * slacks[i])
+        for start in range(0, k, _RUN):
+            stop = min(start + _RUN, k)
+            # Most runs hold none, which takes no branches to tell; without a sign, indices are not
+            # checked for it. Overflow leaves no bound, and then all are candidates.
+            some = False
+            for offset in range(stop - start):
+                at = np.uint64(start + offset)
+                some |= not (norms[at] - two * products[i, at] > limit)
+            if not some:
+                continue
+            for j in range(start, stop):
+                value = norms[j] - two * products[i, j]
+                if value > limit or counts[i] > room:
+                    continue
+                if counts[i] == room:
+                    counts[i] = _kept_below(limit, values[i], columns[i])
+                    if counts[i] == room:
+                        counts[i] += 1
+                        continue
+                values[i, counts[i]], columns[i, counts[i]] = value, first + j
+                counts[i] += 1
+                if value < smallest[i, last]:
+                    place = last
+                    while place > 0 and smallest[i, place - 1] > value:
+                        smallest[i, place] = smallest[i, place - 1]
+                        place -= 1
+                    smallest[i, place] = value
+                    limit = norms.dtype.type(smallest[i, last] + 2 * slacks[i])
+
+
+@compiled_strictly
+def _kept_below(limit: float, values: np.ndarray, columns: np.ndarray) -> int:
+    """Move those that are not beyond a limit to the front, in their order; return their number."""
+    count = 0
+    for c in range(len(values)):
+        if not (values[c] > limit):
+            values[count], columns[count] = values[c], columns[c]
+            count += 1
+    return count
+
+
+@compiled
+def nearest_among(
+    limits: np.ndarray,
+    values: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    X: np.ndarray,
+    points: np.ndarray,
+    nearest: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Fill `nearest` and `squares` (b, count) from differences, nearest first, ties by row.
+
+    Among the candidates in `columns` (b, room), in ascending order, whose values are not beyond the
+    `limits` (b,); where `counts` (b,) goes beyond the room, among all points.
+    """
+    n, room, last = len(points), columns.shape[1], nearest.shape[1] - 1
+    for i in range(len(X)):
+        for place in range(last + 1):
+            nearest[i, place], squares[i, place] = n, np.inf
+        among_all = counts[i] > room
+        for c in range(n if among_all else counts[i]):
+            if not among_all and values[i, c] > limits[i]:
+                continue
+            j = c if among_all else columns[i, c]
+            square = _square(X, np.uint64(i), points, np.uint64(j))
+            if square < squares[i, last] or nearest[i, last] == n:
+                place = last
+                while place > 0 and (squares[i, place - 1] > square or nearest[i, place - 1] == n):
+                    squares[i, place] = squares[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                squares[i, place] = square
+                nearest[i, place] = j
+
+
+@compiled
+def _square(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
+    """Squared distance by differences; a loop of one operation becomes vector code."""
+    square = 0.0
+    for c in range(X.shape[1]):
+        difference = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])
+        square += difference * difference
+    return square

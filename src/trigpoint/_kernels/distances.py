@@ -1,0 +1,365 @@
+"""Squared distances that decide, and walks over a tree that compare them with a radius.
+
+Every decision that depends on a distance uses these: which points are neighbors, and how much a
+landmark repels. They are differences in float64, summed in the order of the coordinates. Strictly
+compiled, so that all callers get the same bits.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trigpoint._kernels.jit import compiled, compiled_strictly
+from trigpoint._kernels.tree_search import Tree
+
+# An error s of a distance r adds at most this share to its square, and a multiple of s^2 alone:
+# ``(r + s)^2 <= (1 + share) r^2 + (1 + 1 / share) s^2``.
+_SHARE = 1e-6
+
+
+@compiled_strictly
+def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
+    """Squared distance from point `i` to a query."""
+    square = 0.0
+    for c in range(points.shape[1]):
+        difference = np.float64(points[i, c]) - np.float64(query[c])
+        square += difference * difference
+    return square
+
+
+@compiled_strictly
+def squares_to(points: np.ndarray, places: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Squared distances from the points in some places to a query.
+
+    Four at a time: each sum keeps its order, and no addition waits for the one before it.
+    """
+    squares = np.empty(len(places))
+    whole = len(places) - len(places) % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = places[i], places[i + 1], places[i + 2], places[i + 3]
+        sum_a = sum_b = sum_c = sum_d = 0.0
+        for column in range(points.shape[1]):
+            value = np.float64(query[column])
+            to_a = np.float64(points[a, column]) - value
+            to_b = np.float64(points[b, column]) - value
+            to_c = np.float64(points[c, column]) - value
+            to_d = np.float64(points[d, column]) - value
+            sum_a += to_a * to_a
+            sum_b += to_b * to_b
+            sum_c += to_c * to_c
+            sum_d += to_d * to_d
+        squares[i], squares[i + 1], squares[i + 2], squares[i + 3] = sum_a, sum_b, sum_c, sum_d
+    for i in range(whole, len(places)):
+        squares[i] = _squared_distance(points, places[i], query)
+    return squares
+
+
+@compiled
+def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
+    """Squared distance from a query to the box of a node, never overestimated by rounding."""
+    square = 0.0
+    for c in range(len(query)):
+        beyond = max(max(tree.lower[node, c] - query[c], query[c] - tree.upper[node, c]), 0.0)
+        square += beyond * beyond
+    return square * (1 - 1e-12)
+
+
+@compiled_strictly
+def _repels(square: float, squared_radius: float, row: int, last_row: int) -> bool:
+    """Whether a point at some distance is a neighbor of a landmark, or a copy of it.
+
+    Copies are repelled even if there are more of them than neighbors.
+    """
+    if square == squared_radius:
+        return row <= last_row or square == 0
+    return square < squared_radius
+
+
+@compiled_strictly
+def repelling(
+    points: np.ndarray,
+    rows: np.ndarray,
+    landmarks: np.ndarray,
+    squared_radii: np.ndarray,
+    last_rows: np.ndarray,
+    bounds: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances from each point to the landmarks that repel it, in the landmarks' order.
+
+    Parameters
+    ----------
+    points : ndarray of shape (p, d)
+    rows : int64 ndarray of shape (p,)
+        Rows of the points, which decide where distances are equal.
+    landmarks : ndarray of shape (k, d)
+    squared_radii, last_rows : ndarray of shape (k,)
+        How far their neighborhoods reach.
+    bounds : ndarray of shape (p, k)
+        Lower bounds of the squared distances; those above the radius are not computed.
+
+    Returns
+    -------
+    squares : ndarray of shape (found,)
+    starts : int64 ndarray of shape (p + 1,)
+        Where those of each point begin.
+    """
+    starts = np.zeros(len(points) + 1, dtype=np.int64)
+    squares = np.empty(8 * len(points) + 64)
+    near = np.empty(len(landmarks), dtype=np.int64)
+    found = 0
+    for p in range(len(points)):
+        count = 0
+        for k in range(len(landmarks)):
+            if bounds[p, k] <= squared_radii[k]:
+                near[count] = k
+                count += 1
+        near_squares = squares_to(landmarks, near[:count], points[p])
+        while found + count > len(squares):
+            squares = _longer(squares, 2 * len(squares))
+        for i in range(count):
+            k = near[i]
+            if _repels(near_squares[i], squared_radii[k], rows[p], last_rows[k]):
+                squares[found] = near_squares[i]
+                found += 1
+        starts[p + 1] = found
+    return squares[:found], starts
+
+
+@compiled_strictly
+def largest_radii(tree: Tree, squared_radii: np.ndarray) -> np.ndarray:
+    """Largest squared radius of the landmarks in each node of a tree over them."""
+    reach = np.zeros(len(tree.starts))
+    # Children come after their parents.
+    for node in range(len(reach) - 1, -1, -1):
+        child = tree.children[node]
+        if child:
+            reach[node] = max(reach[child], reach[child + 1])
+            continue
+        for i in range(tree.starts[node], tree.stops[node]):
+            reach[node] = max(reach[node], squared_radii[tree.rows[i]])
+    return reach
+
+
+@compiled_strictly
+def repelling_in_tree(
+    points: np.ndarray,
+    rows: np.ndarray,
+    tree: Tree,
+    reach: np.ndarray,
+    landmarks: np.ndarray,
+    squared_radii: np.ndarray,
+    last_rows: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Like `repelling`, with a tree over the first landmarks; all later ones are checked.
+
+    `reach` is from `largest_radii`.
+    """
+    starts = np.zeros(len(points) + 1, dtype=np.int64)
+    squares = np.empty(8 * len(points) + 64)
+    near, near_squares = np.empty(len(landmarks), dtype=np.int64), np.empty(len(landmarks))
+    stack = np.empty(len(tree.starts) + 1, dtype=np.int64)
+    found = 0
+    for p in range(len(points)):
+        query = points[p].astype(np.float64)
+        stack[0] = 0
+        waiting, count = 1, 0
+        while waiting:
+            waiting -= 1
+            node = stack[waiting]
+            if _box_square(tree, node, query) > reach[node]:
+                continue
+            child = tree.children[node]
+            if child:
+                stack[waiting], stack[waiting + 1] = child, child + 1
+                waiting += 2
+                continue
+            for i in range(tree.starts[node], tree.stops[node]):
+                k = tree.rows[i]
+                square = _squared_distance(tree.points, i, query)
+                if _repels(square, squared_radii[k], rows[p], last_rows[k]):
+                    near[count], near_squares[count] = k, square
+                    count += 1
+        order = np.argsort(near[:count])
+        for k in range(len(tree.points), len(landmarks)):
+            square = _squared_distance(landmarks, k, query)
+            if _repels(square, squared_radii[k], rows[p], last_rows[k]):
+                near_squares[count] = square
+                count += 1
+        while found + count > len(squares):
+            squares = _longer(squares, 2 * len(squares))
+        for i in range(count):
+            squares[found] = near_squares[order[i] if i < len(order) else i]
+            found += 1
+        starts[p + 1] = found
+    return squares[:found], starts
+
+
+@compiled_strictly
+def add_in_order(
+    sums: np.ndarray, places: np.ndarray, values: np.ndarray, starts: np.ndarray
+) -> None:
+    """Add a run of values to each of some sums, one value after the other."""
+    for p in range(len(places)):
+        for i in range(starts[p], starts[p + 1]):
+            sums[places[p]] += values[i]
+
+
+@compiled
+def _longer(values: np.ndarray, room: int) -> np.ndarray:
+    """Copy of an array with room for more values."""
+    result = np.empty(room, dtype=values.dtype)
+    result[: len(values)] = values
+    return result
+
+
+class Cover(NamedTuple):
+    """Points in a tree, and how far they are from the landmarks so far.
+
+    Attributes
+    ----------
+    tree : Tree
+        The tree of the points, or of their images in fewer dimensions, where no two are farther
+        apart than the points themselves.
+    points : ndarray of shape (n, d)
+        The points by row.
+    projected : bool
+        Whether the tree is one of images.
+    margin : float
+        What rounding may add to the squared distance of two images, beyond a small share of it.
+    squares : float64 ndarray of shape (n,)
+        Squared distance of each place in the tree to its nearest landmark.
+    farthest : float64 ndarray of shape (nodes,)
+        The largest of those in each node.
+    places : int64 ndarray of shape (nodes,)
+        The place it belongs to; of several the one with the lowest row.
+    """
+
+    tree: Tree
+    points: np.ndarray
+    projected: bool
+    margin: float
+    squares: np.ndarray
+    farthest: np.ndarray
+    places: np.ndarray
+
+
+def uncovered(tree: Tree, points: np.ndarray, rounding: float | None) -> Cover:
+    """Cover without landmarks yet.
+
+    `rounding` bounds the error of distances between images; with ``None`` the tree is one of the
+    points themselves.
+    """
+    n_nodes = len(tree.starts)
+    return Cover(
+        tree,
+        points,
+        rounding is not None,
+        (1 + 1 / _SHARE) * (rounding or 0.0) ** 2,
+        np.full(len(points), np.inf),
+        np.full(n_nodes, np.inf),
+        np.zeros(n_nodes, dtype=np.int64),
+    )
+
+
+@compiled
+def reached(
+    cover: Cover, image: np.ndarray, nodes: np.ndarray, buckets: np.ndarray
+) -> tuple[int, int]:
+    """List where points may lie that are nearer to a new landmark, at `image`, than to all others.
+
+    Fills `nodes` with the nodes that have children, parents first, and `buckets` with the others;
+    returns how many of each there are.
+    """
+    tree = cover.tree
+    nodes[0] = 0
+    listed, waiting, n_buckets = 0, 1, 0
+    # Waiting nodes are kept behind the listed ones, in the same array.
+    while listed < waiting:
+        node = nodes[listed]
+        child = tree.children[node]
+        if child:
+            listed += 1
+            for side in range(child, child + 2):
+                if _box_square(tree, side, image) < _bound(cover.farthest[side], cover.margin):
+                    nodes[waiting] = side
+                    waiting += 1
+        else:
+            buckets[n_buckets] = node
+            n_buckets += 1
+            waiting -= 1
+            nodes[listed] = nodes[waiting]
+    return listed, n_buckets
+
+
+@compiled
+def approach(cover: Cover, landmark: np.ndarray, image: np.ndarray, buckets: np.ndarray) -> None:
+    """Let a new landmark serve those points of some buckets that it is nearest to."""
+    tree = cover.tree
+    for bucket in buckets:
+        start, stop = tree.starts[bucket], tree.stops[bucket]
+        if cover.projected:
+            _serve_by_images(cover, landmark, image, start, stop)
+        else:
+            for i in range(start, stop):
+                square = _square_to(tree.points, np.uint64(i), image)
+                cover.squares[i] = min(cover.squares[i], square)
+        farthest, place = -1.0, start
+        for i in range(start, stop):
+            nearest = cover.squares[i]
+            if nearest > farthest or (nearest == farthest and tree.rows[i] < tree.rows[place]):
+                farthest, place = nearest, i
+        cover.farthest[bucket], cover.places[bucket] = farthest, place
+
+
+@compiled
+def _serve_by_images(
+    cover: Cover, landmark: np.ndarray, image: np.ndarray, start: int, stop: int
+) -> None:
+    """Compute the distances of those points of a bucket whose images do not rule it out.
+
+    Summed in the order of the coordinates: sparse points, whose zeros are left out, get the same.
+    """
+    tree = cover.tree
+    near = np.empty(stop - start, dtype=np.int64)
+    count = 0
+    for i in range(start, stop):
+        if _square_to(tree.points, np.uint64(i), image) < _bound(cover.squares[i], cover.margin):
+            near[count] = i
+            count += 1
+    squares = squares_to(cover.points, tree.rows[near[:count]], landmark)
+    for j in range(count):
+        cover.squares[near[j]] = min(cover.squares[near[j]], squares[j])
+
+
+@compiled
+def gather(cover: Cover, nodes: np.ndarray) -> None:
+    """Update what is farthest in `nodes`, listed parents first, from their children."""
+    farthest, places, rows = cover.farthest, cover.places, cover.tree.rows
+    for node in nodes[::-1]:
+        child = cover.tree.children[node]
+        other = child + 1
+        if farthest[other] > farthest[child] or (
+            farthest[other] == farthest[child] and rows[places[other]] < rows[places[child]]
+        ):
+            child = other
+        farthest[node], places[node] = farthest[child], places[child]
+
+
+@compiled
+def _bound(square: float, margin: float) -> float:
+    """Squared distance of images, at most, of points that are no farther apart than `square`."""
+    return (1 + _SHARE) * square + margin
+
+
+@compiled
+def _square_to(points: np.ndarray, i: Any, landmark: np.ndarray) -> float:
+    """Squared distance by differences: copies get exactly 0.
+
+    A loop of one operation without a sign to its indices becomes vector code.
+    """
+    square = 0.0
+    for c in range(points.shape[1]):
+        place = np.uint64(c)
+        difference = np.float64(points[i, place]) - landmark[place]
+        square += difference * difference
+    return square

@@ -1,0 +1,225 @@
+"""The landmarks nearest to each point of a block, exactly, in low dimension.
+
+Most points are close to a landmark, and their nearest landmarks are then among those nearest to
+that one, which are listed beforehand. A point descends a k-d tree to some landmark `a`, reads its
+list, and moves on to a closer one if necessary. The triangle inequality tells whether a landmark
+that is not listed could still be nearer: each of them is at least ``reach(a) - |x - a|`` away, with
+`reach(a)` the distance from `a` to the first that is not listed. Only if one could be is the tree
+searched.
+
+Distances are rounded as written, so that boxes bound them without exception; ties go to the lower
+landmarks.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from trigpoint._kernels.jit import compiled_strictly
+
+# A sum of two rounded distances falls short of the true one by less than this share.
+_ROUNDING = 1e-12
+
+# Where nothing has been found yet: above every landmark.
+_NONE = 2**62
+
+
+class LandmarkIndex(NamedTuple):
+    """Landmarks in the order of a k-d tree, and the nearest others of each.
+
+    The nodes of the tree are numbered as in a heap: node 1 is the root, nodes 2i and 2i + 1 are the
+    halves of node i, and the last `leaves` nodes are the leaves.
+
+    Attributes
+    ----------
+    landmarks : int64 ndarray of shape (k,)
+        The landmarks, those of a node side by side: everything below is in this order.
+    coordinates : float64 ndarray of shape (d, k)
+        One coordinate of all landmarks is contiguous, so that many distances are computed at once.
+    starts : int64 ndarray of shape (leaves + 1,)
+        Where each leaf starts.
+    axes : int64 ndarray of shape (leaves,)
+        The axis along which a node is divided.
+    splits : float64 ndarray of shape (leaves,)
+        And where; points at or above it belong to the second half.
+    lower, upper : float64 ndarray of shape (2 * leaves, d)
+        The smallest box around a node.
+    buckets : int
+        Number of nodes, those of one level, that a search does not divide any further.
+    lists : uint32 ndarray of shape (k, m)
+        The nearest landmarks of each, itself included, by their places in this order.
+    reach : float64 ndarray of shape (k,)
+        Distance from each to the nearest that is not in its list; infinite if all are.
+    """
+
+    landmarks: np.ndarray
+    coordinates: np.ndarray
+    starts: np.ndarray
+    axes: np.ndarray
+    splits: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    buckets: int
+    lists: np.ndarray
+    reach: np.ndarray
+
+
+@compiled_strictly
+def read_lists(
+    index: LandmarkIndex,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    squares: np.ndarray,
+    settled: np.ndarray,
+) -> None:
+    """Fill `landmarks` and `squares` (b, count) with the nearest of the lists of landmarks nearby.
+
+    `settled` (b,) tells for which points they are the nearest of all.
+    """
+    d, leaves = X.shape[1], len(index.axes)
+    ids, coordinates, lists = index.landmarks, index.coordinates, index.lists
+    starts, axes, splits, reach = index.starts, index.axes, index.splits, index.reach
+    m, count = lists.shape[1], landmarks.shape[1]
+    listed, kept = np.empty(m), np.empty(m, dtype=np.int64)
+    found, to_found = np.empty(count, dtype=np.int64), np.empty(count)
+    for i in range(len(X)):
+        node = 1
+        while node < leaves:
+            node = 2 * node + (X[i, axes[node]] >= splits[node])
+        near = starts[node - leaves]
+        while True:
+            to_near = 0.0
+            for j in range(m):
+                listed[j] = 0.0
+            for c in range(d):
+                value = X[i, c]
+                own = value - coordinates[c, near]
+                to_near += own * own
+                for j in range(m):
+                    difference = value - coordinates[c, np.uint64(lists[near, j])]
+                    listed[j] += difference * difference
+            # The first in the list bound the distance of the last one wanted.
+            bound = listed[0]
+            for j in range(1, count):
+                bound = max(bound, listed[j])
+            # Those within it are noted without branches, which could not be predicted.
+            n_kept = 0
+            for j in range(m):
+                kept[n_kept] = j
+                n_kept += listed[j] <= bound
+            for place in range(count):
+                found[place], to_found[place] = _NONE, np.inf
+            # As `_insert`, which would take twice as long to call.
+            closest = near
+            for candidate in range(n_kept):
+                j = kept[candidate]
+                square, landmark = listed[j], ids[np.uint64(lists[near, j])]
+                place = count
+                while place > 0 and (
+                    square < to_found[place - 1]
+                    or (square == to_found[place - 1] and landmark < found[place - 1])
+                ):
+                    place -= 1
+                    if place + 1 < count:
+                        found[place + 1], to_found[place + 1] = found[place], to_found[place]
+                if place < count:
+                    found[place], to_found[place] = landmark, square
+                if place == 0:
+                    closest = np.int64(lists[near, j])
+            beyond = (math.sqrt(to_near) + math.sqrt(to_found[count - 1])) * (1 + _ROUNDING)
+            settled[i] = beyond < reach[near]
+            # Closer at every step, so that this ends.
+            if settled[i] or not to_found[0] < to_near:
+                break
+            near = closest
+        for place in range(count):
+            landmarks[i, place], squares[i, place] = found[place], to_found[place]
+
+
+@compiled_strictly
+def search_tree(
+    index: LandmarkIndex,
+    X: np.ndarray,
+    rows: np.ndarray,
+    landmarks: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Fill `landmarks` and `squares` (b, count) with the nearest of all, at the given rows.
+
+    What `squares` hold beforehand are distances to as many landmarks, or infinite.
+    """
+    d, leaves, buckets = X.shape[1], len(index.axes), index.buckets
+    ids, coordinates, starts = index.landmarks, index.coordinates, index.starts
+    axes, splits, lower, upper = index.axes, index.splits, index.lower, index.upper
+    last, width = landmarks.shape[1] - 1, leaves // buckets
+    most = 0
+    for bucket in range(buckets):
+        most = max(most, starts[(bucket + 1) * width] - starts[bucket * width])
+    inside, kept = np.empty(most), np.empty(most, dtype=np.int64)
+    # A way down leaves one node behind at each level.
+    waiting = np.empty(64, dtype=np.int64)
+    found, to_found = np.empty(last + 1, dtype=np.int64), np.empty(last + 1)
+    for i in rows:
+        bound = squares[i, last]
+        _clear(found, to_found)
+        waiting[0] = 1
+        n_waiting = 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            node = waiting[n_waiting]
+            to_box = 0.0
+            for c in range(d):
+                outside = max(max(lower[node, c] - X[i, c], X[i, c] - upper[node, c]), 0.0)
+                to_box += outside * outside
+            # Even a box at just that distance may hold a lower landmark.
+            if to_box > bound:
+                continue
+            while node < buckets:
+                second = X[i, axes[node]] >= splits[node]
+                waiting[n_waiting] = 2 * node + (not second)
+                n_waiting += 1
+                node = 2 * node + second
+            start = starts[(node - buckets) * width]
+            size = starts[(node - buckets + 1) * width] - start
+            for j in range(size):
+                inside[j] = 0.0
+            for c in range(d):
+                value = X[i, c]
+                for j in range(size):
+                    difference = value - coordinates[c, np.uint64(start + j)]
+                    inside[j] += difference * difference
+            n_kept = 0
+            for j in range(size):
+                kept[n_kept] = j
+                n_kept += inside[j] <= bound
+            for place in range(n_kept):
+                _insert(inside[kept[place]], ids[start + kept[place]], found, to_found)
+            bound = min(bound, to_found[last])
+        for place in range(last + 1):
+            landmarks[i, place], squares[i, place] = found[place], to_found[place]
+
+
+@compiled_strictly
+def _clear(found: np.ndarray, squares: np.ndarray) -> None:
+    """Start with nothing found, which is farther than any landmark."""
+    for place in range(len(found)):
+        found[place] = _NONE
+        squares[place] = np.inf
+
+
+@compiled_strictly
+def _insert(square: float, landmark: int, found: np.ndarray, squares: np.ndarray) -> int:
+    """Put a landmark where it belongs among those found; return its place, or their number."""
+    count = len(found)
+    place = count
+    while place > 0 and (
+        square < squares[place - 1]
+        or (square == squares[place - 1] and landmark < found[place - 1])
+    ):
+        place -= 1
+        if place + 1 < count:
+            squares[place + 1], found[place + 1] = squares[place], found[place]
+    if place < count:
+        squares[place], found[place] = square, landmark
+    return place

@@ -1,0 +1,406 @@
+"""Weighted sums over the landmarks that support a point, for a block of points."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trigpoint._kernels.jit import compiled
+
+# exp(x) = 2^n exp(x - n log 2), with log 2 in two parts, and the series of exp up to the power 13:
+# right to the last digit or two above 1e-9, and to 13 digits below, where the compiler may join the
+# parts again. The library's own exponential takes one number at a time, and would take half of the
+# time of an extension.
+_LOG2_E = 1.4426950408889634
+_LOG_2, _LOG_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_SERIES = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
+
+# Columns whose squares are summed in the precision of the points.
+_CHUNK = 64
+
+# In more columns than this, a distance that is used again is kept.
+_WIDE = 8
+
+# Below it, a weight is negligible for any point that is not far from all landmarks.
+_SMALLEST_EXPONENT = -700.0
+
+
+class GraphRows(NamedTuple):
+    """Rows of a landmark graph, each starting with its own landmark, as a point follows them.
+
+    Attributes
+    ----------
+    starts : int64 ndarray of shape (k + 1,)
+        Where the row of each landmark starts.
+    columns : uint32 ndarray of shape (e,)
+        The landmarks of a row.
+    measured : uint32 ndarray of shape (e,)
+        The landmark from which the distance counts: the same, or that of the row.
+    half_precisions : float64 ndarray of shape (e,)
+        One half over the squared bandwidth.
+    factors : float64 ndarray of shape (e,)
+        Factor of the kernel of the distance.
+    """
+
+    starts: np.ndarray
+    columns: np.ndarray
+    measured: np.ndarray
+    half_precisions: np.ndarray
+    factors: np.ndarray
+
+
+@compiled
+def shepard_shares(squares: np.ndarray, shares: np.ndarray) -> None:
+    """Fill the (b, parts) `shares` of each point's nearest landmarks; each row sums to 1.
+
+    They are ``((r - distance) / distance)^2``, scaled, with `r` the distance to the next landmark,
+    if `squares`, the squared distances, have another column for it: D. Shepard (1968) as modified
+    by R. Franke and G. Nielson (1980).
+    """
+    parts = shares.shape[1]
+    for i in range(len(shares)):
+        first = math.sqrt(squares[i, 0])
+        total = 0.0
+        for p in range(parts):
+            distance = math.sqrt(squares[i, p])
+            # Relative to the first distance, so that a point on a landmark is not a special case.
+            closeness = first / distance if distance > first else 1.0
+            if squares.shape[1] > parts:
+                beyond = math.sqrt(squares[i, parts])
+                closeness *= (beyond - distance) / beyond if beyond > 0 else 1.0
+            shares[i, p] = closeness * closeness
+            total += shares[i, p]
+        for p in range(parts):
+            # Where all are equally far, all count.
+            shares[i, p] = shares[i, p] / total if total > 0 else 1.0 / parts
+
+
+@compiled
+def graph_sums(
+    rows: GraphRows,
+    nearest: np.ndarray,
+    shares: np.ndarray,
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    to_all: np.ndarray,
+    values: np.ndarray,
+    far: float,
+    sums: np.ndarray,
+    shifts: np.ndarray,
+) -> None:
+    """Fill `sums` (b, l) with landmarks' `values` (l, k) by the rows of the nearest landmarks.
+
+    A row counts by its share (b, parts) in the point, and its entries by factor and kernel of the
+    distance between points (b, d) and landmarks (k, d); or of the squared distances `to_all` (b, k)
+    landmarks, if these are given. If the logarithms of all weights are below `far`, the weights
+    would nearly vanish: they are then relative to the largest, whose logarithm is the shift.
+    Otherwise that is 0.
+    """
+    starts, columns, measured = rows.starts, rows.columns, rows.measured
+    half_precisions, factors = rows.half_precisions, rows.factors
+    room = nearest.shape[1] * _longest(starts)
+    exponents, weights, amounts = np.empty(room), np.empty(room), np.empty(room)
+    places = np.empty(room, dtype=np.uint64)
+    bits = np.empty(room, dtype=np.int64)
+    powers = bits.view(np.float64)
+    smallest = math.exp(far)
+    is_given, is_wide = len(to_all) > 0, X.shape[1] > _WIDE
+    last, known = np.full(len(starts), -1), np.empty(len(starts))
+    for i in range(len(nearest)):
+        size = 0
+        for p in range(nearest.shape[1]):
+            share = shares[i, p]
+            for e in range(starts[nearest[i, p]], starts[nearest[i, p] + 1]):
+                landmark = np.uint64(measured[np.uint64(e)])
+                if is_given:
+                    square = to_all[i, landmark]
+                elif not is_wide:
+                    square = 0.0
+                    for c in range(X.shape[1]):
+                        difference = X[i, c] - landmarks[landmark, np.uint64(c)]
+                        square += difference * difference
+                else:
+                    # The rows of neighbors have many landmarks in common.
+                    if last[landmark] != i:
+                        last[landmark] = i
+                        known[landmark] = _squared_length(X, np.uint64(i), landmarks, landmark)
+                    square = known[landmark]
+                exponents[size] = -square * half_precisions[np.uint64(e)]
+                amounts[size] = share * factors[np.uint64(e)]
+                places[size] = columns[np.uint64(e)]
+                size += 1
+        _exponentiate(exponents, weights, size, bits, powers)
+        total = 0.0
+        for j in range(size):
+            weights[j] *= amounts[j]
+            total += weights[j]
+        shifts[i] = 0.0
+        if total < size * smallest:
+            shifts[i] = _relative_weights(exponents, amounts, size, far, weights)
+        for c in range(values.shape[0]):
+            total = 0.0
+            for j in range(size):
+                total += weights[j] * values[c, places[j]]
+            sums[i, c] = total
+
+
+@compiled
+def _squared_length(X: np.ndarray, i: Any, landmarks: np.ndarray, j: Any) -> float:
+    """Squared distance by differences, those of float32 in float32: right to 6 digits or more.
+
+    Only a few columns are summed in that precision. A loop of one operation becomes vector code.
+    """
+    square = 0.0
+    for start in range(0, X.shape[1], _CHUNK):
+        part = X.dtype.type(0)
+        for c in range(start, min(start + _CHUNK, X.shape[1])):
+            difference = X[i, np.uint64(c)] - landmarks[j, np.uint64(c)]
+            part += difference * difference
+        square += part
+    if square < np.inf:
+        return square
+    square = 0.0
+    for c in range(X.shape[1]):
+        exact = np.float64(X[i, np.uint64(c)]) - np.float64(landmarks[j, np.uint64(c)])
+        square += exact * exact
+    return square
+
+
+@compiled
+def measure(
+    X: np.ndarray,
+    landmarks: np.ndarray,
+    columns: np.ndarray,
+    counts: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Fill `squares` (b, width) of the first `counts` (b,) landmarks in `columns`."""
+    for i in range(len(X)):
+        for j in range(counts[i]):
+            squares[i, j] = _squared_length(X, np.uint64(i), landmarks, np.uint64(columns[i, j]))
+
+
+@compiled
+def nearest_sums(
+    nearest: np.ndarray,
+    squares: np.ndarray,
+    shares: np.ndarray,
+    bandwidths: np.ndarray,
+    values: np.ndarray,
+    far: float,
+    sums: np.ndarray,
+    shifts: np.ndarray,
+) -> None:
+    """Fill `sums` (b, l) with `values` (l, k) of the nearest landmarks (b, count) by weight.
+
+    A point's own bandwidth is that of the nearest landmarks by their `shares` (b, parts); a pair
+    takes the larger of two. See `graph_sums` for `far` and `shifts`.
+    """
+    exponents = np.empty(squares.shape[1])
+    for i in range(len(squares)):
+        own = _interpolated(bandwidths, nearest, shares, i)
+        largest = -np.inf
+        for j in range(squares.shape[1]):
+            bandwidth = max(own, bandwidths[nearest[i, j]])
+            exponents[j] = squares[i, j] / (bandwidth * bandwidth) / -2.0
+            largest = max(largest, exponents[j])
+        shifts[i] = largest if largest < far else 0.0
+        sums[i] = 0.0
+        for j in range(squares.shape[1]):
+            # Infinitely far: the nearest landmark, which comes first, stands alone.
+            weight = 1.0 if j == 0 else 0.0
+            if largest > -np.inf:
+                weight = math.exp(exponents[j] - shifts[i])
+            for c in range(values.shape[0]):
+                sums[i, c] += weight * values[c, nearest[i, j]]
+
+
+@compiled
+def _interpolated(values: np.ndarray, nearest: np.ndarray, shares: np.ndarray, i: int) -> float:
+    """Value of point `i`, interpolated between its nearest landmarks by their shares."""
+    total = 0.0
+    for p in range(shares.shape[1]):
+        total += shares[i, p] * values[nearest[i, p]]
+    return total
+
+
+@compiled
+def _longest(starts: np.ndarray) -> int:
+    longest = 0
+    for row in range(len(starts) - 1):
+        longest = max(longest, starts[row + 1] - starts[row])
+    return longest
+
+
+@compiled
+def _exponentiate(
+    x: np.ndarray, result: np.ndarray, size: int, bits: np.ndarray, powers: np.ndarray
+) -> None:
+    """Fill `result` with the exponentials of the first numbers of `x`, none of them above 0.
+
+    `bits` and `powers` are work space, the same as integers and as float64.
+    """
+    for j in range(size):
+        exponent = max(x[j], _SMALLEST_EXPONENT)
+        whole = math.floor(exponent * _LOG2_E + 0.5)
+        rest = (exponent - whole * _LOG_2) - whole * _LOG_2_REST
+        series = _SERIES[0]
+        series = series * rest + _SERIES[1]
+        series = series * rest + _SERIES[2]
+        series = series * rest + _SERIES[3]
+        series = series * rest + _SERIES[4]
+        series = series * rest + _SERIES[5]
+        series = series * rest + _SERIES[6]
+        series = series * rest + _SERIES[7]
+        series = series * rest + _SERIES[8]
+        series = series * rest + _SERIES[9]
+        series = series * rest + _SERIES[10]
+        series = series * rest + _SERIES[11]
+        series = series * rest + _SERIES[12]
+        result[j] = series * rest + _SERIES[13]
+        # A float64 of this exponent and no fraction.
+        bits[j] = (np.int64(whole) + 1023) << 52
+    for j in range(size):
+        result[j] *= powers[j]
+
+
+@compiled
+def _relative_weights(
+    exponents: np.ndarray, amounts: np.ndarray, size: int, far: float, weights: np.ndarray
+) -> float:
+    """Make the weights relative to the largest if its logarithm is below `far`; return that.
+
+    They are ``amount * exp(exponent)``.
+    """
+    largest = -np.inf
+    for j in range(size):
+        if amounts[j] > 0:
+            largest = max(largest, math.log(amounts[j]) + exponents[j])
+    if largest >= far:
+        return 0.0
+    for j in range(size):
+        # Infinitely far: the nearest landmark, which comes first, stands alone.
+        weights[j] = 1.0 if j == 0 else 0.0
+        if largest > -np.inf:
+            weights[j] = 0.0
+            if amounts[j] > 0:
+                weights[j] = math.exp(math.log(amounts[j]) + exponents[j] - largest)
+    return largest
+
+
+@compiled
+def around_center(X: np.ndarray, center: np.ndarray, around: np.ndarray, norms: np.ndarray) -> None:
+    """Fill `around` (b, d) with points moved to a center, and `norms` (b,) with squared norms."""
+    for i in range(len(X)):
+        square = 0.0
+        for c in range(X.shape[1]):
+            value = np.float64(X[i, c]) - center[c]
+            around[i, c] = value
+            square += value * value
+        norms[i] = square
+
+
+@compiled
+def squares_from_products(
+    products: np.ndarray, offsets: np.ndarray, norms: np.ndarray, landmark_norms: np.ndarray
+) -> None:
+    """Turn products (b, k) of points and landmarks, less offsets (k,), into squared distances."""
+    for i in range(len(products)):
+        for j in range(products.shape[1]):
+            square = norms[i] + landmark_norms[j] - 2 * (products[i, j] - offsets[j])
+            products[i, j] = max(square, 0)
+
+
+@compiled
+def dense_weights(
+    squares: np.ndarray,
+    nearest: np.ndarray,
+    shares: np.ndarray,
+    bandwidths: np.ndarray,
+    far: float,
+    shifts: np.ndarray,
+) -> None:
+    """Turn the (b, k) `squares` to all landmarks into weights, relative to the largest where far.
+
+    A point's own bandwidth is that of the nearest landmarks by their `shares` (b, parts); a pair
+    takes the larger of two. See `graph_sums` for `far` and `shifts`.
+    """
+    k = squares.shape[1]
+    exponents, bits = np.empty(k), np.empty(k, dtype=np.int64)
+    powers = bits.view(np.float64)
+    for i in range(len(squares)):
+        own = _interpolated(bandwidths, nearest, shares, i)
+        largest = -np.inf
+        for j in range(k):
+            bandwidth = max(own, bandwidths[j])
+            exponents[j] = squares[i, j] * (-0.5 / (bandwidth * bandwidth))
+            largest = max(largest, exponents[j])
+        shifts[i] = largest if largest < far else 0.0
+        if largest == -np.inf:
+            # Infinitely far: one landmark stands alone.
+            exponents[0] = largest = 0.0
+        if largest < far:
+            for j in range(k):
+                exponents[j] -= largest
+        _exponentiate(exponents, squares[i], k, bits, powers)
+
+
+@compiled
+def nearest_columns(to_all: np.ndarray, nearest: np.ndarray, squares: np.ndarray) -> None:
+    """Fill `nearest` and `squares` (b, count) with the smallest of each row, in order."""
+    last = nearest.shape[1] - 1
+    for i in range(len(to_all)):
+        nearest[i], squares[i] = 0, np.inf
+        for j in range(to_all.shape[1]):
+            square = to_all[i, j]
+            if square < squares[i, last]:
+                place = last
+                while place > 0 and squares[i, place - 1] > square:
+                    squares[i, place] = squares[i, place - 1]
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                squares[i, place] = square
+                nearest[i, place] = j
+
+
+@compiled
+def shortest_paths(
+    lengths: np.ndarray, columns: np.ndarray, geodesics: np.ndarray, paths: np.ndarray
+) -> None:
+    """Fill `paths` (b, k) with the shortest to all landmarks.
+
+    They start with one of the (b, width) `lengths` to the landmark in `columns`; infinite lengths
+    start none. Where none starts, they are 0.
+    """
+    k = len(geodesics)
+    for i in range(len(lengths)):
+        started = False
+        for j in range(lengths.shape[1]):
+            length = lengths[i, j]
+            if length == np.inf:
+                continue
+            through = geodesics[columns[i, j]]
+            if started:
+                for c in range(k):
+                    paths[i, c] = min(paths[i, c], through[c] + length)
+            else:
+                for c in range(k):
+                    paths[i, c] = through[c] + length
+                started = True
+        if not started:
+            paths[i] = 0.0
+
+
+@compiled
+def add_centered(
+    squares: np.ndarray, centering: np.ndarray, shares: np.ndarray, total: np.ndarray
+) -> None:
+    """Add shares (b,) of squared paths (b, k), less their mean and the `centering` (k,)."""
+    k = squares.shape[1]
+    for i in range(len(squares)):
+        mean = 0.0
+        for j in range(k):
+            mean += squares[i, j]
+        mean /= k
+        for j in range(k):
+            total[i, j] += shares[i] * (squares[i, j] - (mean + centering[j]))

@@ -1,0 +1,150 @@
+"""Loops over sparse rows: the values that are not zero, in the order of their columns.
+
+A row is a stretch of `values` and `columns`, from ``starts[i]`` to ``starts[i + 1]``. Columns are
+in ascending order, each at most once.
+"""
+
+import math
+
+import numpy as np
+
+from trigpoint._kernels.jit import compiled, compiled_strictly
+
+
+@compiled_strictly
+def sparse_squares_to(
+    values: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    places: np.ndarray,
+    query: np.ndarray,
+) -> np.ndarray:
+    """Squared distances from the rows in some places to a query (d,).
+
+    The same bits as `distances.squares_to` gives for the whole rows: columns where both are zero
+    add nothing to a sum, and the others come in the same order.
+    """
+    of_query = np.flatnonzero(query)
+    squares = np.empty(len(places))
+    for p in range(len(places)):
+        i, stop = starts[places[p]], starts[places[p] + 1]
+        j, square = 0, 0.0
+        while i < stop or j < len(of_query):
+            # Beyond the last column of one of them, the other one goes on.
+            own = columns[i] if i < stop else len(query)
+            other = of_query[j] if j < len(of_query) else len(query)
+            difference = 0.0
+            if own <= other:
+                difference = np.float64(values[i])
+                i += 1
+            if other <= own:
+                difference -= np.float64(query[other])
+                j += 1
+            square += difference * difference
+        squares[p] = square
+    return squares
+
+
+@compiled
+def sparse_products(
+    values: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    dense: np.ndarray,
+    products: np.ndarray,
+) -> None:
+    """Fill `products` (b, q) with the inner products of b rows and the dense points (q, d).
+
+    Four points at a time share the columns that are read; each stays in a cache for all rows.
+    """
+    whole = len(dense) - len(dense) % 4
+    for q in range(0, whole, 4):
+        for i in range(len(starts) - 1):
+            sum_a = sum_b = sum_c = sum_d = 0.0
+            for place in range(starts[i], starts[i + 1]):
+                value, column = np.float64(values[place]), columns[place]
+                sum_a += value * dense[q, column]
+                sum_b += value * dense[q + 1, column]
+                sum_c += value * dense[q + 2, column]
+                sum_d += value * dense[q + 3, column]
+            products[i, q], products[i, q + 1] = sum_a, sum_b
+            products[i, q + 2], products[i, q + 3] = sum_c, sum_d
+    for q in range(whole, len(dense)):
+        for i in range(len(starts) - 1):
+            total = 0.0
+            for place in range(starts[i], starts[i + 1]):
+                total += np.float64(values[place]) * dense[q, columns[place]]
+            products[i, q] = total
+
+
+@compiled
+def sparse_norms(
+    values: np.ndarray, columns: np.ndarray, starts: np.ndarray, center: np.ndarray
+) -> np.ndarray:
+    """Squared distance (b,) of each row from a center (d,)."""
+    whole = (center * center).sum()
+    norms = np.empty(len(starts) - 1)
+    for i in range(len(norms)):
+        total = whole
+        for place in range(starts[i], starts[i + 1]):
+            value, middle = np.float64(values[place]), center[columns[place]]
+            # (v - c)^2 - c^2, without the cancellation.
+            total += value * (value - 2.0 * middle)
+        norms[i] = max(total, 0.0)
+    return norms
+
+
+@compiled
+def sparse_variances(
+    values: np.ndarray,
+    columns: np.ndarray,
+    starts: np.ndarray,
+    places: np.ndarray,
+    query: np.ndarray,
+) -> np.ndarray:
+    """Variance (d,) of each coordinate of the rows in some places; `query` is near them."""
+    d, m = len(query), len(places)
+    sums, sums_of_squares, counts = np.zeros(d), np.zeros(d), np.zeros(d)
+    for p in range(m):
+        for place in range(starts[places[p]], starts[places[p] + 1]):
+            c = columns[place]
+            # Measured from the query, little cancels, and one pass is enough.
+            difference = np.float64(values[place]) - query[c]
+            sums[c] += difference
+            sums_of_squares[c] += difference * difference
+            counts[c] += 1
+    for c in range(d):
+        # The others have a zero here.
+        sums[c] -= (m - counts[c]) * query[c]
+        sums_of_squares[c] += (m - counts[c]) * query[c] * query[c]
+        mean = sums[c] / m
+        sums_of_squares[c] = max(sums_of_squares[c] / m - mean * mean, 0.0)
+    return sums_of_squares
+
+
+@compiled_strictly
+def scale_to_unit(values: np.ndarray, starts: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Fill `units` with rows of unit length; return the numbers of those that are all zero.
+
+    Row i is the stretch of the 1-D `values` from ``starts[i]`` to ``starts[i + 1]``, with its zeros
+    or without: squares are summed in order in float64, so these change no bit. Nor does a factor
+    that is a power of two, because every row is brought to the same magnitude first.
+    """
+    zero = np.zeros(len(starts) - 1, dtype=np.bool_)
+    for i in range(len(zero)):
+        largest = 0.0
+        for place in range(starts[i], starts[i + 1]):
+            largest = max(largest, abs(np.float64(values[place])))
+        if largest == 0:
+            zero[i] = True
+            continue
+        # Squares of the largest value neither overflow nor vanish.
+        scale = math.ldexp(1.0, -max(math.frexp(largest)[1], -1000))
+        square = 0.0
+        for place in range(starts[i], starts[i + 1]):
+            value = np.float64(values[place]) * scale
+            square += value * value
+        norm = np.sqrt(square)
+        for place in range(starts[i], starts[i + 1]):
+            units[place] = np.float64(values[place]) * scale / norm
+    return np.flatnonzero(zero)

@@ -1,0 +1,371 @@
+"""A k-d tree with buckets, searched nearest box first.
+
+SciPy's tree has no call for the thousands of neighbors that Algorithm 2 asks for: it keeps them in
+a heap and sorts them. Here whole buckets are read from contiguous memory and the smallest distances
+selected at the end, which is about ten times faster for 8,000 neighbors of 10 million points.
+
+numba's cache looks at one file at a time, so a loop and everything compiled that it calls are in
+one file. `_squared_distance` and `_box_square` are therefore also in `distances`; a test compares
+them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trigpoint._kernels.jit import compiled, compiled_strictly
+
+
+class Tree(NamedTuple):
+    """Points in the order of their buckets, and the boxes around them.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+        The points, those of a bucket side by side.
+    rows : int64 or int32 ndarray of shape (n,)
+        Their rows in the original order.
+    starts, stops : int64 ndarray of shape (nodes,)
+        The points of each node.
+    children : int64 ndarray of shape (nodes,)
+        The first of a node's two children, which are neighbors; 0 for a bucket.
+    lower, upper : float64 ndarray of shape (nodes, d)
+        The smallest box around a node's points.
+    """
+
+    points: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    stops: np.ndarray
+    children: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@compiled_strictly
+def _squared_distance(points: np.ndarray, i: int, query: np.ndarray) -> float:
+    """Squared distance from point `i` to a query."""
+    square = 0.0
+    for c in range(points.shape[1]):
+        difference = np.float64(points[i, c]) - np.float64(query[c])
+        square += difference * difference
+    return square
+
+
+@compiled
+def neighborhoods(tree: Tree, queries: np.ndarray, squares: np.ndarray, places: np.ndarray) -> None:
+    """Fill the (q, m) `squares` and `places` with the `m` nearest points of each query.
+
+    They come in no particular order; a place is one in ``tree.points``. Of equally distant points
+    those with lower rows are taken.
+    """
+    m = places.shape[1]
+    found_squares, found, heap_squares, heap_nodes = scratch(tree, m)
+    for q in range(len(queries)):
+        nearest(tree, queries[q], m, found_squares, found, heap_squares, heap_nodes)
+        squares[q] = found_squares[:m]
+        places[q] = found[:m]
+
+
+@compiled
+def reaches(
+    tree: Tree, queries: np.ndarray, m: int, squared_radii: np.ndarray, last_rows: np.ndarray
+) -> None:
+    """Fill (q,) arrays with how far the `m` nearest points of each query reach: see `reach`."""
+    squares, found, heap_squares, heap_nodes = scratch(tree, m)
+    for q in range(len(queries)):
+        nearest(tree, queries[q], m, squares, found, heap_squares, heap_nodes)
+        squared_radii[q], last_rows[q] = reach(tree, squares, found, m)
+
+
+@compiled
+def reach(tree: Tree, squares: np.ndarray, places: np.ndarray, m: int) -> tuple[float, int]:
+    """Largest of the first `m` squared distances, and the last row at that distance."""
+    farthest = largest(squares, m)
+    last = -1
+    for i in range(m):
+        if squares[i] == farthest:
+            last = max(last, tree.rows[places[i]])
+    return farthest, last
+
+
+@compiled
+def scratch(tree: Tree, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Work space for `nearest`."""
+    n_nodes = len(tree.starts)
+    # Enough that the candidates seldom have to be thinned out in between.
+    room = min(4 * m + 64, len(tree.points))
+    return (
+        np.empty(room),
+        np.empty(room, dtype=np.int64),
+        np.empty(n_nodes),
+        np.empty(n_nodes, dtype=np.int64),
+    )
+
+
+@compiled
+def nearest(
+    tree: Tree,
+    query: np.ndarray,
+    m: int,
+    squares: np.ndarray,
+    found: np.ndarray,
+    heap_squares: np.ndarray,
+    heap_nodes: np.ndarray,
+) -> None:
+    """Put the `m` nearest points in front of `squares` and `found`, which have room for more."""
+    points, rows = tree.points, tree.rows
+    heap_squares[0], heap_nodes[0] = _box_square(tree, 0, query), 0
+    waiting, count = 1, 0
+    bound = np.inf
+    while waiting and heap_squares[0] <= bound:
+        node = heap_nodes[0]
+        waiting = _pop(heap_squares, heap_nodes, waiting)
+        child = tree.children[node]
+        if child:
+            for side in range(child, child + 2):
+                square = _box_square(tree, side, query)
+                if square <= bound:
+                    waiting = _push(heap_squares, heap_nodes, waiting, square, side)
+            continue
+        for i in range(tree.starts[node], tree.stops[node]):
+            square = _squared_distance(points, i, query)
+            if square <= bound:
+                if count == len(squares):
+                    select(squares, found, rows, count, m)
+                    count = m
+                    bound = largest(squares, m)
+                squares[count] = square
+                found[count] = i
+                count += 1
+        if bound == np.inf and count >= m:
+            select(squares, found, rows, count, m)
+            bound = largest(squares, m)
+    select(squares, found, rows, count, m)
+
+
+@compiled
+def ball(
+    tree: Tree,
+    query: np.ndarray,
+    squared_radius: float,
+    last_row: int,
+    squares: np.ndarray,
+    places: np.ndarray,
+    stack: np.ndarray,
+) -> int:
+    """Fill `squares` and `places` with the points within a radius; return their number.
+
+    It is one more than there is room for if the radius is not that of as many neighbors.
+
+    Points at exactly that distance are taken up to `last_row`. `stack` has room for the nodes.
+    """
+    stack[0] = 0
+    waiting, count = 1, 0
+    while waiting:
+        waiting -= 1
+        node = stack[waiting]
+        if _box_square(tree, node, query) > squared_radius:
+            continue
+        child = tree.children[node]
+        if child:
+            stack[waiting], stack[waiting + 1] = child, child + 1
+            waiting += 2
+            continue
+        for i in range(tree.starts[node], tree.stops[node]):
+            square = _squared_distance(tree.points, i, query)
+            if square > squared_radius or (square == squared_radius and tree.rows[i] > last_row):
+                continue
+            if count == len(squares):
+                return count + 1
+            squares[count], places[count] = square, i
+            count += 1
+    return count
+
+
+@compiled
+def _box_square(tree: Tree, node: int, query: np.ndarray) -> float:
+    """Squared distance from a query to the box of a node, never overestimated by rounding."""
+    square = 0.0
+    for c in range(len(query)):
+        beyond = max(max(tree.lower[node, c] - query[c], query[c] - tree.upper[node, c]), 0.0)
+        square += beyond * beyond
+    return square * (1 - 1e-12)
+
+
+@compiled
+def _push(keys: np.ndarray, nodes: np.ndarray, count: int, key: float, node: int) -> int:
+    """Add a node to a binary heap; return the heap's new size."""
+    i = count
+    while i > 0 and keys[(i - 1) // 2] > key:
+        keys[i], nodes[i] = keys[(i - 1) // 2], nodes[(i - 1) // 2]
+        i = (i - 1) // 2
+    keys[i], nodes[i] = key, node
+    return count + 1
+
+
+@compiled
+def _pop(keys: np.ndarray, nodes: np.ndarray, count: int) -> int:
+    """Take the nearest node off a binary heap; return the heap's new size."""
+    count -= 1
+    key, node = keys[count], nodes[count]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= count:
+            break
+        if child + 1 < count and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= key:
+            break
+        keys[i], nodes[i] = keys[child], nodes[child]
+        i = child
+    keys[i], nodes[i] = key, node
+    return count
+
+
+@compiled
+def select(values: np.ndarray, places: np.ndarray, rows: np.ndarray, count: int, m: int) -> None:
+    """Move the `m` smallest of the first `count` values in front, and their `places` with them.
+
+    Ties go to the lower ``rows[place]``. Hoare's quickselect.
+    """
+    low, high = 0, count - 1
+    target = m - 1
+    while low < high:
+        middle = (low + high) // 2
+        # The median of three keeps sorted input from being the worst case.
+        if _before(values, places, rows, middle, low):
+            _swap(values, places, middle, low)
+        if _before(values, places, rows, high, low):
+            _swap(values, places, high, low)
+        if _before(values, places, rows, high, middle):
+            _swap(values, places, high, middle)
+        pivot, pivot_row = values[middle], rows[places[middle]]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot or (values[i] == pivot and rows[places[i]] < pivot_row):
+                i += 1
+            while values[j] > pivot or (values[j] == pivot and rows[places[j]] > pivot_row):
+                j -= 1
+            if i <= j:
+                _swap(values, places, i, j)
+                i += 1
+                j -= 1
+        if target <= j:
+            high = j
+        elif target >= i:
+            low = i
+        else:
+            return
+
+
+@compiled
+def largest(values: np.ndarray, m: int) -> float:
+    """Largest of the first `m` values."""
+    result = values[0]
+    for i in range(1, m):
+        result = max(result, values[i])
+    return result
+
+
+@compiled
+def _before(values: np.ndarray, places: np.ndarray, rows: np.ndarray, i: int, j: int) -> bool:
+    if values[i] == values[j]:
+        return bool(rows[places[i]] < rows[places[j]])
+    return bool(values[i] < values[j])
+
+
+@compiled
+def _swap(values: np.ndarray, places: np.ndarray, i: int, j: int) -> None:
+    values[i], values[j] = values[j], values[i]
+    places[i], places[j] = places[j], places[i]
+
+
+@compiled_strictly
+def log_factor(square: float, precision: float, is_sine: bool) -> float:
+    """Logarithm of `kernels.sin2` or `kernels.welsch` at a squared distance.
+
+    `precision` is that of the kernel, ``1 / bandwidth^2``.
+    """
+    half = square * precision / 2
+    if is_sine:
+        return 2 * np.log(np.sin(min(np.sqrt(half), np.pi / 2)))
+    return np.log(-np.expm1(-half))
+
+
+@compiled_strictly
+def log_factors(squares: np.ndarray, precision: float, is_sine: bool) -> np.ndarray:
+    """Logarithms of the factors at some squared distances."""
+    factors = np.empty(len(squares))
+    for i in range(len(squares)):
+        factors[i] = log_factor(squares[i], precision, is_sine)
+    return factors
+
+
+@compiled
+def race(
+    tree: Tree,
+    proposed: np.ndarray,
+    thresholds: np.ndarray,
+    points: np.ndarray,
+    m: int,
+    log_weights: np.ndarray,
+    precision: float,
+    is_sine: bool,
+    rejections: int,
+    accepted: np.ndarray,
+    squared_radii: np.ndarray,
+    last_rows: np.ndarray,
+) -> tuple[int, int, int]:
+    """Accept proposals whose log-weight is above their threshold, and let them repel the others.
+
+    Parameters
+    ----------
+    tree : Tree
+    proposed : int64 ndarray of shape (p,)
+        Rows of the proposals.
+    thresholds : ndarray of shape (p,)
+    points : ndarray of shape (n, d)
+        All points, in the order of their rows.
+    m : int
+        Number of neighbors that a landmark repels.
+    log_weights : ndarray of shape (n,)
+        Brought up to date.
+    precision : float
+        ``1 / bandwidth^2`` of the repulsion.
+    is_sine : bool
+        Whether repulsion is by the sine and not by the Welsch function.
+    rejections : int
+        Number of rejections after which to stop.
+    accepted : int64 ndarray of shape (a,)
+        Filled with the accepted proposals, at most `a`.
+    squared_radii : ndarray of shape (a,)
+        Filled with their squared distance to the farthest neighbor. At a distance of 0 the race
+        stops: more points than the neighbors may coincide with that landmark.
+    last_rows : int64 ndarray of shape (a,)
+        Filled with the last row among the neighbors at that distance.
+
+    Returns
+    -------
+    used, n_accepted, n_searches : int
+        How many proposals were decided, and accepted, and how often neighbors were searched.
+    """
+    squares, places, heap_squares, heap_nodes = scratch(tree, m)
+    count = searches = 0
+    for i in range(len(proposed)):
+        if i - count == rejections:
+            return i, count, searches
+        if thresholds[i] > log_weights[proposed[i]]:
+            continue
+        query = points[proposed[i]].astype(np.float64)
+        searches += 1
+        nearest(tree, query, m, squares, places, heap_squares, heap_nodes)
+        for t in range(m):
+            log_weights[tree.rows[places[t]]] += log_factor(squares[t], precision, is_sine)
+        accepted[count] = i
+        squared_radii[count], last_rows[count] = reach(tree, squares, places, m)
+        count += 1
+        if count == len(accepted) or squared_radii[count - 1] == 0:
+            return i + 1, count, searches
+    return len(proposed), count, searches

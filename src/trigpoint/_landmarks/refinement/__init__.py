@@ -1,6 +1,0 @@
-"""Improving landmarks after the draw, by exchanging them for other points or moving them."""
-
-from trigpoint._landmarks.refinement.search import RefinementResult
-from trigpoint._landmarks.refinement.settings import Refinement, resolve_refinement
-
-__all__ = ["Refinement", "RefinementResult", "resolve_refinement"]

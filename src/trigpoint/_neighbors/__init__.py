@@ -1,0 +1,1 @@
+"""Nearest neighbors: a tree in low dimension, matrix products in high dimension."""

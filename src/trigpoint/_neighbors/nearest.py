@@ -1,0 +1,336 @@
+"""The few nearest of some points, for many queries: landmarks near points, or points near others.
+
+A search is a frozen record of arrays: it can be pickled, keeps nothing between calls, and finds the
+same for a query in every block. Distances are differences in float64; matrix products only find
+candidates.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
+
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index, query_tree
+from trigpoint._neighbors.products import product_rounding, rowwise_product
+from trigpoint._neighbors.sparse import Points, stored
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
+
+if TYPE_CHECKING:
+    from trigpoint._kernels.landmark_search import LandmarkIndex
+
+# Landmarks in a bucket, all of which a search reads, by dimension. In many dimensions hardly any
+# bucket can be skipped, and distances to all landmarks take less time than boxes.
+_BUCKETS = ((4, 8), (7, 32), (TREE_MAX_DIMENSION, 512))
+
+# Landmarks in each list, per landmark wanted. With 2,500 landmarks in a cube, a list of 32 holds
+# the four nearest to a point in 95 cases of 100, and on a surface in nearly all; longer lists take
+# longer to read.
+_LISTED = 8
+_MOST_LISTED = 64
+
+# Points multiplied at once, few enough that the products stay in the processor's cache; and room
+# for candidates, several times as many as a search usually meets.
+_TILE = 512
+_ROOM = 256
+
+# Up to this many neighbors are kept in order while products are read.
+_FEW = 64
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSearch:
+    """Search by a tree over the points and lists of their neighbors, in low dimension.
+
+    Attributes
+    ----------
+    landmarks : float64 ndarray of shape (k, d)
+    index : LandmarkIndex
+    """
+
+    landmarks: np.ndarray
+    index: "LandmarkIndex"
+
+    # Bytes held for each query.
+    row_bytes = 0
+
+    def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        assert isinstance(X, np.ndarray), "sparse points have more dimensions"
+        return _nearest_in(self.index, X, count)
+
+
+class Centered(NamedTuple):
+    """Landmarks (k, d) moved to a center (d,), for products with points.
+
+    `norms` (k,) are their squared norms, and `offsets` (k,) their products with the center.
+    """
+
+    landmarks: np.ndarray
+    center: np.ndarray
+    norms: np.ndarray
+    offsets: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ProductSearch:
+    """Search by products in float32, which find candidates, in high dimension.
+
+    Attributes
+    ----------
+    landmarks : ndarray of shape (k, d)
+        float32 if that changes none of them, else float64.
+    norms : float64 ndarray of shape (k,)
+        Their squared norms.
+    center : float64 ndarray of shape (d,)
+        A vector of float32 numbers near their mean.
+    rounded : float32 ndarray of shape (k, d)
+        The landmarks moved to the center.
+    rounded_norms : float64 ndarray of shape (k,)
+        Squared norms of these.
+    """
+
+    landmarks: np.ndarray
+    norms: np.ndarray
+    center: np.ndarray
+    rounded: np.ndarray
+    rounded_norms: np.ndarray
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes held for each query."""
+        return 4 * min(_TILE, len(self.landmarks)) + 8 * _ROOM
+
+    def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Landmarks and their squared distances, each of shape (b, count), nearest first.
+
+        Equally distant ones come in their order. Distances of sparse points are from products in
+        float64.
+        """
+        from trigpoint._kernels.landmark_sums import nearest_columns
+
+        if isinstance(X, csr_array):
+            found = np.empty((X.shape[0], count), dtype=np.int64)
+            squares = np.empty(found.shape)
+            nearest_columns(self.squares_of_sparse(X), found, squares)
+            return found, squares
+        X = np.ascontiguousarray(X)
+        found, squares, crowded = self._nearest(X, count, np.float32)
+        if len(crowded):
+            # Far from the center, float32 leaves too many candidates.
+            found[crowded], squares[crowded], _ = self._nearest(X[crowded], count, np.float64)
+        return found, squares
+
+    def _nearest(
+        self, X: np.ndarray, count: int, dtype: type
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `nearest`, from products of this type, and the queries with too many candidates."""
+        from trigpoint._kernels.candidates import list_candidates, nearest_among
+
+        room = max(_ROOM, 2 * count)
+        smallest = np.full((len(X), count), np.inf)
+        values: np.ndarray = np.empty((len(X), room), dtype=dtype)
+        columns = np.empty((len(X), room), dtype=np.int32)
+        counts = np.zeros(len(X), dtype=np.int64)
+        # Where float32 overflows, the bound does too, and every landmark is a candidate.
+        with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+            around = (X - self.center.astype(X.dtype)).astype(dtype, copy=False)
+            own = np.einsum("ij,ij->i", around, around, dtype=np.float64)
+            slacks = product_rounding(X.shape[1], dtype) * (own + self.rounded_norms.max())
+            for part in row_blocks(len(self.landmarks), _TILE):
+                landmarks, norms = self.rounded[part], self.rounded_norms[part]
+                if dtype == np.float64:
+                    landmarks = self.landmarks[part] - self.center
+                    norms = np.einsum("ij,ij->i", landmarks, landmarks)
+                list_candidates(
+                    around @ landmarks.T,
+                    norms.astype(dtype),
+                    part.start,
+                    slacks,
+                    smallest,
+                    values,
+                    columns,
+                    counts,
+                )
+        crowded = np.flatnonzero(counts > room)
+        if len(crowded) and dtype == np.float32:
+            counts[crowded] = 0
+        found = np.empty((len(X), count), dtype=np.int64)
+        squares = np.empty((len(X), count))
+        limits = smallest[:, -1] + 2 * slacks
+        nearest_among(limits, values, columns, counts, X, self.landmarks, found, squares)
+        return found, squares, crowded
+
+    def squares_of_sparse(self, X: csr_array) -> np.ndarray:
+        """Squared distances (b, k) from sparse points to all landmarks."""
+        d, zeros = X.shape[1], np.zeros(len(self.norms))
+        return squares_to_all(Centered(self.landmarks, np.zeros(d), self.norms, zeros), X)
+
+
+def centered(landmarks: np.ndarray) -> Centered:
+    """Move landmarks (k, d) to their center."""
+    # One fixed memory order: products round differently in another.
+    landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
+    center = landmarks.mean(axis=0)
+    around = landmarks - center
+    return Centered(around, center, np.einsum("ij,ij->i", around, around), around @ center)
+
+
+def squares_to_all(landmarks: Centered, X: Points) -> np.ndarray:
+    """Squared distances (b, k) from each point to all landmarks, by products in float64."""
+    from trigpoint._kernels.landmark_sums import around_center, squares_from_products
+    from trigpoint._kernels.sparse_loops import sparse_norms, sparse_products
+
+    if isinstance(X, csr_array):
+        squares, offsets = np.empty((X.shape[0], len(landmarks.norms))), landmarks.offsets
+        sparse_products(*stored(X), landmarks.landmarks, squares)
+        norms = sparse_norms(*stored(X), landmarks.center)
+    else:
+        around, norms = np.empty(X.shape), np.empty(len(X))
+        around_center(np.ascontiguousarray(X), landmarks.center, around, norms)
+        squares = rowwise_product(around, landmarks.landmarks.T)
+        offsets = np.zeros(len(landmarks.norms))
+    squares_from_products(squares, offsets, norms, landmarks.norms)
+    return squares
+
+
+def landmark_search(landmarks: np.ndarray, count: int) -> TreeSearch | ProductSearch:
+    """Prepare the search for the `count` nearest of some landmarks (k, d)."""
+    landmarks = np.ascontiguousarray(landmarks, dtype=np.float64)
+    if landmarks.shape[1] <= TREE_MAX_DIMENSION:
+        return TreeSearch(landmarks, landmark_index(landmarks, count))
+    # Where float32 overflows, every landmark is a candidate.
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = landmarks.mean(axis=0).astype(np.float32).astype(np.float64)
+        if center @ center <= landmarks.var(axis=0).sum():
+            # Near the origin there is as much to gain from one copy that stays in the cache.
+            center = np.zeros_like(center)
+        rounded = (landmarks - center).astype(np.float32)
+        if (landmarks == landmarks.astype(np.float32)).all():
+            landmarks = landmarks.astype(np.float32) if center.any() else rounded
+        norms, rounded_norms = (
+            np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in (landmarks, rounded)
+        )
+    return ProductSearch(landmarks, norms, center, rounded, rounded_norms)
+
+
+def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
+    """Index of float64 landmarks (k, d) for searches of the `count` nearest."""
+    from trigpoint._kernels.landmark_search import LandmarkIndex
+
+    k, d = landmarks.shape
+    # As few landmarks in a leaf as possible: the first one a point reaches is then close to it.
+    leaves = 1 << (k.bit_length() - 1)
+    starts = np.arange(leaves + 1) * k // leaves
+    order = np.arange(k)
+    axes, splits = np.zeros(leaves, dtype=np.int64), np.zeros(leaves)
+    lower, upper = np.zeros((2 * leaves, d)), np.zeros((2 * leaves, d))
+    level = 1
+    while True:
+        # All nodes of a level are divided at once.
+        nodes, step = slice(level, 2 * level), leaves // level
+        inside = landmarks[order]
+        lower[nodes] = np.minimum.reduceat(inside, starts[:-1:step])
+        upper[nodes] = np.maximum.reduceat(inside, starts[:-1:step])
+        if level == leaves:
+            break
+        axes[nodes] = np.argmax(upper[nodes] - lower[nodes], axis=1)
+        node_of = np.repeat(np.arange(level), np.diff(starts[::step]))
+        along = inside[np.arange(k), axes[nodes][node_of]]
+        order = order[np.lexsort((along, node_of))]
+        splits[nodes] = landmarks[order[starts[step // 2 :: step]], axes[nodes]]
+        level *= 2
+    bucket = next(size for most, size in _BUCKETS if d <= most)
+    index = LandmarkIndex(
+        landmarks=order,
+        coordinates=np.ascontiguousarray(landmarks[order].T),
+        starts=starts,
+        axes=axes,
+        splits=splits,
+        lower=lower,
+        upper=upper,
+        buckets=min(leaves, 1 << max(0, (k // bucket).bit_length() - 1)),
+        lists=np.empty((k, 0), dtype=np.uint32),
+        reach=np.zeros(k),
+    )
+    m = _LISTED * count
+    if min(m, k) > _MOST_LISTED:
+        return index
+    found, squares = _nearest_in(index, landmarks[order], min(m + 1, k))
+    places = np.empty(k, dtype=np.uint32)
+    places[order] = np.arange(k)
+    reach = np.full(k, np.inf) if k <= m else np.sqrt(squares[:, m])
+    return index._replace(lists=np.ascontiguousarray(places[found[:, :m]]), reach=reach)
+
+
+def _nearest_in(index: "LandmarkIndex", X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    from trigpoint._kernels.landmark_search import read_lists, search_tree
+
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    landmarks = np.empty((len(X), count), dtype=np.int64)
+    squares = np.full((len(X), count), np.inf)
+    settled = np.zeros(len(X), dtype=bool)
+    if count <= index.lists.shape[1]:
+        read_lists(index, X, landmarks, squares, settled)
+    search_tree(index, X, np.flatnonzero(~settled), landmarks, squares)
+    return landmarks, squares
+
+
+def nearest(
+    points: np.ndarray, queries: np.ndarray, m: int, n_threads: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Exact nearest points, by a tree in low dimension and by matrix products in high.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    queries : ndarray of shape (q, d)
+    m : int
+        How many neighbors of each query, at most n.
+    n_threads : int or None, default=None
+        Number of threads; ``None`` for all cores.
+
+    Returns
+    -------
+    distances : float64 ndarray of shape (q, m)
+        From differences, so that duplicates are exactly 0 apart; in ascending order.
+    rows : int64 ndarray of shape (q, m)
+        The rows of the points. Of equally distant points those with lower rows come first above 15
+        dimensions; a tree leaves it open.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distances, rows = nearest(np.array([[0.0], [1.0], [5.0]]), np.array([[4.0]]), 2)
+    >>> distances.tolist(), rows.tolist()
+    ([[1.0, 3.0]], [[2, 1]])
+    """
+    n_threads = thread_count(n_threads)
+    if points.shape[1] <= TREE_MAX_DIMENSION:
+        # For few neighbors of many queries, SciPy's tree is faster than that of `TreeIndex`.
+        return query_tree(cKDTree(points, balanced_tree=False), queries, m, n_threads)
+    if m > _FEW:
+        dtype = np.promote_types(points.dtype, queries.dtype)
+        index = neighbor_index(points.astype(dtype, copy=False), m, len(queries), n_threads)
+        return index.query(queries.astype(dtype, copy=False), m)
+    search = landmark_search(points, m)
+    squares, rows = np.empty((len(queries), m)), np.empty((len(queries), m), dtype=np.int64)
+
+    def fill(part: slice) -> None:
+        rows[part], squares[part] = search.nearest(queries[part], m)
+
+    width = search.row_bytes + 4 * points.shape[1]
+    for _ in thread_map(fill, row_blocks(len(queries), block_rows(width, 2**22)), n_threads):
+        pass
+    return np.sqrt(squares), rows
+
+
+def any_within(points: np.ndarray, queries: np.ndarray, reach: float) -> np.ndarray:
+    """Whether some point lies within `reach` of each query."""
+    if points.shape[1] > TREE_MAX_DIMENSION:
+        return nearest(points, queries, 1, 1)[0][:, 0] <= reach
+    # SciPy's search excludes its upper bound.
+    bound = np.nextafter(reach, np.inf)
+    return np.asarray(cKDTree(points).query(queries, distance_upper_bound=bound)[0] <= reach)

@@ -1,0 +1,370 @@
+"""Exact nearest neighbors by matrix products over all points, for high dimension."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.threads import one_blas_thread, thread_map
+
+# Points that are multiplied at once, and their products.
+SCAN_BYTES = 8 * 2**20
+
+# Rows of a product are padded to a multiple of this.
+_PADDING = 32
+
+# Rows of a product in which each row has the same bits wherever it is. OpenBLAS multiplies tiles of
+# 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
+ROWS_TOGETHER = 192
+
+# Numbers of one query's neighbors that take longer to compare than to hand over to a thread.
+_WORTH_A_THREAD = 2**13
+
+# Fetching one point costs as much as multiplying this many; queries multiplied at once.
+_FETCHING = 32
+_MARKED_TOGETHER = 512
+
+# Sample of points for guessing how far a query's neighbors reach.
+_SAMPLE = 2048
+
+# Squared distances and rows.
+_Candidates = tuple[np.ndarray, np.ndarray]
+
+
+def product_rounding(d: int, dtype: Any) -> float:
+    """Largest error of a squared distance that comes from a product of points with d columns.
+
+    It is relative to the two squared norms. This is the worst case of a rounded dot product, of
+    two norms, of the sums around them, and of points that were rounded to `dtype` themselves.
+    """
+    return 2 * (d + 8) * float(np.finfo(dtype).eps)
+
+
+def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``A @ B`` in float64, with the same bits for a row of A whatever the other rows are.
+
+    BLAS rounds rows beyond the last whole tile of its kernel in another way. Here all products
+    have the same number of rows, a multiple of all usual tiles; the last ones are padded.
+    """
+    result = np.empty((len(A), B.shape[1]))
+    with one_blas_thread():
+        for part in row_blocks(len(A), ROWS_TOGETHER):
+            block = A[part]
+            if len(block) < ROWS_TOGETHER:
+                block = np.zeros((ROWS_TOGETHER, A.shape[1]))
+                block[: len(A) - part.start] = A[part]
+            result[part] = (block @ B)[: len(A) - part.start]
+    return result
+
+
+class ProductIndex(NeighborIndex):
+    """Matrix products over all points, for high dimension.
+
+    A product finds the candidates, with an error bound that misses no neighbor; distances are
+    computed again from differences where rounding leaves doubt about which points are neighbors.
+    Points are read block by block, each for several queries, so they may be in a file: only the
+    neighbors, and a few more, are kept in memory. Blocks do not depend on the number of threads.
+    """
+
+    name = "products"
+
+    def __init__(self, points: np.ndarray, n_threads: int = 1, *, together: int = 64) -> None:
+        super().__init__(points, n_threads)
+        self.together = together
+        n, d = points.shape
+        self._n = n
+        self._prepare()
+        self._rounding = product_rounding(d, self._multiplied)
+        sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64)
+        self._sample = self._read(sample)
+        self._sample_norms = self._norms[sample]
+
+    @property
+    def _multiplied(self) -> np.dtype:
+        """Type that products are computed in."""
+        return self.points.dtype
+
+    def _prepare(self) -> None:
+        """Compute the size of a block, the center, if there is one, and the squared norms."""
+        width = (self.points.shape[1] + self.together) * self.points.itemsize
+        self._block = block_rows(width, SCAN_BYTES)
+        self._center = _center_if_far(self.points)
+        self._norms = np.empty(self._n)
+        for part in self._blocks():
+            self._norms[part] = _square_norms(self._read(part))
+
+    def _shifted(self, points: np.ndarray) -> np.ndarray:
+        return points if self._center is None else points - self._center
+
+    def _read(self, rows: slice | np.ndarray) -> Any:
+        """Some points, as `_products` takes them."""
+        return self._shifted(self.points[rows])
+
+    def _products(self, queries: np.ndarray, points: Any) -> np.ndarray:
+        """Inner products (q, b) of shifted queries and points."""
+        return queries @ points.T
+
+    def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        parts = [Neighborhoods.none(queries, m)]
+        for part in row_blocks(len(queries), self.together):
+            # Blocks of points run in parallel, so each product uses one thread.
+            with one_blas_thread():
+                parts.append(self._nearest(queries[part], m))
+        return Neighborhoods.joined(parts)
+
+    def _nearest(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        """Neighborhoods of at most `together` queries."""
+        padded, norms = self._padded(queries)
+        members: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * len(queries)
+        bounds: list[np.ndarray] = [np.empty(0)] * len(queries)
+        squared_radii = np.empty(len(queries))
+        last_rows = np.empty(len(queries), dtype=np.int64)
+        # A guess of how far the neighbors reach; one that is too low is noticed and raised.
+        share = m / self._n
+        waiting = np.arange(len(queries))
+        while len(waiting):
+            share = min(1.0, share + 4 * np.sqrt(share / len(self._sample_norms)))
+            cuts = np.full(len(queries), -np.inf)
+            cuts[waiting] = self._quantile(padded, norms, share)[waiting]
+            candidates = self._candidates(padded, norms, cuts)
+            settle = partial(self._settle, queries, norms, cuts, candidates, m)
+            reached = list(thread_map(settle, waiting.tolist(), self._threads_for(m)))
+            squared_radii[waiting], last_rows[waiting] = zip(*reached, strict=True)
+            for q in waiting[last_rows[waiting] >= 0]:
+                squares, rows = (values[:m] for values in candidates[q])
+                members[q] = rows.copy()
+                bounds[q] = squares + self._rounding * (norms[q] + self._norms[rows])
+            waiting = waiting[last_rows[waiting] < 0]
+            share *= 2
+        return Neighborhoods(queries, m, squared_radii, last_rows, members, bounds)
+
+    def _threads_for(self, m: int) -> int:
+        """Threads that share queries with `m` neighbors each."""
+        return self._n_threads if m * self.points.shape[1] >= _WORTH_A_THREAD else 1
+
+    def _settle(
+        self,
+        queries: np.ndarray,
+        norms: np.ndarray,
+        cuts: np.ndarray,
+        candidates: list[_Candidates],
+        m: int,
+        q: int,
+    ) -> tuple[float, int]:
+        """Put the nearest of a query's candidates in front; see `settle`."""
+        return settle(
+            lambda rows: self._squares_to(rows, queries[q]),
+            self._norms,
+            norms[q],
+            self._rounding,
+            cuts[q],
+            *candidates[q],
+            m,
+        )
+
+    def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Queries relative to the center, padded with zeros, and their squared norms.
+
+        They are padded to whole tiles of a product, whose last bits then seldom depend on which
+        queries are asked together.
+        """
+        filled = -(-len(queries) // _PADDING) * _PADDING
+        padded = np.zeros((filled, queries.shape[1]), dtype=self._multiplied)
+        padded[: len(queries)] = self._shifted(queries)
+        return padded, _square_norms(padded[: len(queries)])
+
+    def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and squared distances of each query's neighbors, in no particular order."""
+        if found.members is None:
+            for part in row_blocks(len(found), self.together):
+                yield from self._within(found.take(range(part.start, part.stop)))
+            return
+        pairs = zip(found.members, found.points, strict=True)
+        n_threads = self._threads_for(found.size)
+        yield from thread_map(lambda pair: self._measured(*pair), pairs, n_threads)
+
+    def _measured(self, rows: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows, and their exact squared distances to a query."""
+        return rows, self._squares_to(rows, query)
+
+    def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
+        """Exact squared distances from some rows to a query."""
+        from trigpoint._kernels.distances import squares_to
+
+        return squares_to(self.points, rows, query)
+
+    def _within(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows and squared distances of points within the reach of a few queries."""
+        for q, (rows, squares) in enumerate(self.up_to(found.points, found.squared_radii)):
+            inside = found.holds(q, squares, rows)
+            yield rows[inside], squares[inside]
+
+    def up_to(
+        self, queries: np.ndarray, squared_radii: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows and exact squared distances of all points within a radius, and a few more.
+
+        At most `together` queries are asked at once.
+        """
+        padded, norms = self._padded(queries)
+        with one_blas_thread():
+            candidates = self._candidates(padded, norms, squared_radii)
+        for q, (_, near) in enumerate(candidates):
+            yield self._measured(near, queries[q])
+
+    def _nearest_rows(self, queries: np.ndarray, m: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for part in row_blocks(len(queries), self.together):
+            rows, squares = zip(*self.members(self._search(queries[part], m)), strict=True)
+            yield np.array(rows), np.array(squares)
+
+    def guess(self, queries: np.ndarray, m: int) -> np.ndarray:
+        """Guess the distance (q,) to the `m`-th neighbor from a sample of the points."""
+        padded, norms = self._padded(queries)
+        squares = self._quantile(padded, norms, m / self._n)
+        return np.sqrt(np.maximum(squares, 0))
+
+    def _quantile(self, padded: np.ndarray, norms: np.ndarray, share: float) -> np.ndarray:
+        """Squared distance that safely holds a share of the points, judging by a sample."""
+        if share >= 1:
+            return np.full(len(norms), np.inf)
+        products = self._products(padded, self._sample)
+        rank = int(share * products.shape[1])
+
+        def reach(part: slice) -> np.ndarray:
+            squares = (1 + self._rounding) * (norms[part, None] + self._sample_norms)
+            squares -= 2 * products[part]
+            return np.partition(squares, rank, axis=1)[:, rank]
+
+        parts = row_blocks(len(norms), max(1, -(-len(norms) // self._n_threads)))
+        return np.concatenate([np.empty(0), *thread_map(reach, parts, self._n_threads)])
+
+    def _candidates(
+        self, padded: np.ndarray, norms: np.ndarray, cuts: np.ndarray
+    ) -> list[_Candidates]:
+        """Squared distances and rows of points that may lie within the cut of each query."""
+        from trigpoint._kernels.candidates import sift
+
+        def find(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            products = self._products(padded, self._read(part))
+            squares, places, starts = sift(products, self._norms[part], norms, self._rounding, cuts)
+            return squares, places + part.start, starts
+
+        found = list(thread_map(find, self._blocks(), self._n_threads))
+
+        def joined(values: int, q: int) -> np.ndarray:
+            return np.concatenate([some[values][some[2][q] : some[2][q + 1]] for some in found])
+
+        return [(joined(0, q), joined(1, q)) for q in range(len(norms))]
+
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances of the neighbors; variances come from products with marked neighbors.
+
+        These read each point once for many queries, where memory is too slow to fetch every
+        query's neighbors.
+        """
+        assert found.members is not None
+        # A product reads all points at many times the speed of fetching some of them.
+        if mode == "full" or _FETCHING * found.size < self._n:
+            return self._fetched_covariances(found, mode)
+        if len(found) > _MARKED_TOGETHER:
+            parts = (
+                self.covariances(found.take(range(part.start, part.stop)), mode)
+                for part in row_blocks(len(found), _MARKED_TOGETHER)
+            )
+            return np.concatenate(list(parts))
+        sums, sums_of_squares = np.zeros((2, *found.points.shape))
+        # In order, so that a block finds its own without going through all of them.
+        neighbors = np.sort(np.array(found.members), axis=1)
+        width = (found.points.shape[1] + len(found)) * self.points.itemsize
+        blocks = row_blocks(self._n, block_rows(width, SCAN_BYTES))
+        with one_blas_thread():
+            for some, some_of_squares in thread_map(
+                partial(self._marked_sums, neighbors), blocks, self._n_threads
+            ):
+                sums += some
+                sums_of_squares += some_of_squares
+        mean_squares = sums_of_squares / found.size
+        with np.errstate(invalid="ignore"):
+            variances = np.maximum(mean_squares - np.square(sums / found.size), 0)
+        # Far from the center, compared with their spread, sums of squares have too few digits.
+        error = 16 * np.finfo(self.points.dtype).eps * mean_squares.max(axis=1)
+        # Written so that overflow counts as no digits at all.
+        poor = np.flatnonzero(~(error < 1e-3 * variances.mean(axis=1)))
+        if len(poor):
+            variances[poor] = self._fetched_covariances(found.take(poor.tolist()), mode)
+        return variances
+
+    def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        """Covariances from each query's neighbors in turn."""
+        from trigpoint._kernels.candidates import covariance, variances
+
+        assert found.members is not None
+        measure = covariance if mode == "full" else variances
+        pairs = zip(found.members, found.points.astype(np.float64), strict=True)
+        measured = thread_map(lambda pair: measure(self.points, *pair), pairs, self._n_threads)
+        return np.array(list(measured))
+
+    def _marked_sums(self, neighbors: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Sums (q, d) of each query's neighbors within a block of points, and of their squares."""
+        from trigpoint._kernels.candidates import mark
+
+        block = self._read(part)
+        marks = np.empty((len(neighbors), len(block)), dtype=block.dtype)
+        mark(neighbors, part.start, marks)
+        # Overflow shows in the variances, which are then computed from differences.
+        with np.errstate(over="ignore"):
+            return marks @ block, marks @ np.square(block)
+
+    def _blocks(self) -> Iterator[slice]:
+        return row_blocks(self._n, self._block)
+
+
+def settle(
+    squares_to: Callable[[np.ndarray], np.ndarray],
+    norms: np.ndarray,
+    query_norm: float,
+    rounding: float,
+    cut: float,
+    squares: np.ndarray,
+    places: np.ndarray,
+    m: int,
+) -> tuple[float, int]:
+    """Put the `m` nearest of one query's candidates in front, and say how far they reach.
+
+    Exact squared distances to rows, from `squares_to`, are computed where rounding leaves doubt
+    about which are nearest or farthest. Returns the largest squared distance and the last row at
+    that distance; -1 and -1 if neighbors may be missing.
+    """
+    from trigpoint._kernels.candidates import may_be_farthest, narrow
+
+    bounds = norms, query_norm, rounding
+    sure, kept = narrow(*bounds, cut, squares, places, m)
+    if sure < 0:
+        return -1.0, -1
+    if sure < m:
+        exact, doubtful = squares_to(places[sure:kept]), places[sure:kept].copy()
+        # Candidates come in the order of their rows, and ties stay in it.
+        order = np.argsort(exact, kind="stable")
+        squares[sure:kept], places[sure:kept] = exact[order], doubtful[order]
+    last = may_be_farthest(*bounds, squares, places, sure, m)
+    reach = np.concatenate([squares[sure:m], squares_to(last)])
+    rows = np.concatenate([places[sure:m], last])
+    return float(reach.max()), int(rows[reach == reach.max()].max())
+
+
+def _square_norms(points: np.ndarray) -> np.ndarray:
+    """Squared norm of each point."""
+    return np.einsum("ij,ij->i", points, points).astype(np.float64)
+
+
+def _center_if_far(points: np.ndarray) -> np.ndarray | None:
+    """Center of `points` where they lie far from the origin, else None.
+
+    There the error bound of the products would let every point through.
+    """
+    center = points.mean(axis=0, dtype=np.float64)
+    spread = points[:: max(1, len(points) // 1000)].var(axis=0, dtype=np.float64).sum()
+    return None if center @ center <= 4 * spread else center.astype(points.dtype)

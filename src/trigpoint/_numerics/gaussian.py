@@ -1,0 +1,180 @@
+"""Gaussian kernels, bandwidth rules, and the repulsion functions of Algorithm 2."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist
+
+from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._numerics.blocks import sample_points
+from trigpoint._numerics.threads import one_blas_thread
+
+Repulsion = Callable[[np.ndarray, float], np.ndarray]
+
+# The kernel matrix between the rows of two float64 arrays of points.
+Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+# Up to this many columns, distances from differences are as fast as from a matrix product, and
+# exact. With more they are slow, and products suffice for points within this many bandwidths of
+# their center.
+FEW_COLUMNS = 32
+_NEAR = 10.0
+
+_MEDIAN_SAMPLE = 1000
+
+# Points that the spacing of landmarks is measured from, at least and per landmark; and how often.
+_SPACING_POINTS = 20_000
+_SPACING_SHARE = 32
+_SPACING_QUERIES = 128
+
+
+def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances between the rows of `A` and of `B` by one matrix product.
+
+    Both are centered on the mean of `B` first: far from the origin the product alone would cancel
+    all significant digits.
+    """
+    center = B.mean(axis=0, dtype=np.float64).astype(B.dtype)
+    A, B = A - center, B - center
+    norms = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
+    squares = norms - 2 * (A @ B.T)
+    return np.maximum(squares, 0, out=squares)
+
+
+def distances_between(points: np.ndarray) -> np.ndarray:
+    """Distances (k, k) between all points, exactly symmetric."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.shape[1] <= FEW_COLUMNS:
+        return cdist(points, points)
+    # With more threads, products would be rounded otherwise.
+    with one_blas_thread():
+        squares = squared_distances(points, points)
+    distances = np.sqrt((squares + squares.T) / 2)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def gaussian(squares: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Gaussian kernel ``exp(-squares / (2 bandwidth^2))`` of squared distances."""
+    # Points so far apart that the quotient overflows have a kernel of 0.
+    with np.errstate(over="ignore"):
+        return np.exp(squares / (-2.0 * bandwidth**2))
+
+
+def gaussian_of(bandwidth: float) -> Kernel:
+    """Gaussian kernel between the rows of two float64 arrays of points.
+
+    Its entries are accurate to about 1e-13, even for points that coincide.
+    """
+
+    def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        products = A.shape[1] > FEW_COLUMNS and _within(_NEAR * bandwidth, A, B)
+        squares = squared_distances(A, B) if products else cdist(A, B, metric="sqeuclidean")
+        return gaussian(squares, bandwidth)
+
+    return kernel
+
+
+def _within(distance: float, A: np.ndarray, B: np.ndarray) -> bool:
+    """Whether all points lie within this distance of the mean of `B`."""
+    center = B.mean(axis=0)
+    squares = [np.einsum("ij,ij->i", X - center, X - center).max(initial=0) for X in (A, B)]
+    return bool(max(squares) <= distance**2)
+
+
+def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Dense Gaussian kernel matrix of the rows of `X`, symmetric with a unit diagonal."""
+    with one_blas_thread():
+        K = gaussian(squared_distances(X, X), bandwidth)
+    K = (K + K.T) / 2
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:
+    """Median distance between points (of at most 1,000 drawn at random): the usual first guess."""
+    some = sample_points(X, _MEDIAN_SAMPLE, rng)
+    distances = pdist(np.asarray(some, dtype=np.float64))
+    distances = distances[distances > 0]
+    if distances.size == 0:
+        raise ParameterValueError(
+            "bandwidth=None needs at least two distinct points for a median distance, but all "
+            "sampled points are identical: pass bandwidth as a number",
+            "bandwidth",
+        )
+    return float(np.median(distances))
+
+
+def landmark_spacing(X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth") -> float:
+    """Radius of the ball that holds a landmark's share of the points, n / k of them.
+
+    This is the median over a few points drawn at random, searched among enough points to estimate
+    it well. If nearly all neighbors are copies, more of them are searched.
+    """
+    from trigpoint._neighbors.index import neighbor_index
+
+    X = sample_points(X, max(_SPACING_POINTS, _SPACING_SHARE * k), rng)
+    n = X.shape[0]
+    share = min(max(1, n // k), n - 1)
+    index = neighbor_index(X, share + 1, _SPACING_QUERIES)
+    queries = index.take(rng.choice(n, min(n, _SPACING_QUERIES), replace=False))
+    while True:
+        # Each of them is its own nearest neighbor.
+        radius = float(np.median(index.search(queries, share + 1).radii))
+        if radius > 0:
+            return radius
+        if share == n - 1:
+            raise ParameterValueError(
+                f"{name}=None needs distinct points to measure their spacing, but nearly all "
+                f"points are identical: pass {name} as a number",
+                name,
+            )
+        share = min(2 * share, n - 1)
+
+
+def resolve_kernel_bandwidth(
+    bandwidth: Any, X: Any, k: int, rng: np.random.Generator, name: str = "bandwidth"
+) -> float:
+    """Bandwidth of a kernel that `k` landmarks should approximate.
+
+    ``None`` takes twice the spacing of `k` landmarks: a few percent of the trace then remain
+    unexplained, and the kernel matrix of the landmarks is far from singular. `name` is that of the
+    parameter.
+    """
+    if bandwidth is None:
+        return 2.0 * landmark_spacing(X, k, rng, name)
+    return check_positive(name, bandwidth)
+
+
+def resolve_bandwidth(bandwidth: Any, X: np.ndarray, rng: np.random.Generator) -> float:
+    """Return `bandwidth` as a positive number; ``None`` uses the median rule."""
+    if bandwidth is None:
+        return median_bandwidth(X, rng)
+    return check_positive("bandwidth", bandwidth)
+
+
+def welsch(distance: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Welsch function ``1 - exp(-distance^2 / (2 bandwidth^2))``, the paper's choice for `f`."""
+    return -np.expm1(-np.square(distance / bandwidth) / 2)
+
+
+def sin2(distance: np.ndarray, bandwidth: float) -> np.ndarray:
+    r"""Sine repulsion ``sin^2(distance / tau)`` with ``tau = sqrt(2) bandwidth``.
+
+    With this tau it agrees with the Welsch function to second order at distance 0. The argument is
+    clipped at a quarter period, where the sine reaches 1: points farther away are left alone
+    instead of being repelled again.
+    """
+    return np.square(np.sin(np.minimum(distance / (np.sqrt(2.0) * bandwidth), np.pi / 2)))
+
+
+REPULSIONS: dict[str, Repulsion] = {"welsch": welsch, "sin2": sin2}
+
+
+def resolve_repulsion(repulsion: Any) -> Repulsion:
+    """Return the repulsion for a name, or the given callable ``f(distance, bandwidth)``."""
+    if callable(repulsion):
+        return repulsion
+    return REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]

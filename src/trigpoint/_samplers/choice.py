@@ -1,0 +1,329 @@
+"""Turning what a user passes as ``landmarks=`` into landmarks."""
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from trigpoint._common.checks import (
+    check_count,
+    check_magnitude,
+    refuse_masked,
+    refuse_non_finite,
+    refuse_non_numbers,
+)
+from trigpoint._common.errors import (
+    ParameterError,
+    ParameterTypeError,
+    ParameterValueError,
+    ParameterWarning,
+    short,
+)
+from trigpoint._common.progress import Report
+from trigpoint._common.records import Landmarks
+from trigpoint._common.words import counted
+from trigpoint._neighbors.sparse import take_rows
+from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._pool import (
+    DEFAULT_LANDMARKS,
+    ROWS_PER_LANDMARK,
+    Pool,
+    draw_pool,
+    planned_landmarks,
+)
+from trigpoint._samplers.efficient import EfficientDPP
+from trigpoint._samplers.sampler import SILENT, Sampler, check_n_landmarks
+from trigpoint._sources import Source
+from trigpoint._spaces import Space
+
+_FEWEST_LANDMARKS = 2
+
+# Seeds of samplers that are not ours, such as scikit-learn's.
+_SEEDS = 2**31 - 1
+
+
+class CoincidingLandmarksWarning(ParameterWarning):
+    """A sampler chose the same point more than once, in different rows."""
+
+
+def default_n_landmarks(n_distinct: int) -> int:
+    """Default number of landmarks; if there are few distinct points, each is a landmark."""
+    return min(n_distinct, DEFAULT_LANDMARKS)
+
+
+def pool_for(
+    landmarks: Any,
+    source: Source,
+    space: Space,
+    rng: np.random.Generator,
+    *,
+    default: int = DEFAULT_LANDMARKS,
+    per_landmark: int = ROWS_PER_LANDMARK,
+) -> Pool:
+    """Read the pool that `landmarks` will be drawn from; landmarks given by row number are in it.
+
+    Parameters
+    ----------
+    landmarks : None, int, "auto", sampler, index array or point array
+        As for the estimators.
+    source : Source
+    space : Space
+        Fitted here.
+    rng : Generator
+    default : int
+        Number of landmarks that ``None`` stands for.
+    per_landmark : int
+        Rows of the pool for each landmark.
+    """
+    if isinstance(landmarks, Sampler):
+        return landmarks.pool_from(source, space, rng, per_landmark)
+    include = None
+    if not _is_sampler(landmarks) and not _is_count(landmarks):
+        given = _as_given(landmarks)
+        include = _row_numbers(landmarks, given, source.n) if given.ndim == 1 else None
+    k = planned_landmarks(landmarks, default)
+    return draw_pool(source, space, k, rng, per_landmark=per_landmark, include=include)
+
+
+def draw_landmarks(
+    landmarks: Any,
+    pool: Pool,
+    *,
+    rng: np.random.Generator,
+    n_threads: int,
+    report: Report = SILENT,
+    default: int = DEFAULT_LANDMARKS,
+) -> Landmarks:
+    """Return the landmarks that `landmarks` stands for: at least two, all distinct.
+
+    Parameters
+    ----------
+    landmarks : None, int, "auto", sampler, index array or point array
+        As for the estimators. A sampler is cloned; it may be any object that `Sampler` describes.
+    pool : Pool
+        As `pool_for` has read it.
+    rng : Generator
+    n_threads : int
+    report : callable
+        Receives the progress.
+    default : int
+        Number of landmarks that ``None`` stands for.
+
+    Returns
+    -------
+    Landmarks
+        Their `indices` are row numbers of X. If landmarks had to be left out because they coincide
+        with others, the record has a note.
+    """
+    size = pool.shape[0]
+    few = distinct_rows(pool.points, min(size, default)) if landmarks is None else None
+    if few is not None:
+        chosen = _rows(pool, few)
+    elif _is_count(landmarks):
+        count = min(size, default) if landmarks is None else landmarks
+        chosen = _drawn_by_default(count, pool, rng, n_threads, report)
+    elif _is_sampler(landmarks):
+        chosen = _distinct(_sampled(landmarks, pool, rng, n_threads, report))
+    else:
+        chosen = _given(landmarks, pool)
+    if len(chosen.points) < _FEWEST_LANDMARKS:
+        raise _too_few(landmarks, len(chosen.points), pool)
+    if chosen.indices is None:
+        return chosen
+    points = chosen.points if pool.projection is None else take_rows(pool.full, chosen.indices)
+    return replace(chosen, points=points, indices=pool.numbers(chosen.indices))
+
+
+def _is_count(landmarks: Any) -> bool:
+    """Whether the landmarks are left to the default sampler."""
+    if landmarks is None or isinstance(landmarks, str):
+        return landmarks in (None, "auto")
+    return isinstance(landmarks, Integral) and not isinstance(landmarks, bool)
+
+
+def _is_sampler(landmarks: Any) -> bool:
+    return hasattr(landmarks, "fit") and not isinstance(landmarks, type)
+
+
+def _too_few(landmarks: Any, found: int, pool: Pool) -> ParameterValueError:
+    if distinct_rows(pool.points, 1) is not None:
+        return ParameterValueError(
+            f"all {counted(pool.n, 'point')} coincide: there is nothing to embed; check how the "
+            "data was prepared",
+            "X",
+        )
+    return ParameterValueError(
+        f"landmarks={short(landmarks)} gives {counted(found, 'distinct landmark')} among "
+        f"{counted(pool.n, 'point')}: an embedding needs at least {_FEWEST_LANDMARKS}",
+        "landmarks",
+    )
+
+
+def _distinct(chosen: Landmarks) -> Landmarks:
+    """Leave out landmarks that coincide with an earlier one, with a note."""
+    first = np.sort(np.unique(chosen.points, axis=0, return_index=True)[1])
+    left_out = len(chosen.points) - len(first)
+    if not left_out:
+        return chosen
+    note = CoincidingLandmarksWarning(
+        f"the sampler chose {left_out} landmarks that coincide with others; they were left out: "
+        "remove duplicated points or use EfficientDPP, whose landmarks are distinct"
+    )
+    found = chosen.neighborhoods
+    return replace(
+        chosen,
+        points=chosen.points[first],
+        indices=None if chosen.indices is None else chosen.indices[first],
+        radii=None if chosen.radii is None else chosen.radii[first],
+        neighborhoods=None if found is None else found.take(first),
+        notes=(*chosen.notes, note),
+    )
+
+
+def _rows(pool: Pool, places: np.ndarray) -> Landmarks:
+    places = places.astype(np.int64)
+    return Landmarks(take_rows(pool.points, places), places)
+
+
+def _drawn_by_default(
+    count: Any, pool: Pool, rng: np.random.Generator, n_threads: int, report: Report
+) -> Landmarks:
+    """Landmarks by `EfficientDPP`, whose parameters users of an estimator do not know."""
+    if count != "auto":
+        check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
+    sampler = EfficientDPP(count, random_state=rng, n_jobs=n_threads)
+    try:
+        return sampler.select(pool, report)
+    except ParameterError as error:
+        if error.parameter != "n_landmarks":
+            raise
+        message = str(error).replace("n_landmarks", "landmarks")
+        raise type(error)(message, "landmarks") from None
+
+
+def _sampled(
+    given: Any, pool: Pool, rng: np.random.Generator, n_threads: int, report: Report
+) -> Landmarks:
+    """Landmarks by a copy of a sampler, with a seed and threads where these are left open."""
+    sampler = clone(given, safe=False)
+    parameters = sampler.get_params(deep=False) if hasattr(sampler, "get_params") else {}
+    is_ours = isinstance(sampler, Sampler)
+    if "random_state" in parameters and parameters["random_state"] is None:
+        # Other libraries know no generators.
+        sampler.set_params(random_state=rng if is_ours else int(rng.integers(_SEEDS)))
+    if not is_ours:
+        sampler.fit(pool.points)
+        return _from_attributes(sampler, pool)
+    if parameters.get("n_jobs", 1) is None:
+        sampler.set_params(n_jobs=n_threads)
+    return sampler.select(pool, report)
+
+
+def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
+    """Landmarks from the attributes of a fitted object that is not a sampler of this library."""
+    name = type(sampler).__name__
+    indices, points = getattr(sampler, "indices_", None), getattr(sampler, "landmarks_", None)
+    if points is None:
+        points = getattr(sampler, "cluster_centers_", None)
+    if indices is None and points is None:
+        raise ParameterTypeError(
+            f"{name} has neither indices_ nor landmarks_ after fit, so it chooses no landmarks: "
+            "pass a sampler, or set one of these attributes in fit",
+            "landmarks",
+        )
+    if indices is not None:
+        indices = np.asarray(indices)
+        n = pool.shape[0]
+        is_valid = indices.ndim == 1 and indices.dtype.kind in "iu"
+        if not is_valid or (len(indices) and not 0 <= indices.min() <= indices.max() < n):
+            raise ParameterValueError(
+                f"indices_ of {name} has {indices.dtype} values of shape {indices.shape} that are "
+                f"not row numbers from 0 to {n - 1}: set the numbers of rows of the points passed "
+                "to its fit",
+                "landmarks",
+            )
+        indices = indices.astype(np.int64)
+    if points is None:
+        assert indices is not None
+        return _rows(pool, indices)
+    points = np.asarray(points)
+    k = points.shape[0] if indices is None else len(indices)
+    if points.shape != (k, pool.shape[1]) or points.dtype.kind not in "biuf":
+        raise ParameterValueError(
+            f"landmarks_ of {name} has {points.dtype} values of shape {points.shape}, and ({k}, "
+            f"{pool.shape[1]}) is needed: set points in the space of those passed to its fit",
+            "landmarks",
+        )
+    points = points.astype(pool.dtype)
+    refuse_non_finite(points, f"landmarks_ of {name}")
+    return Landmarks(points, indices)
+
+
+def _as_given(landmarks: Any) -> np.ndarray:
+    """Landmarks given as row numbers or as points, as an array of one or two dimensions."""
+    refuse_masked(landmarks, "landmarks")
+    given = np.asarray(landmarks.toarray() if hasattr(landmarks, "toarray") else landmarks)
+    if given.ndim == 2:
+        refuse_non_numbers(given, "landmarks")
+    if given.ndim and given.size == 0:
+        raise ParameterValueError(
+            f"landmarks is empty (shape {given.shape}): pass at least two", "landmarks"
+        )
+    if given.ndim == 2 or (given.ndim == 1 and given.dtype.kind in "iu"):
+        return given
+    remedy = (
+        "pass np.flatnonzero(landmarks)"
+        if given.dtype == bool and given.ndim
+        else "pass a number, 'auto', a sampler, a 1-D array of row numbers or a 2-D array of points"
+    )
+    raise ParameterTypeError(
+        f"landmarks={short(landmarks)} is not understood: {remedy}", "landmarks"
+    )
+
+
+def _given(landmarks: Any, pool: Pool) -> Landmarks:
+    """Landmarks given as rows or as points."""
+    given = _as_given(landmarks)
+    if given.ndim == 1:
+        chosen = _rows(pool, pool.places(_row_numbers(landmarks, given, pool.n)))
+    else:
+        chosen = _given_points(landmarks, given, pool)
+    n_distinct = len(np.unique(chosen.points, axis=0))
+    if n_distinct < len(chosen.points):
+        raise ParameterValueError(
+            f"landmarks has {len(chosen.points)} entries, only {n_distinct} of them distinct: "
+            "pass each landmark once",
+            "landmarks",
+        )
+    return chosen
+
+
+def _row_numbers(landmarks: Any, given: np.ndarray, n: int) -> np.ndarray:
+    check_n_landmarks(len(given), n)
+    if given.min() < 0 or given.max() >= n:
+        raise ParameterValueError(
+            f"landmarks has rows from {given.min()} to {given.max()}: choose rows from 0 to "
+            f"{n - 1}",
+            "landmarks",
+        )
+    return given.astype(np.int64)
+
+
+def _given_points(landmarks: Any, given: np.ndarray, pool: Pool) -> Landmarks:
+    points = check_array(given, dtype=[np.float64, np.float32], input_name="landmarks")
+    if points.shape[1] != pool.n_columns:
+        raise ParameterValueError(
+            f"landmarks has {counted(points.shape[1], 'column')} and X has {pool.n_columns}: pass "
+            "landmark points in the space of X",
+            "landmarks",
+        )
+    with np.errstate(over="ignore"):
+        points = points.astype(pool.dtype)
+    refuse_non_finite(points, "landmarks")
+    check_magnitude(points, "landmarks", may_be_tiny=True)
+    points = pool.space(points)
+    return Landmarks(points.toarray() if isinstance(points, csr_array) else points)

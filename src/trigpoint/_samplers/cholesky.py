@@ -1,0 +1,302 @@
+"""Randomly pivoted Cholesky: landmarks drawn by what earlier ones leave unexplained."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_count
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.memory import check_dense
+from trigpoint._common.progress import Report
+from trigpoint._common.records import Landmarks
+from trigpoint._neighbors.sparse import Points, take_rows
+from trigpoint._numerics.gaussian import Kernel, gaussian_of, resolve_kernel_bandwidth
+from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
+from trigpoint._numerics.threads import one_blas_thread, thread_count
+from trigpoint._pool import Pool
+from trigpoint._samplers.sampler import Sampler, check_n_landmarks
+
+# Default number of proposals decided together. It does not depend on the number of landmarks, so
+# that a smaller draw is the start of a larger one.
+_PROPOSALS = 512
+
+# Most points over which the residual trace is computed.
+_TRACE_POINTS = 20_000
+
+
+class RPCholesky(Sampler):
+    """Randomly pivoted Cholesky of the Gaussian kernel ``exp(-|x - y|^2 / (2 sigma^2))`` [1]_.
+
+    The first landmark is drawn uniformly. Each later one is drawn with probability proportional to
+    the residual of the points: the squared distance, in the feature space of the kernel, from the
+    span of the landmarks so far. The residuals are the diagonal that is left of a Cholesky
+    factorization, and the landmarks are its pivots. This is the adaptive sampling [2]_ that
+    Wachinger and Golland [3]_ cite, in rounds of one landmark, applied to a kernel.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of landmarks, k; at most the numerical rank of the kernel.
+    bandwidth : float or None, default=None
+        Bandwidth sigma of the kernel. ``None`` takes twice the radius of the ball that holds a
+        landmark's share of the points, n / k of them.
+    block_size : int or None, default=None
+        Number of points that are proposed at once, which changes the speed but not the
+        distribution. ``None`` takes 512.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Rows of the landmarks in the order they were drawn; no two of them coincide. With the same
+        seed and bandwidth, a smaller draw is the start of a larger one.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates.
+    bandwidth_ : float
+        The bandwidth that was used.
+    residual_trace_ : float
+        Mean residual of the points, from 0 to 1: the trace-norm error of the Nystrom approximation
+        from these landmarks, relative to the trace of the kernel. With more than 20,000 points, it
+        is the mean over 20,000 drawn at random, with a relative standard error of about 1 %.
+    residual_traces_ : ndarray of shape (n_landmarks,)
+        The same after each landmark; the last is `residual_trace_`.
+    n_proposals_ : int
+        How many proposals it took to draw the landmarks.
+    n_passes_ : int
+        How often the residuals of all points were computed.
+
+    See Also
+    --------
+    ExactDPP : Draws sets by the determinant of their kernel matrix.
+    trigpoint.metrics.nystrom_error : The error over all points.
+
+    Notes
+    -----
+    Residuals only ever shrink, so rejection is exact [4]_: points are proposed by older residuals,
+    and each is accepted with a probability that is the ratio of its current residual to the older
+    one. A block of proposals is decided one by one with a small Cholesky factorization of its
+    residual kernel matrix, so the landmarks have the same distribution as if they were drawn one at
+    a time. At first, all points are equally likely to be proposed; after n rejections, the
+    residuals of all points are computed again.
+
+    No factor of all n points is kept, which would take n k numbers. A proposal costs O(k^2 + k d),
+    and at a mean residual of r there are about 1 / r proposals for a landmark: the time is
+    O(k^3 / r), independent of n, as long as r is above k / n, and otherwise that of a few passes
+    over all points, O(n k^2) each. The memory is a few numbers for each point, the k x k factor of
+    the landmarks, and blocks of a few megabytes.
+
+    The kernel is computed in float64. A residual below 1e-12 counts as zero; if all are zero before
+    `n_landmarks` are drawn, an error says how many were.
+
+    References
+    ----------
+    .. [1] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical
+       approximation of a kernel matrix with few entry evaluations", arXiv:2207.06503, 2023.
+    .. [2] A. Deshpande, S. Vempala, "Adaptive sampling and fast low-rank matrix approximation",
+       RANDOM 2006.
+    .. [3] C. Wachinger, P. Golland, "Diverse landmark sampling from determinantal point processes
+       for scalable manifold learning", AISTATS 2015.
+    .. [4] E. N. Epperly, J. A. Tropp, R. J. Webber, "Embrace rejection: kernel matrix
+       approximation by accelerated randomly pivoted Cholesky", arXiv:2410.03969, 2024.
+
+    Examples
+    --------
+    Each of three distant groups gets a landmark, however few points it has.
+
+    >>> import numpy as np
+    >>> from trigpoint import RPCholesky
+    >>> X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [99.0]])
+    >>> sampler = RPCholesky(3, bandwidth=5.0, random_state=0).fit(X)
+    >>> sorted(sampler.landmarks_.ravel().round().tolist())
+    [0.0, 50.0, 99.0]
+    >>> sampler.residual_trace_ < 0.001
+    True
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        bandwidth: float | None = None,
+        block_size: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.bandwidth = bandwidth
+        self.block_size = block_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    takes_sparse = True
+
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
+        n = X.shape[0]
+        k = check_n_landmarks(self.n_landmarks, n)
+        block_size = _PROPOSALS
+        if self.block_size is not None:
+            block_size = min(n, check_count("block_size", self.block_size))
+        n_threads = thread_count(self.n_jobs)
+        check_dense("n_landmarks", k, "landmarks", "EfficientDPP, which forms no kernel matrix")
+        # Parts of the points run in parallel, so each product uses one thread.
+        with one_blas_thread():
+            self.bandwidth_ = resolve_kernel_bandwidth(self.bandwidth, X, k, rng)
+            draw = PivotDraw(X, gaussian_of(self.bandwidth_), k, block_size, n_threads)
+            while len(draw.rows) < k:
+                draw.next_block(rng)
+                report("landmarks", len(draw.rows), k)
+            self.residual_traces_ = _residual_traces(X, draw.factor, rng)
+        self.residual_trace_ = float(self.residual_traces_[-1])
+        self.n_proposals_, self.n_passes_ = draw.n_proposals, draw.n_passes
+        return Landmarks(take_rows(X, draw.rows), draw.rows)
+
+
+class PivotDraw:
+    """Draws pivots by their residual, from proposals by an older residual.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        The points.
+    kernel : callable
+        The Gaussian kernel between two arrays of points.
+    k : int
+        Number of landmarks to draw.
+    block_size : int
+        Number of proposals decided together.
+    n_threads : int
+
+    Attributes
+    ----------
+    rows : int64 ndarray of shape (t,)
+        Rows of the landmarks so far.
+    factor : LandmarkFactor
+        What they leave unexplained.
+    n_proposals : int
+        How many proposals have been decided.
+    n_passes : int
+        How often the residuals of all points were computed.
+    """
+
+    def __init__(self, X: Points, kernel: Kernel, k: int, block_size: int, n_threads: int) -> None:
+        self.rows = np.empty(0, dtype=np.int64)
+        self.factor = LandmarkFactor(kernel, X.shape[1], k, n_threads)
+        self.n_proposals = 0
+        self.n_passes = 0
+        self._X = X
+        self._kernel = kernel
+        self._k = k
+        self._block_size = block_size
+        self._n_rejected = 0
+        # None while all points are equally likely.
+        self._weights: np.ndarray | None = None
+        self._cumulative = np.empty(0)
+
+    def next_block(self, rng: np.random.Generator) -> None:
+        """Decide a block of proposals, or fewer if that completes the landmarks."""
+        proposed = self._propose(rng)
+        weights = 1.0 if self._weights is None else self._weights[proposed]
+        thresholds = np.maximum(rng.random(len(proposed)) * weights, ROUNDING)
+        points = take_rows(self._X, proposed).astype(np.float64, copy=False)
+        columns = self.factor.columns(points)
+        # Others in the block can only lower a residual: one that is too small now stays too small.
+        hopeful = np.flatnonzero(1.0 - np.einsum("ij,ij->j", columns, columns) > thresholds)
+        n_wanted = self._k - len(self.rows)
+        accepted = hopeful[:0]
+        if len(hopeful):
+            candidates, columns = points[hopeful], columns[:, hopeful]
+            matrix = self._kernel(candidates, candidates)
+            np.fill_diagonal(matrix, 1.0)
+            matrix -= columns.T @ columns
+            places, factor = _accept(matrix, thresholds[hopeful], n_wanted)
+            self.factor.add(candidates[places], np.hstack([columns[:, places].T, factor]))
+            accepted = hopeful[places]
+            self.rows = np.concatenate([self.rows, proposed[accepted]])
+        n_decided = accepted[-1] + 1 if len(accepted) == n_wanted else len(proposed)
+        self.n_proposals += int(n_decided)
+        self._n_rejected += int(n_decided) - len(accepted)
+        # The rejected proposals have cost as much as the residuals of all points would.
+        if len(accepted) < n_wanted and self._n_rejected >= self._X.shape[0]:
+            self._renew_weights()
+
+    def _propose(self, rng: np.random.Generator) -> np.ndarray:
+        if self._weights is None:
+            n = self._X.shape[0]
+            return np.minimum((rng.random(self._block_size) * n).astype(np.int64), n - 1)
+        total = self._cumulative[-1]
+        drawn = np.searchsorted(
+            self._cumulative, rng.random(self._block_size) * total, side="right"
+        )
+        # Rounding may lift the largest random number onto the total itself.
+        return np.minimum(drawn, np.searchsorted(self._cumulative, total))
+
+    def _renew_weights(self) -> None:
+        self._weights = self.factor.residuals(self._X)
+        self._weights[self._weights <= ROUNDING] = 0
+        self._cumulative = np.cumsum(self._weights)
+        if self._cumulative[-1] == 0:
+            raise _exhausted(self._k, len(self.rows))
+        self.n_passes += 1
+        self._n_rejected = 0
+
+
+def _accept(matrix: np.ndarray, thresholds: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Take candidates in turn whose variance, given those taken before, is above their threshold.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (c, c)
+        Residual kernel of the candidates.
+    thresholds : ndarray of shape (c,)
+        What the variance must exceed.
+    most : int
+        The most to take.
+
+    Returns
+    -------
+    accepted : int64 ndarray of shape (a,)
+        The places of those taken.
+    factor : ndarray of shape (a, a)
+        Lower Cholesky factor of their residual kernel.
+    """
+    variances = matrix.diagonal().copy()
+    factor = np.empty((min(most, len(matrix)), len(matrix)))
+    accepted: list[int] = []
+    for i in range(len(matrix)):
+        step = len(accepted)
+        if step == most:
+            break
+        if variances[i] <= thresholds[i]:
+            continue
+        pivot = np.sqrt(variances[i])
+        row = (matrix[i, i:] - factor[:step, i] @ factor[:step, i:]) / pivot
+        row[0] = pivot
+        factor[step, i:] = row
+        variances[i:] -= np.square(row)
+        accepted.append(i)
+    places = np.array(accepted, dtype=np.int64)
+    return places, np.tril(factor[: len(places), places].T)
+
+
+def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator) -> np.ndarray:
+    """Mean residual of the points after each landmark."""
+    rows = np.arange(X.shape[0])
+    if len(rows) > _TRACE_POINTS:
+        rows = np.sort(rng.choice(len(rows), _TRACE_POINTS, replace=False))
+    explained = np.zeros(len(factor))
+    for columns in factor.column_parts(X, rows):
+        explained += np.einsum("ij,ij->i", columns, columns)
+    return np.maximum(1.0 - np.cumsum(explained) / len(rows), 0.0)
+
+
+def _exhausted(n_landmarks: int, n_drawn: int) -> ParameterValueError:
+    return ParameterValueError(
+        f"n_landmarks={n_landmarks} is too large for this bandwidth: {n_drawn} landmarks span all "
+        "points in the feature space of the kernel, up to rounding; choose n_landmarks <= "
+        f"{n_drawn}, a smaller bandwidth or more distinct points",
+        "n_landmarks",
+    )

@@ -1,0 +1,123 @@
+"""How many landmarks it takes to keep the trace error in bounds."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import check_positive
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._numerics.blocks import distinct_rows, sample_points
+from trigpoint._numerics.gaussian import resolve_kernel_bandwidth
+from trigpoint._numerics.residual.factor import unexplained_variances
+from trigpoint._pool import Pool
+from trigpoint._samplers.sampler import Sampler
+
+# If neither landmarks nor bandwidth are given, the bandwidth is that for this many landmarks.
+_TYPICAL_LANDMARKS = 400
+
+# While counting: the most points that landmarks are drawn from, and that the error is measured at.
+_DRAWN_FROM = 200_000
+_MEASURED = 4000
+
+# The most landmarks that are tried, and how close to the smallest number is close enough.
+_LAST = 4000
+_CLOSE = 0.05
+
+
+class ErrorEstimate:
+    """Estimates the error of a sampler for any number of landmarks.
+
+    Attributes
+    ----------
+    bandwidth : float
+    points : ndarray of shape (s, d)
+        The points, or the sample of them that landmarks are drawn from.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        sampler: Sampler,
+        bandwidth: Any,
+        rng: np.random.Generator,
+        name: str = "bandwidth",
+    ) -> None:
+        X, n = pool.points, pool.shape[0]
+        typical = min(_TYPICAL_LANDMARKS, n)
+        self.bandwidth = resolve_kernel_bandwidth(bandwidth, X, typical, rng, name)
+        self._seed = int(rng.integers(2**63))
+        self._everywhere = n <= _MEASURED
+        self._measured = sample_points(X, _MEASURED, rng)
+        self.points = sample_points(X, _DRAWN_FROM, rng)
+        self._sampler = sampler.for_sample(len(self.points), pool.n, self.bandwidth)
+
+    def __call__(self, count: int) -> tuple[float, float]:
+        """Relative trace error with `count` landmarks, and its standard error."""
+        # The same random stream for every count, so that they differ less by chance.
+        self._sampler.set_params(n_landmarks=count, random_state=np.random.default_rng(self._seed))
+        # A pool of its own: the index that suits one landmark is slow for a thousand.
+        chosen = self._sampler.select(Pool.of(self.points))
+        blocks = unexplained_variances(self._measured, chosen.points, self.bandwidth)
+        variances = np.concatenate([variances for _, variances in blocks])
+        deviation = 0.0 if self._everywhere else float(variances.std() / np.sqrt(len(variances)))
+        return float(variances.mean()), deviation
+
+
+def distinct_points(X: np.ndarray, most: int) -> int:
+    """Number of distinct points, or `most` if there are more."""
+    rows = distinct_rows(X, most)
+    return most if rows is None else len(rows)
+
+
+def check_tolerance(tolerance: Any) -> float:
+    """Return a valid relative error."""
+    number = check_positive("tolerance", tolerance)
+    if number >= 1:
+        raise ParameterValueError(
+            f"tolerance={number} is out of range: choose a relative error below 1, the error "
+            "without any landmarks",
+            "tolerance",
+        )
+    return number
+
+
+def count_landmarks(
+    pool: Pool,
+    sampler: Sampler,
+    bandwidth: Any,
+    tolerance: Any,
+    rng: np.random.Generator,
+) -> tuple[int, float]:
+    """Fewest landmarks, within 5 %, that keep the error of a sampler within the tolerance.
+
+    Returns their number and the bandwidth of the kernel whose error is measured.
+    """
+    tolerance = check_tolerance(tolerance)
+    measure = ErrorEstimate(pool, sampler, bandwidth, rng, "kernel_bandwidth")
+    last = distinct_points(measure.points, min(_LAST, len(measure.points)))
+    most = 1
+    while (error := measure(most)[0]) > tolerance:
+        if most == last:
+            raise ParameterValueError(
+                f"tolerance={tolerance} is not reached with {last} landmarks, whose relative "
+                f"trace error is {error:.2g} for a kernel of bandwidth {measure.bandwidth:.3g}: "
+                "increase tolerance, as in EfficientDPP('auto', tolerance=0.1), increase "
+                "kernel_bandwidth or set n_landmarks to a number",
+                "tolerance",
+            )
+        most = min(2 * most, last)
+    return _fewest(lambda count: measure(count)[0] <= tolerance, most), measure.bandwidth
+
+
+def _fewest(enough: Callable[[int], bool], most: int) -> int:
+    """Smallest number, within 5 %, that is enough, where `most` is and half of it is not."""
+    least = most // 2
+    while most - least > max(1, _CLOSE * most):
+        middle = round(np.sqrt(max(least, 1) * most))
+        middle = min(max(middle, least + 1), most - 1)
+        if enough(middle):
+            most = middle
+        else:
+            least = middle
+    return most

@@ -1,0 +1,321 @@
+"""Algorithm 2 of the paper: determinantal sampling in time that does not grow with n k."""
+
+import logging
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.checks import check_count, check_positive
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
+from trigpoint._common.progress import Report
+from trigpoint._common.records import Landmarks
+from trigpoint._geometry import neighborhood_size
+from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
+from trigpoint._numerics.threads import thread_count
+from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks, whole_pool
+from trigpoint._samplers.count import check_tolerance, count_landmarks
+from trigpoint._samplers.drawing import LandmarkDraw
+from trigpoint._samplers.drawn import NEIGHBORS_KEPT
+from trigpoint._samplers.refinement import resolve_refinement
+from trigpoint._samplers.repelling import Repulsion
+from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_much_of_sparse
+from trigpoint._sources import Source
+from trigpoint._spaces import Space
+
+logger = logging.getLogger(__name__)
+
+# Fewest and most neighborhoods that the bandwidth is measured from; in between, one per this many
+# landmarks, so that measuring costs little compared with the draw.
+_PILOT_QUERIES = (16, 256)
+_LANDMARKS_PER_PILOT = 8
+
+# Fewest neighbors that a landmark should repel: a covariance needs at least a few points.
+_FEWEST_NEIGHBORS = 10
+
+
+class EfficientDPP(Sampler):
+    """Efficient determinantal sampling on a manifold (Algorithm 2).
+
+    Landmarks are drawn one at a time with probability proportional to a weight that starts at 1 for
+    every point. A landmark multiplies the weights of its `n_neighbors` nearest points by a
+    repulsion function of their distance, so later landmarks keep away from it: along the manifold,
+    because only the neighborhood is touched.
+
+    Parameters
+    ----------
+    n_landmarks : int or "auto", default=100
+        Number of landmarks, k. ``"auto"`` takes the fewest, within 5 % and up to 4,000, that keep
+        the relative trace error within `tolerance`, measured at up to 4,000 points.
+    n_neighbors : int or None, default=None
+        Size m of the neighborhood that a landmark repels (itself included). ``None`` takes four
+        times the points per landmark, ``4 n / k``, and at least 10. A number counts rows of `X`;
+        among the rows of the pool, it is scaled down in proportion.
+    bandwidth : float or None, default=None
+        Bandwidth sigma of the repulsion. ``None`` takes the median radius of some neighborhoods
+        drawn at random: one for every eight landmarks, at least 16 and at most 256.
+    repulsion : {"welsch", "sin2"} or callable, default="welsch"
+        The function f: ``1 - exp(-distance^2 / 2 sigma^2)`` or ``sin^2(distance / sqrt(2) sigma)``;
+        a callable takes distances and the bandwidth and returns values from 0 to 1.
+    refine : bool, int or Refinement, default=False
+        Whether to improve the landmarks after the draw, by sweeps of exchanges with nearby points.
+        ``True`` sweeps until the gain is no longer worth it; an int is a number of sweeps; a
+        `Refinement` may also keep the result a sample, or move landmarks off the points.
+    kernel_bandwidth : float or None, default=None
+        Bandwidth of the Gaussian kernel whose trace error `refine` and ``n_landmarks="auto"``
+        measure. ``None`` takes twice the radius of the ball that holds a landmark's share of the
+        points (a 400th of them for ``"auto"``).
+    tolerance : float, default=0.01
+        Relative trace error that ``n_landmarks="auto"`` allows.
+    pool : "auto", int or None, default="auto"
+        Number of random rows that landmarks are drawn from. ``"auto"`` takes 64 per landmark and at
+        least 131,072, or all rows if there are no more. ``None`` takes all rows of an array or
+        memory map: Algorithm 2 of the paper without approximation.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed. The same seed gives the same landmarks with any number of threads.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,) or None
+        Rows of the landmarks, in the order they were drawn; refinement exchanges them in place.
+        ``None`` if the refinement has moved the landmarks off the points; ``refinement_.indices``
+        then has the rows they were moved from.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates.
+    radii_ : ndarray of shape (n_landmarks,)
+        Distance from each landmark to the last of its neighbors.
+    bandwidth_ : float
+        The bandwidth of the repulsion that was used.
+    n_landmarks_ : int
+        The number of landmarks.
+    kernel_bandwidth_ : float or None
+        Bandwidth of the kernel whose error `refine` or ``n_landmarks="auto"`` measured.
+    refinement_ : RefinementResult or None
+        Result of the refinement: its errors, bandwidth and number of exchanges.
+    search_ : str
+        How neighbors were found, depending on the dimension: a k-d tree, or matrix products over
+        all points. Both are exact.
+    n_proposals_ : int
+        How many proposals it took to draw the landmarks.
+    n_distance_rows_ : int
+        How many neighborhoods were computed; the paper's loop computes one per landmark.
+
+    Notes
+    -----
+    Weights only ever shrink, so rejection is exact: a point proposed from older weights is accepted
+    with a probability that is the ratio of its current weight to the older one. Uniform proposals
+    cost nothing, and no step scans all points; only after n rejections, or 262,144 if that is
+    fewer, are proposals drawn from the current weights. The neighborhoods of several proposals are
+    searched at once, but proposals are decided one by one, so batches change the speed and never
+    the result.
+
+    By default, every point is repelled by four landmarks on average, and repulsion reaches as far
+    as a typical neighborhood. The median makes it a fixed length: where points are sparse,
+    landmarks are as far apart as elsewhere, not farther. ``experiments/benchmarks/RESULTS.md``
+    compares this rule with other choices on data of many shapes.
+
+    Points that coincide with a landmark get weight 0 even if there are more than `n_neighbors`
+    of them: the landmarks are always distinct.
+
+    References
+    ----------
+    C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
+    scalable manifold learning", 2015, Algorithm 2.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(2000, random_state=0)
+    >>> sampler = tp.EfficientDPP(50, random_state=0).fit(X)
+    >>> sampler.landmarks_.shape
+    (50, 3)
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int | str = 100,
+        *,
+        n_neighbors: int | None = None,
+        bandwidth: float | None = None,
+        repulsion: Any = "welsch",
+        refine: Any = False,
+        kernel_bandwidth: float | None = None,
+        tolerance: float = 0.01,
+        pool: int | str | None = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.repulsion = repulsion
+        self.refine = refine
+        self.kernel_bandwidth = kernel_bandwidth
+        self.tolerance = tolerance
+        self.pool = pool
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    takes_sparse = True
+
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        # Separate streams: whether one parameter is given must not change the draw of another.
+        draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
+        refinement = resolve_refinement(self.refine)
+        if self.kernel_bandwidth is not None:
+            check_positive("kernel_bandwidth", self.kernel_bandwidth)
+        check_tolerance(self.tolerance)
+        if refinement is not None and isinstance(pool.points, csr_array):
+            raise too_much_of_sparse(f"EfficientDPP(refine={self.refine!r})", pool.points)
+        n_threads = thread_count(self.n_jobs)
+        k, kernel_bandwidth = self._count(pool, np.random.default_rng(count_seed))
+        m = self._neighborhood_size(pool, k)
+
+        index = pool.index(m, k, n_threads)
+        searched_before = index.n_searches
+        logger.info("neighbors of %d points by %s", pool.shape[0], index.name)
+        self.bandwidth_ = self._repulsion_bandwidth(index, k, m, np.random.default_rng(pilot_seed))
+        repulsion = Repulsion(self.repulsion, self.bandwidth_)
+        draw_rng = np.random.default_rng(draw_seed)
+        draw = LandmarkDraw(index, k, m, repulsion, draw_rng, n_threads=n_threads)
+        parts = []
+        for accepted in draw:
+            parts.append(accepted)
+            report("landmarks", draw.n_drawn, k)
+        drawn = np.concatenate(parts)
+        rows: np.ndarray | None = drawn
+        found = draw.neighborhoods
+        self.n_proposals_ = draw.n_proposals
+        self.refinement_ = None
+        if refinement is not None:
+            refined = refinement.run(
+                pool.dense,
+                drawn,
+                kernel_bandwidth or self.kernel_bandwidth,
+                np.random.default_rng(refine_seed),
+                n_threads,
+                report,
+            )
+            kernel_bandwidth = refined.bandwidth
+            rows = refined.indices if refinement.snap else None
+            found = _without_many(index.search(refined.points, m))
+            self.refinement_ = replace(refined, indices=pool.numbers(refined.indices))
+        self.n_landmarks_, self.kernel_bandwidth_ = k, kernel_bandwidth
+        self.search_ = index.name
+        self.n_distance_rows_ = index.n_searches - searched_before
+        self.radii_ = found.radii
+        return Landmarks(found.points, rows, found.radii, neighborhoods=found)
+
+    def _count(self, pool: Pool, rng: np.random.Generator) -> tuple[int, float | None]:
+        """Return the number of landmarks, and the bandwidth of the kernel if that decided."""
+        if not isinstance(self.n_landmarks, str):
+            return check_n_landmarks(self.n_landmarks, pool.shape[0]), None
+        if self.n_landmarks != "auto":
+            raise ParameterValueError(
+                f"n_landmarks={short(self.n_landmarks)} is not known: choose a number or 'auto'",
+                "n_landmarks",
+            )
+        if isinstance(pool.points, csr_array):
+            raise too_much_of_sparse("EfficientDPP('auto')", pool.points)
+        return count_landmarks(pool, self, self.kernel_bandwidth, self.tolerance, rng)
+
+    def _neighborhood_size(self, pool: Pool, k: int) -> int:
+        """Return how many points of the pool a landmark repels."""
+        size = pool.shape[0]
+        if self.n_neighbors is None or size == pool.n:
+            return resolve_n_neighbors(self.n_neighbors, size, k)
+        asked = resolve_n_neighbors(self.n_neighbors, pool.n, k)
+        m = -(-asked * size // pool.n)
+        if m < min(asked, _FEWEST_NEIGHBORS):
+            raise ParameterValueError(
+                f"n_neighbors={asked} of the {pool.n:,} rows are {m} of the {size:,} that "
+                "landmarks are drawn from, which is too few: set EfficientDPP(pool=None), which "
+                "draws from all rows of an array, choose a larger n_neighbors or leave it as None",
+                "n_neighbors",
+            )
+        return m
+
+    def pool_from(
+        self,
+        source: Source,
+        space: Space,
+        rng: np.random.Generator,
+        per_landmark: int = ROWS_PER_LANDMARK,
+    ) -> Pool:
+        """Read the pool that this sampler draws from: as many rows as `pool` says."""
+        if self.pool is None:
+            return whole_pool(source, space)
+        if self.pool == "auto":
+            return super().pool_from(source, space, rng, per_landmark)
+        if isinstance(self.pool, str):
+            raise ParameterTypeError(
+                f"pool={short(self.pool)} is not known: choose 'auto', None or a number", "pool"
+            )
+        k = planned_landmarks(self)
+        low = 2 if isinstance(self.n_landmarks, str) else max(2, k)
+        size = check_count("pool", self.pool, low=low, why="as many as n_landmarks")
+        return draw_pool(source, space, k, rng, size=size)
+
+    def for_sample(self, n_sampled: int, n_points: int, kernel_bandwidth: float) -> Self:
+        """Return a copy that draws from a sample of the points as this one would from all of them.
+
+        Neighborhoods of the same radius hold fewer points of the sample.
+        """
+        copy = super().for_sample(n_sampled, n_points, kernel_bandwidth)
+        if self.kernel_bandwidth is None:
+            copy.set_params(kernel_bandwidth=kernel_bandwidth)
+        if self.n_neighbors is not None:
+            m = check_count("n_neighbors", self.n_neighbors, high=n_points)
+            copy.set_params(n_neighbors=-(-m * n_sampled // n_points))
+        return copy
+
+    def _repulsion_bandwidth(
+        self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator
+    ) -> float:
+        if self.bandwidth is not None:
+            return check_positive("bandwidth", self.bandwidth)
+        low, high = _PILOT_QUERIES
+        n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
+        return neighborhood_radius(index, m, n_queries, rng)
+
+
+def _without_many(found: Neighborhoods) -> Neighborhoods:
+    """Neighborhoods without the list of neighbors if that is long."""
+    many = len(found) * found.size > NEIGHBORS_KEPT
+    return replace(found, members=None if many else found.members, bounds=None)
+
+
+def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
+    """Neighborhood size m: by rule if none is given."""
+    if n_neighbors is None:
+        return neighborhood_size(n_points, n_landmarks)
+    return check_count(
+        "n_neighbors", n_neighbors, high=n_points, why=f"the data has {n_points} points"
+    )
+
+
+def neighborhood_radius(
+    index: NeighborIndex, m: int, n_queries: int, rng: np.random.Generator
+) -> float:
+    """Median distance from a point to its `m`-th neighbor, over a few points drawn at random.
+
+    If all neighbors coincide with their point, more of them are searched.
+    """
+    n = index.points.shape[0]
+    while True:
+        rows = rng.choice(n, min(n, n_queries), replace=False)
+        # Where most points coincide, so do most queries, and their searches take longest.
+        queries, repeats = np.unique(index.take(rows), axis=0, return_counts=True)
+        radii = np.repeat(index.search(queries, m).radii, repeats)
+        if radii.any():
+            return float(np.median(radii[radii > 0]))
+        if m == n:
+            raise ParameterValueError(
+                f"all {n} points coincide: there is nothing to choose from; check how the data "
+                "was prepared",
+                "X",
+            )
+        m = min(2 * m, n)

@@ -1,0 +1,205 @@
+"""L-ensembles: kernels, their spectra, and the projection step that exact samplers share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpstrf
+
+from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.memory import check_dense
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.gaussian import gaussian_kernel, resolve_bandwidth
+from trigpoint._numerics.geodesic import geodesic_kernel
+from trigpoint._numerics.threads import one_blas_thread
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The spectrum of a positive semidefinite matrix L, where it is above rounding error.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (r,)
+        The positive eigenvalues of L, in ascending order; r is its numerical rank.
+    basis : ndarray of shape (n, r) or (q, r)
+        Eigenvectors of L, or of its dual ``factor.T @ factor`` when a `factor` is given.
+    factor : ndarray of shape (n, q) or None
+        A matrix with ``L = factor @ factor.T``.
+    """
+
+    eigenvalues: np.ndarray
+    basis: np.ndarray
+    factor: np.ndarray | None = None
+
+    def eigenvectors(self, chosen: np.ndarray) -> np.ndarray:
+        """Orthonormal columns, shape (n, m), that span the `chosen` eigenvectors of L."""
+        if self.factor is None:
+            return self.basis[:, chosen]
+        # For an eigenvector u of the dual, factor @ u is one of L with norm sqrt(eigenvalue). The
+        # factorization scales that away, and with it the rounding that leaves the eigenvectors of
+        # small eigenvalues short of orthogonal.
+        return np.linalg.qr(self.factor @ self.basis[:, chosen])[0]
+
+
+def make_ensemble(
+    X: np.ndarray, *, kernel: Any, bandwidth: Any, n_neighbors: Any, rng: np.random.Generator
+) -> Ensemble:
+    """Return the L-ensemble of the points.
+
+    L is the kernel matrix; for ``"linear"`` it is ``X @ X.T`` of the points as they are, not
+    centered, and is never formed unless n < d.
+    """
+    check_choice("kernel", kernel, ("gaussian", "geodesic", "linear"))
+    check_count("n_neighbors", n_neighbors)
+    # Eigenvectors of equal eigenvalues are arbitrary: rounding picks them, and it differs with the
+    # number of threads. One thread gives the same draw everywhere.
+    with one_blas_thread():
+        if kernel == "linear":
+            X = np.asarray(X, dtype=np.float64)
+            check_dense("X", min(X.shape), "points or columns", "a smaller sample of them")
+            return decompose(X @ X.T) if X.shape[0] < X.shape[1] else decompose_dual(X)
+        K = kernel_matrix(X, kernel=kernel, bandwidth=bandwidth, n_neighbors=n_neighbors, rng=rng)
+        return decompose_dual(cholesky_factor(K)) if kernel == "gaussian" else decompose(K)
+
+
+def kernel_matrix(
+    X: np.ndarray, *, kernel: Any, bandwidth: Any, n_neighbors: Any, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the dense kernel of the points by name, ``"gaussian"`` or ``"geodesic"``."""
+    check_choice("kernel", kernel, ("gaussian", "geodesic"))
+    check_dense("X", len(X), "points", "EfficientDPP, which forms no kernel matrix")
+    # In another memory order sums are rounded otherwise, and other rows would be drawn.
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    sigma = resolve_bandwidth(bandwidth, X, rng)
+    if kernel == "geodesic":
+        return geodesic_kernel(X, sigma, n_neighbors)
+    return gaussian_kernel(X, sigma)
+
+
+def decompose(L: np.ndarray) -> Ensemble:
+    """Return the spectrum of a symmetric matrix, which is overwritten.
+
+    Eigenvalues that are negative or lost in rounding count as zero: L is replaced by the nearest
+    positive semidefinite matrix in the Frobenius norm.
+    """
+    # The transpose is the same matrix in the layout that LAPACK can overwrite without a copy.
+    eigenvalues, basis = eigh(L.T, overwrite_a=True, check_finite=False, driver="evd")
+    rounding = len(L) * np.finfo(np.float64).eps * abs(eigenvalues).max()
+    kept = eigenvalues > rounding
+    return Ensemble(eigenvalues[kept], basis[:, kept])
+
+
+def decompose_dual(factor: np.ndarray) -> Ensemble:
+    """Return the spectrum of ``factor @ factor.T`` by way of its dual, ``factor.T @ factor``.
+
+    The dual representation [1]_ has the same positive eigenvalues and is the smaller matrix when
+    `factor` has fewer columns than rows.
+
+    References
+    ----------
+    .. [1] A. Kulesza, B. Taskar, "Structured determinantal point processes", NIPS 2010.
+    """
+    n_rows, n_columns = factor.shape
+    dual = np.zeros((n_columns, n_columns))
+    for block in row_blocks(n_rows, max(n_columns, block_rows(8 * n_columns))):
+        dual += factor[block].T @ factor[block]
+    spectrum = decompose(dual)
+    return Ensemble(spectrum.eigenvalues, spectrum.basis, factor)
+
+
+def cholesky_factor(K: np.ndarray) -> np.ndarray:
+    """Return F of shape (n, r) with ``F @ F.T = K`` up to rounding; `K` is overwritten.
+
+    Pivoting stops when nothing but rounding error is left. A Gaussian kernel is often far from full
+    rank in this sense, and then its dual is a small matrix.
+    """
+    factor, pivots, rank, _ = dpstrf(K.T, lower=1, overwrite_a=1)
+    F = np.empty((len(K), rank))
+    F[pivots - 1] = np.tril(factor[:, :rank])
+    return F
+
+
+def check_rank(n_landmarks: int, rank: int, kernel: str) -> None:
+    """Refuse more landmarks than the rank of the kernel: such sets all have determinant zero."""
+    if n_landmarks > rank:
+        remedy = ", a smaller bandwidth or more distinct points"
+        if kernel == "linear":
+            remedy = " (the linear kernel has at most as many dimensions as the points)"
+        raise ParameterValueError(
+            f"n_landmarks={n_landmarks} is above the numerical rank {rank} of the {kernel} "
+            "kernel, so every set of that size has determinant zero: choose n_landmarks <= "
+            f"{rank}{remedy}",
+            "n_landmarks",
+        )
+
+
+class ProjectedRows:
+    """The rows B_i of an orthonormal V as Algorithm 1 shrinks them, represented by their norms.
+
+    Projecting every row onto the complement of a chosen one takes a unit vector of that direction
+    out of all of them: ``|B_j|^2`` falls by ``(e . B_j)^2``. So the rows stay as they are, only
+    norms and directions are kept, and a step costs O(n m).
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, m)
+        Orthonormal columns.
+
+    Attributes
+    ----------
+    norms : ndarray of shape (n,)
+        Squared norms of the rows after the projections so far.
+    """
+
+    def __init__(self, V: np.ndarray) -> None:
+        self.rows = np.ascontiguousarray(V)
+        self.norms = np.einsum("ij,ij->i", self.rows, self.rows)
+        self._directions = np.empty((V.shape[1], V.shape[1]))
+        self._n_directions = 0
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """Draw a row with probability proportional to its squared norm."""
+        cumulated = np.cumsum(self.norms)
+        # The first sum strictly above a draw from [0, total) is never at a row of norm 0.
+        return int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+
+    def project_out(self, i: int) -> None:
+        """Project all rows onto the orthogonal complement of what is left of row `i`."""
+        past = self._directions[: self._n_directions]
+        direction = self.rows[i]
+        # Twice is enough; once leaves traces of earlier directions where little of the row is left.
+        for _ in range(2):
+            direction = direction - (past @ direction) @ past
+        direction = direction / np.sqrt(direction @ direction)
+        self._directions[self._n_directions] = direction
+        self._n_directions += 1
+        self.norms -= np.square(self.rows @ direction)
+        np.maximum(self.norms, 0, out=self.norms)
+        # Zero up to rounding, and exactly zero so that no point is drawn twice.
+        self.norms[i] = 0
+
+
+def draw_projection(V: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw as many rows as `V` has columns: the second loop of Algorithm 1.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, m)
+        Orthonormal columns, the chosen eigenvectors.
+    rng : numpy.random.Generator
+        The source of randomness.
+
+    Returns
+    -------
+    indices : int64 ndarray of shape (m,)
+        Distinct rows in the order drawn; a set J has probability ``det(V_J)^2``.
+    """
+    projected = ProjectedRows(V)
+    indices = np.empty(V.shape[1], dtype=np.int64)
+    for step in range(len(indices)):
+        indices[step] = projected.draw(rng)
+        projected.project_out(indices[step])
+    return indices

@@ -1,0 +1,208 @@
+"""Landmarks by farthest point traversal: each one as far as possible from the earlier ones."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._common.progress import Report
+from trigpoint._common.records import Landmarks
+from trigpoint._neighbors.sparse import Points, take_rows
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
+from trigpoint._pool import Pool
+from trigpoint._samplers.nearest_landmark import NearestLandmark
+from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
+
+# Points in a bucket of the tree. Looking at its box costs as much as looking at a few points.
+_BUCKET = 128
+
+# Above this dimension the tree holds images in fewer dimensions, chosen by a sample of the points.
+_TREE_MAX_DIMENSION = 64
+_IMAGE_DIMENSION = 32
+_IMAGE_SAMPLE = 256
+
+# Fewest coordinates worth another thread: less work is done before it has started.
+_COORDINATES = 2**22
+
+
+class FarthestPoint(Sampler):
+    """Farthest point traversal [1]_.
+
+    The first landmark is drawn uniformly; each later one is the point farthest from all landmarks
+    so far. The covering radius, the largest distance from any point to its nearest landmark, is at
+    most twice that of the best choice of k landmarks [1]_. Outliers are chosen early, and dense
+    regions get no more landmarks than sparse ones.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of landmarks, k.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed; it affects only the first landmark.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (k,)
+        Rows of the landmarks in the order they were chosen; no two of them coincide. Ties go to the
+        lower row.
+    landmarks_ : ndarray of shape (k, d)
+        Their coordinates.
+    covering_radii_ : float64 ndarray of shape (k,)
+        The covering radius of the first landmark, of the first two, and so on: never increasing,
+        and also the distance at which the next landmark was found.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    See Also
+    --------
+    KMeansPlusPlus : Draws far points with a higher probability instead.
+
+    Notes
+    -----
+    The result is exact, yet few distances are computed. Each box of a tree stores its farthest
+    point, and the tree is descended only where the new landmark may be nearer than the earlier
+    ones, as in [2]_. On a manifold of low dimension, all k steps together visit each point about
+    ten times. Above 64 columns, the tree holds images of the points in 32 dimensions, their leading
+    principal components. Distances between images are never longer, and distances between points
+    are computed only where images do not decide.
+
+    The tree holds a copy of the points, or 32 numbers per point. Above 64 columns, sparse points
+    have no tree: every step takes a product with all of them.
+
+    References
+    ----------
+    .. [1] T. F. Gonzalez, "Clustering to minimize the maximum intercluster distance", Theoretical
+       Computer Science 38, 1985.
+    .. [2] M. Han et al., "QuickFPS: architecture and algorithm co-design for farthest point
+       sampling in large-scale point clouds", IEEE Transactions on Computer-Aided Design of
+       Integrated Circuits and Systems 42, 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint import FarthestPoint
+    >>> X = np.array([[0.0], [1.0], [4.0], [10.0]])
+    >>> sampler = FarthestPoint(3, random_state=0).fit(X)
+    >>> sampler.indices_.tolist(), sampler.covering_radii_.tolist()
+    ([3, 0, 2], [10.0, 4.0, 1.0])
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    takes_sparse = True
+
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
+        n = X.shape[0]
+        k = check_n_landmarks(self.n_landmarks, n)
+        traversal = _traversal(X, thread_count(self.n_jobs))
+        rows, radii = np.empty(k, dtype=np.int64), np.empty(k)
+        farthest = int(rng.integers(n))
+        for step in range(k):
+            if step and radii[step - 1] == 0:
+                raise too_few_distinct(k, step, n)
+            rows[step] = farthest
+            farthest, radii[step] = traversal.add(farthest)
+            report("landmarks", step + 1, k)
+        self.covering_radii_ = radii
+        return Landmarks(take_rows(X, rows), rows)
+
+
+def _traversal(X: Points, n_threads: int) -> "_Traversal | _SparseTraversal":
+    if not isinstance(X, csr_array):
+        return _Traversal(X, n_threads)
+    if X.shape[1] > _TREE_MAX_DIMENSION:
+        return _SparseTraversal(X)
+    # The tree would hold a copy of all coordinates in any case.
+    return _Traversal(X.toarray(), n_threads)
+
+
+class _SparseTraversal:
+    """Sparse points that become landmarks one by one; every step looks at all of them."""
+
+    def __init__(self, X: csr_array) -> None:
+        self._nearest = NearestLandmark(X)
+
+    def add(self, row: int) -> tuple[int, float]:
+        """Make a point a landmark; return the row now farthest from all, and its distance."""
+        self._nearest.add(row)
+        farthest = int(self._nearest.squares.argmax())
+        return farthest, float(np.sqrt(self._nearest.squares[farthest]))
+
+
+class _Traversal:
+    """Points that become landmarks one by one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The points.
+    n_threads : int
+        Number of threads.
+    """
+
+    def __init__(self, X: np.ndarray, n_threads: int) -> None:
+        from trigpoint._kernels.distances import uncovered
+        from trigpoint._neighbors.tree_building import build_tree
+
+        self._X = np.ascontiguousarray(X)
+        self._n_threads = n_threads
+        self._images, rounding = self._X, None
+        if X.shape[1] > _TREE_MAX_DIMENSION:
+            self._images, rounding = _project(self._X)
+        self._cover = uncovered(build_tree(self._images, _BUCKET), self._X, rounding)
+        n_nodes = len(self._cover.places)
+        self._nodes, self._buckets = np.empty((2, n_nodes), dtype=np.int64)
+
+    def add(self, row: int) -> tuple[int, float]:
+        """Make a point a landmark; return the row now farthest from all, and its distance."""
+        from trigpoint._kernels.distances import approach, gather, reached
+
+        cover = self._cover
+        landmark, image = self._X[row].astype(np.float64), self._images[row].astype(np.float64)
+        n_nodes, n_buckets = reached(cover, image, self._nodes, self._buckets)
+
+        def serve(part: slice) -> None:
+            approach(cover, landmark, image, self._buckets[part])
+
+        # Buckets are independent, so it does not matter how threads divide them.
+        least = _COORDINATES // (_BUCKET * len(image))
+        together = max(least, -(-n_buckets // (2 * self._n_threads)))
+        n_threads = self._n_threads if n_buckets > together else 1
+        for _ in thread_map(serve, row_blocks(n_buckets, together), n_threads):
+            pass
+        gather(cover, self._nodes[:n_nodes])
+        return int(cover.tree.rows[cover.places[0]]), float(np.sqrt(cover.farthest[0]))
+
+
+def _project(X: np.ndarray) -> tuple[np.ndarray, float]:
+    """Images (n, 32) of the points, and a bound for the error of distances between images.
+
+    The directions are the leading principal components of a few points. Being orthonormal, they
+    make no distance longer.
+    """
+    n, d = X.shape
+    some = X[:: -(-n // _IMAGE_SAMPLE)].astype(np.float64)
+    center = some.mean(axis=0)
+    with one_blas_thread():
+        directions = np.linalg.svd(some - center, full_matrices=False)[2][:_IMAGE_DIMENSION]
+        images, largest = np.empty((n, len(directions))), 0.0
+        for part in row_blocks(n, block_rows(8 * d)):
+            centered = X[part] - center
+            images[part] = centered @ directions.T
+            largest = max(largest, float(np.einsum("ij,ij->i", centered, centered).max()))
+    # Worst case of rounded dot products of d terms, for both ends.
+    rounding = 2 * np.sqrt(len(directions)) * (d + 8) * np.finfo(np.float64).eps
+    return images, float(rounding * np.sqrt(largest))

@@ -1,0 +1,282 @@
+"""Landmarks from k-means: its seeding alone, its centers, or the points nearest to them."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
+
+from trigpoint._common.checks import check_bool, check_choice, check_count
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.progress import Report
+from trigpoint._common.records import Landmarks
+from trigpoint._neighbors.sparse import Points, take_rows
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.threads import one_blas_thread, thread_count
+from trigpoint._pool import Pool
+from trigpoint._samplers.nearest_landmark import NearestLandmark
+from trigpoint._samplers.sampler import (
+    Sampler,
+    check_n_landmarks,
+    too_few_distinct,
+)
+
+
+class KMeansPlusPlus(Sampler):
+    """Seeding of k-means++ [1]_, without the iterations of k-means.
+
+    The first landmark is drawn uniformly, each later one with probability proportional to its
+    squared distance to the nearest landmark so far: one candidate per step, as in the original.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of landmarks.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Rows of the landmarks in the order they were drawn; no two of them coincide.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates.
+
+    References
+    ----------
+    .. [1] D. Arthur and S. Vassilvitskii, "k-means++: the advantages of careful seeding",
+       SODA 2007.
+
+    Examples
+    --------
+    Two distant groups both get a landmark, however few points one of them has.
+
+    >>> import numpy as np
+    >>> from trigpoint import KMeansPlusPlus
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [1e6]])
+    >>> sorted(KMeansPlusPlus(2, random_state=0).fit(X).landmarks_.ravel().round().tolist())
+    [0.0, 1000000.0]
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    takes_sparse = True
+
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
+        k = check_n_landmarks(self.n_landmarks, X.shape[0])
+        rows = _seed_rows(X, k, rng, report)
+        return Landmarks(take_rows(X, rows), rows)
+
+
+class KMeansLandmarks(Sampler):
+    """Landmarks from k-means clustering [1]_.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of clusters, each of which gives one landmark.
+    init : {"random", "k-means++"}, default="random"
+        Where the centers start: at rows drawn uniformly (all distinct, so one that coincides with
+        an earlier one is drawn again), or as in `KMeansPlusPlus`.
+    snap : bool, default=True
+        Whether the landmarks are data points: the member of each cluster nearest to its center.
+        Otherwise they are the centers themselves, which in general are not data points and may lie
+        off a curved manifold.
+    max_iter : int, default=300
+        Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+    n_jobs : int or None, default=None
+        Number of threads for the iterations; ``None`` leaves it to scikit-learn.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,) or None
+        The member of each cluster nearest to its center, ties going to the lower row; no two of
+        them coincide. ``None`` with ``snap=False``.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates, or with ``snap=False`` the centers.
+    n_iter_ : int
+        Number of iterations.
+
+    Notes
+    -----
+    The final centers are the means of the final clusters, summed in one fixed order. The clusters
+    come from scikit-learn, whose threads add up in the order they finish: a point equally far from
+    two centers, to the last digit, may change sides from run to run. If `max_iter` ends the
+    iterations early, scikit-learn may warn that clusters are empty; these are then filled.
+
+    References
+    ----------
+    .. [1] K. Zhang, I. W. Tsang and J. T. Kwok, "Improved Nystrom low-rank approximation and error
+       analysis", ICML 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint import KMeansLandmarks
+    >>> X = np.array([[0.0], [1.0], [5.0], [100.0], [101.0], [105.0]])
+    >>> sorted(KMeansLandmarks(2, random_state=0).fit(X).landmarks_.ravel().tolist())
+    [1.0, 101.0]
+    >>> sorted(KMeansLandmarks(2, snap=False, random_state=0).fit(X).landmarks_.ravel().tolist())
+    [2.0, 102.0]
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        init: str = "random",
+        snap: bool = True,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.init = init
+        self.snap = snap
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.dense
+        k = check_n_landmarks(self.n_landmarks, len(X))
+        check_choice("init", self.init, ("random", "k-means++"))
+        check_bool("snap", self.snap)
+        max_iter = check_count("max_iter", self.max_iter)
+
+        if self.init == "k-means++":
+            start = _seed_rows(X, k, rng, report)
+        else:
+            start = _distinct_rows(X, k, rng)
+        with threadpool_limits(None if self.n_jobs is None else thread_count(self.n_jobs)):
+            labels, self.n_iter_ = _cluster(X, X[start], max_iter)
+        report("k-means", 1, 1)
+        _fill_empty(X, labels, k)
+        centers = _cluster_means(X, labels, k)
+        rows = _nearest_members(X, labels, centers)
+        _check_separate(np.unique(X[rows], axis=0), k)
+        return Landmarks(X[rows], rows) if self.snap else Landmarks(centers.astype(X.dtype))
+
+
+def _seed_rows(X: Points, k: int, rng: np.random.Generator, report: Report) -> np.ndarray:
+    """Rows drawn by k-means++ seeding."""
+    n = X.shape[0]
+    rows = np.empty(k, dtype=np.int64)
+    rows[0] = rng.integers(n)
+    nearest = NearestLandmark(X)
+    # A second thread is not worth waiting for when other programs use it as well.
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        for step in range(1, k):
+            nearest.add(int(rows[step - 1]))
+            cumulative = np.cumsum(nearest.squares)
+            total = float(cumulative[-1])
+            if total == 0:
+                raise too_few_distinct(k, step, n)
+            if not np.isfinite(total):
+                raise ParameterValueError(
+                    "squared distances between the points overflow: rescale X", "X"
+                )
+            rows[step] = np.searchsorted(cumulative, rng.random() * total, side="right")
+            if rows[step] == n:
+                # Rounding has lifted the largest random number onto the total itself.
+                rows[step] = np.searchsorted(cumulative, total)
+            report("seeding", step + 1, k)
+    return rows
+
+
+def _distinct_rows(X: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """First `k` distinct rows in a random order."""
+    order = rng.permutation(len(X))
+    # Sorting all points is slow; most data has no duplicates among the first k.
+    for candidates in (order[:k], order):
+        _, first = np.unique(X[candidates], axis=0, return_index=True)
+        if len(first) >= k:
+            return candidates[np.sort(first)[:k]]
+    raise too_few_distinct(k, len(first), len(X))
+
+
+def _cluster(X: np.ndarray, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
+    """Labels and number of iterations of Lloyd's algorithm from the centers `start`."""
+    # Slow to import, and needed only here.
+    from sklearn.cluster import KMeans
+
+    # The seed is never used, since the centers are given, but without one the global state is.
+    kmeans = KMeans(
+        len(start), init=start, n_init=1, algorithm="lloyd", max_iter=max_iter, random_state=0
+    )
+    kmeans.fit(X)
+    return kmeans.labels_, int(kmeans.n_iter_)
+
+
+def _fill_empty(X: np.ndarray, labels: np.ndarray, k: int) -> None:
+    """Give each cluster that lost all its members the point farthest from its center in another.
+
+    Clusters may be empty if iterations end before the centers stop moving. Between its iterations,
+    k-means does the same.
+    """
+    counts = np.bincount(labels, minlength=k)
+    empty = np.flatnonzero(counts == 0)
+    if not len(empty):
+        return
+    squares = _squares_to_centers(X, labels, _cluster_means(X, labels, k))
+    for cluster in empty:
+        # The last member of a cluster stays.
+        worst = int(np.argmax(np.where(counts[labels] > 1, squares, -1.0)))
+        if squares[worst] <= 0:
+            _check_separate(np.flatnonzero(counts), k)
+        counts[labels[worst]] -= 1
+        counts[cluster] = 1
+        labels[worst] = cluster
+
+
+def _check_separate(clusters: np.ndarray, k: int) -> None:
+    if len(clusters) < k:
+        raise ParameterValueError(
+            f"n_landmarks={k} is too large: k-means found only {len(clusters)} distinct clusters; "
+            "choose a smaller n_landmarks or remove duplicated points",
+            "n_landmarks",
+        )
+
+
+def _cluster_means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Centers of the clusters, float64."""
+    # Relative to one of the points, so that data far from the origin keeps its digits.
+    origin = X[0].astype(np.float64)
+    sums = np.zeros((k, X.shape[1]))
+    # A sparse product adds one row at a time: the same sum with any number of threads.
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        rows = np.arange(block.stop - block.start)
+        members = csr_array((np.ones(len(rows)), (labels[block], rows)), shape=(k, len(rows)))
+        sums += members @ (X[block] - origin)
+    return sums / np.maximum(np.bincount(labels, minlength=k), 1)[:, None] + origin
+
+
+def _squares_to_centers(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Squared distance of each point to the center of its cluster."""
+    squares = np.empty(len(X))
+    for block in row_blocks(len(X), block_rows(8 * X.shape[1])):
+        difference = X[block] - centers[labels[block]]
+        squares[block] = np.einsum("ij,ij->i", difference, difference)
+    return squares
+
+
+def _nearest_members(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """The row in each cluster nearest to its center.
+
+    The nearest of all points could be nearest to two centers, or coincide with another landmark;
+    members of different clusters never do.
+    """
+    squares = _squares_to_centers(X, labels, centers)
+    order = np.lexsort((squares, labels))
+    first = np.searchsorted(labels[order], np.arange(len(centers)))
+    return order[first].astype(np.int64, copy=False)

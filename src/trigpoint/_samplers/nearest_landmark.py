@@ -1,0 +1,67 @@
+"""Distance of every point to its nearest landmark, as landmarks are added one by one."""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from trigpoint._neighbors.sparse import Points, squares_to_row, stored, take_rows
+
+# From this dimension on, a product over all points saves more time than it takes.
+_MIN_PRODUCT_DIMENSION = 16
+
+# Products are given up once more than this many of them have saved less than half of the
+# differences.
+_MOST_WASTED = 4
+
+
+class NearestLandmark:
+    """Squared distance of every point to the nearest landmark so far.
+
+    They are computed from differences, so points that coincide with a landmark get exactly 0. In
+    high dimension, where differences take several times as long as a product, a product first finds
+    the points that the new landmark may be nearest to; with many landmarks, these are few.
+
+    Attributes
+    ----------
+    squares : float64 ndarray of shape (n,)
+    """
+
+    def __init__(self, X: Points) -> None:
+        self.squares = np.full(X.shape[0], np.inf)
+        self._X = X if isinstance(X, csr_array) else np.ascontiguousarray(X)
+        self._norms: np.ndarray | None = None
+        self._wasted = 0
+        if X.shape[1] >= _MIN_PRODUCT_DIMENSION:
+            with np.errstate(over="ignore"):
+                self._norms = _square_norms(X)
+
+    def add(self, row: int) -> None:
+        """Add a landmark."""
+        landmark = take_rows(self._X, np.array([row]))[0]
+        rows = self._may_be_nearer(row, landmark)
+        nearer = squares_to_row(self._X, rows, landmark)
+        self.squares[rows] = np.minimum(self.squares[rows], nearer)
+
+    def _may_be_nearer(self, row: int, landmark: np.ndarray) -> np.ndarray:
+        """Rows that a landmark may be nearer to than all earlier ones."""
+        n, d = self._X.shape
+        if self._norms is None or np.isinf(self.squares[0]):
+            return np.arange(n)
+        norms = self._norms
+        # Worst case of the rounded dot product and norms, and of the sums around them.
+        rounding = 2 * (d + 8) * np.finfo(self._X.dtype).eps
+        lower = (1 - rounding) * (norms + norms[row]) - 2 * (self._X @ landmark)
+        # Written so that points whose products overflow are computed from differences.
+        rows = np.flatnonzero(~(lower >= self.squares))
+        # The first few landmarks are nearest to many points; far from the origin, all rows stay.
+        self._wasted += len(rows) > n // 2
+        if self._wasted > _MOST_WASTED:
+            self._norms = None
+        return rows
+
+
+def _square_norms(X: Points) -> np.ndarray:
+    if isinstance(X, csr_array):
+        from trigpoint._kernels.sparse_loops import sparse_norms
+
+        return sparse_norms(*stored(X), np.zeros(X.shape[1])).astype(X.dtype)
+    return np.einsum("ij,ij->i", X, X)

@@ -1,0 +1,333 @@
+"""Sweeps of exchanges: of all landmarks at once, or patch by patch."""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpstrf
+from scipy.spatial import cKDTree
+
+from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.progress import Report
+from trigpoint._common.words import counted, html_table
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION
+from trigpoint._neighbors.nearest import any_within
+from trigpoint._neighbors.sparse import take_rows
+from trigpoint._numerics.gaussian import gaussian_of, squared_distances
+from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
+from trigpoint._samplers.chain import acceptance_thresholds, exchanged_pairs, walk
+from trigpoint._samplers.refinement.moving import move_landmarks
+from trigpoint._samplers.refinement.patches import (
+    ENOUGH_CANDIDATES,
+    MOST_TOGETHER,
+    Patch,
+    draw_patches,
+    draw_rows,
+)
+
+logger = logging.getLogger(__name__)
+
+# Points at which the error is measured, per landmark; numbers held for them at most; numbers that
+# are cheap to hold, which allow more points if landmarks are few; and the fewest points per
+# landmark, below which the landmarks would overfit them.
+_MEASURED = 24
+_NUMBERS_HELD = 2**27
+_NUMBERS_CHEAP = 2**22
+_MEASURED_FEWEST = 4
+
+# Landmarks with less variance than this, given the others, are exchanged before the first sweep;
+# and how often that is attempted.
+_REDUNDANT = 1e-9
+_REPLACEMENTS = 10
+
+# Work is local if the kernel reaches, from a patch, fewer than one in this many landmarks.
+_LOCAL_FROM = 3
+
+# How far it reaches, in bandwidths: points whose error an exchange may change, and landmarks that
+# take part in predicting them.
+_POINTS_WITHIN = 1.0
+_LANDMARKS_WITHIN = 3.0
+
+# The same when the ratio of determinants must be right, and not only a comparison of errors.
+_LANDMARKS_WITHIN_EXACTLY = 6.0
+
+# An exchange must gain this part of a landmark's share of the error.
+_WORTHWHILE = 1e-2
+
+# If no number of sweeps is given, they end when two lower the error by less than this part of it;
+# the second number is for few landmarks, whose sweeps cost little.
+_CONVERGED = 0.03
+_CONVERGED_OF_FEW = 0.01
+
+
+@dataclass(frozen=True)
+class RefinementResult:
+    """Result of a refinement.
+
+    Attributes
+    ----------
+    indices : int64 ndarray of shape (k,)
+        Rows of the landmarks; if these were moved, the rows they were moved from.
+    points : ndarray of shape (k, d)
+        The landmarks.
+    bandwidth : float
+        Bandwidth of the kernel.
+    errors : tuple of float
+        Relative trace error before each sweep and at the end, over the measured points; empty for
+        ``criterion="determinant"``.
+    n_exchanges : int
+        How many exchanges were made.
+    is_local : bool
+        Whether only landmarks near each other were considered together.
+    """
+
+    indices: np.ndarray
+    points: np.ndarray
+    bandwidth: float
+    errors: tuple[float, ...]
+    n_exchanges: int
+    is_local: bool
+
+    def _repr_html_(self) -> str:
+        rows = {
+            f"after {counted(sweep, 'sweep')}": f"{error:.3%}"
+            for sweep, error in enumerate(self.errors)
+        }
+        heading = (
+            f"{counted(len(self.points), 'landmark')}, {counted(self.n_exchanges, 'exchange')}"
+        )
+        return html_table(f"{heading}; relative trace error", rows)
+
+
+class ExchangeSearch:
+    """A refinement in progress.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        The points.
+    rows : int64 ndarray of shape (k,)
+        The landmarks, updated in place.
+    bandwidth : float
+        Bandwidth of the kernel.
+    exponent : float or None
+        Power of the determinant, or None for the trace error.
+    rng : Generator
+    n_threads : int
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        rows: np.ndarray,
+        bandwidth: float,
+        exponent: float | None,
+        rng: np.random.Generator,
+        n_threads: int,
+    ) -> None:
+        self._X = X
+        self.rows = rows
+        self._landmarks = self._coordinates(rows)
+        self._bandwidth = bandwidth
+        self._kernel = gaussian_of(bandwidth)
+        self._exponent = exponent
+        self._reach = _LANDMARKS_WITHIN if exponent is None else _LANDMARKS_WITHIN_EXACTLY
+        self._rng = rng
+        self._n_threads = n_threads
+        self._n_exchanges = 0
+        # Measured points are chosen last, because there are more of them if work is local.
+        self._points = np.empty((0, X.shape[1]))
+        self._points_tree: cKDTree | None = None
+        self._reserved = np.empty(0, dtype=np.int64)
+        self._is_local = self._looks_local()
+        if exponent is None:
+            measured = self._measured_rows()
+            self._points = self._coordinates(measured)
+            if self._is_local and X.shape[1] <= TREE_MAX_DIMENSION:
+                self._points_tree = cKDTree(self._points)
+            # Candidates are other points, unless all are measured: none should gain from explaining
+            # itself.
+            if len(measured) < X.shape[0]:
+                self._reserved = measured
+
+    def _coordinates(self, rows: np.ndarray) -> np.ndarray:
+        return take_rows(self._X, rows).astype(np.float64)
+
+    def _looks_local(self) -> bool:
+        """Whether the kernel reaches only a few of the landmarks from any one patch."""
+        patches = self._patches()
+        if len(patches) < _LOCAL_FROM:
+            return False
+        near = [len(self._near_landmarks(self._members(patch))) for patch in patches]
+        return float(np.mean(near)) < len(self.rows) / _LOCAL_FROM
+
+    def _measured_rows(self) -> np.ndarray:
+        (n, d), k = self._X.shape, len(self.rows)
+        wanted = max(_MEASURED * k, _NUMBERS_CHEAP // k)
+        # One per landmark, or per candidate if one table holds them all.
+        columns = max(k, ENOUGH_CANDIDATES)
+        width = d if self._is_local else max(columns, d)
+        most = _NUMBERS_HELD // width
+        if min(n, wanted, most) < min(n, _MEASURED_FEWEST * k):
+            raise ParameterValueError(
+                f"{k} landmarks are too many to refine together, and a kernel of bandwidth "
+                f"{self._bandwidth:.3g} reaches most of them: choose fewer landmarks or a smaller "
+                "kernel_bandwidth",
+                "kernel_bandwidth",
+            )
+        if n <= min(2 * wanted, most):
+            return np.arange(n)
+        return draw_rows(n, min(wanted, most, n // 2), self.rows, self._rng)
+
+    def run(self, n_sweeps: int, patient: bool, snap: bool, report: Report) -> RefinementResult:
+        """Sweep `n_sweeps` times or, unless `patient`, until the gain is no longer worth it.
+
+        Unless they `snap` to data points, the landmarks are moved at the end.
+        """
+        self._replace_redundant()
+        errors: list[float] = []
+        least = _CONVERGED_OF_FEW if len(self.rows) <= MOST_TOGETHER else _CONVERGED
+        for sweep in range(n_sweeps):
+            errors.append(self.sweep())
+            if self._exponent is None:
+                logger.info("refinement: trace error %.4g before sweep %d", errors[-1], sweep + 1)
+            enough = not patient and sweep > 1 and errors[-1] > (1 - least) * errors[-3]
+            report("refinement", n_sweeps if enough else sweep + 1, n_sweeps)
+            if enough:
+                break
+        if not snap:
+            self._landmarks = move_landmarks(
+                self._points, self._landmarks, self._kernel, self._bandwidth, self._n_threads
+            )
+        if self._exponent is None:
+            errors.append(self.sweep(exchange=False))
+        return RefinementResult(
+            self.rows,
+            self._landmarks.astype(self._X.dtype),
+            self._bandwidth,
+            tuple(errors) if self._exponent is None else (),
+            self._n_exchanges,
+            self._is_local,
+        )
+
+    def _replace_redundant(self) -> None:
+        """Exchange landmarks that the others almost explain for points drawn at random.
+
+        A draw that ignores distances may contain some where points are dense, and tables would be
+        singular.
+        """
+        if self._is_local:
+            return
+        for _ in range(_REPLACEMENTS):
+            kernel = self._kernel(self._landmarks, self._landmarks)
+            _, order, rank, _ = dpstrf(kernel, tol=_REDUNDANT)
+            redundant = order[rank:] - 1
+            if not len(redundant):
+                return
+            excluded = np.union1d(self.rows, self._reserved)
+            rows = draw_rows(self._X.shape[0], len(redundant), excluded, self._rng)
+            if not len(rows):
+                return
+            redundant = redundant[: len(rows)]
+            self.rows[redundant] = rows
+            self._landmarks[redundant] = self._coordinates(rows)
+            self._n_exchanges += len(rows)
+
+    def sweep(self, *, exchange: bool = True) -> float:
+        """Exchange landmarks of all patches; return the relative error before that.
+
+        Where work is local, that is the error each patch had before its own exchanges.
+        """
+        patches = self._patches()
+        everywhere = None if self._is_local else self._inverse(self._points, self._landmarks)
+        error = 0.0 if everywhere is None else float(everywhere.unexplained.sum())
+        for patch in patches:
+            if everywhere is not None:
+                inverse, slots = everywhere, patch.slots
+            else:
+                members = self._members(patch)
+                near = self._near_landmarks(members)
+                if not len(near):
+                    error += len(patch.points)
+                    continue
+                points = np.union1d(patch.points, self._near_points(members))
+                inverse = self._inverse(self._points[points], self._landmarks[near])
+                slots = np.searchsorted(near, patch.slots)
+                own = np.searchsorted(points, patch.points)
+                error += float(inverse.unexplained[own].sum())
+            if exchange and len(patch.slots) and len(patch.candidates):
+                self._refine(patch, inverse, slots, keep=len(patches) > 1 and not self._is_local)
+        return error / max(1, len(self._points))
+
+    def _inverse(self, points: np.ndarray, landmarks: np.ndarray) -> ExchangeableInverse:
+        try:
+            return ExchangeableInverse(points, landmarks, self._kernel, self._n_threads)
+        except LinAlgError:
+            raise ParameterValueError(
+                f"the landmarks cannot be refined: the kernel matrix of {len(self.rows)} "
+                "landmarks is numerically singular for a kernel of bandwidth "
+                f"{self._bandwidth:.3g}; choose a smaller kernel_bandwidth or fewer landmarks, "
+                "none of which nearly coincide",
+                "kernel_bandwidth",
+            ) from None
+
+    def _members(self, patch: Patch) -> np.ndarray:
+        """All points considered in a patch."""
+        parts = self._landmarks[patch.slots], patch.places, self._points[patch.points]
+        return np.concatenate(parts)
+
+    def _near_landmarks(self, members: np.ndarray) -> np.ndarray:
+        """Numbers of the landmarks within reach of a patch, its own included."""
+        return self._within(members, self._landmarks, self._reach)
+
+    def _near_points(self, members: np.ndarray) -> np.ndarray:
+        """Numbers of the measured points whose error the patch may change."""
+        return self._within(members, self._points, _POINTS_WITHIN, self._points_tree)
+
+    def _within(
+        self, members: np.ndarray, places: np.ndarray, reach: float, tree: cKDTree | None = None
+    ) -> np.ndarray:
+        """Numbers of the `places` within `reach` bandwidths of the members of a patch."""
+        if not len(members) or not len(places):
+            return np.empty(0, dtype=np.int64)
+        reach *= self._bandwidth
+        center = members.mean(axis=0)
+        ball = reach + float(np.sqrt(squared_distances(members, center[None]).max()))
+        # One distance, or the tree, rules out most places; the rest are about as many as the patch.
+        if tree is not None:
+            rows = np.sort(np.array(tree.query_ball_point(center, ball), dtype=np.int64))
+        else:
+            rows = np.flatnonzero(squared_distances(places, center[None])[:, 0] <= ball**2)
+        return rows[any_within(members, places[rows], reach)]
+
+    def _patches(self) -> list[Patch]:
+        excluded = np.union1d(self.rows, self._reserved)
+        return draw_patches(
+            self._X, self._landmarks, self._points, excluded, self._rng, self._n_threads
+        )
+
+    def _refine(
+        self, patch: Patch, inverse: ExchangeableInverse, slots: np.ndarray, *, keep: bool
+    ) -> None:
+        """Exchange landmarks of a patch, and update the inverse if `keep`."""
+        from trigpoint._kernels.pivoting import descend
+
+        candidates = patch.places
+        tables = inverse.tables(slots, candidates, keep=keep)
+        b, c = len(slots), len(candidates)
+        chosen, A = np.arange(b), tables.A.copy()
+        if self._exponent is None:
+            least = _WORTHWHILE * inverse.unexplained.sum() / len(inverse.landmarks)
+            free, H = np.arange(b, b + c), tables.H.copy()
+            self._n_exchanges += descend(A, H, chosen, free, least, SINGULAR, b + c)
+        else:
+            proposed = self._rng.integers(b, size=b + c), self._rng.integers(b + c, size=b + c)
+            thresholds = acceptance_thresholds(self._exponent, b + c, self._rng)
+            self._n_exchanges += walk(A, chosen, *proposed, thresholds, np.ones(b + c))[0]
+        pairs = exchanged_pairs(chosen)
+        if keep and len(pairs):
+            inverse.exchange(tables, slots, candidates, pairs)
+        leaving, entering = pairs.T
+        self.rows[patch.slots[leaving]] = patch.candidates[entering]
+        self._landmarks[patch.slots[leaving]] = candidates[entering]

@@ -1,0 +1,96 @@
+"""A diverse subset of any data."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.checks import as_generator
+from trigpoint._common.progress import reporter
+from trigpoint._common.warn import warn_user
+from trigpoint._numerics.threads import thread_count
+from trigpoint._samplers.choice import draw_landmarks, pool_for
+from trigpoint._sources import open_source
+from trigpoint._spaces import space_for
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A subset of some points, as `select` returns it.
+
+    Attributes
+    ----------
+    indices : int64 ndarray of shape (k,) or None
+        Row numbers of the selected points, in the order in which they were drawn; ``None`` if the
+        sampler chose points that are not rows, such as the centers of clusters.
+    points : ndarray of shape (k, d)
+        The selected rows as they are in the data. Points that are not rows are given in the space
+        in which distances are measured.
+    n_points : int
+        Number of rows that they were selected from.
+    """
+
+    indices: np.ndarray | None
+    points: np.ndarray
+    n_points: int
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def select(
+    X: Any,
+    sampler: Any = 1000,
+    *,
+    metric: Any = "euclidean",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    callback: Any = None,
+) -> Selection:
+    """Select a diverse subset of rows.
+
+    Parameters
+    ----------
+    X : array-like, sparse array, table, path or anything else that `open_source` accepts
+        The data. If it has very many rows, the subset is drawn from a random sample of them.
+    sampler : int, "auto", sampler or None, default=1000
+        Number of points to draw with `EfficientDPP`, or any sampler; see the parameter `landmarks`
+        of the estimators. With ``None``, all distinct rows if there are no more than 1,000.
+    metric : str or object, default="euclidean"
+        Distance, as for the estimators.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+    n_jobs : int or None, default=None
+        Number of threads; ``None`` for all cores. It does not affect the result.
+    callback : callable or None, default=None
+        Called as ``callback(stage, done, total)`` whenever there is progress; an exception from it
+        ends the call.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> X, _ = tp.datasets.make_swiss_roll(5000, random_state=0)
+    >>> subset = tp.select(X, 50, random_state=0)
+    >>> subset.points.shape
+    (50, 3)
+    >>> bool((X[subset.indices] == subset.points).all())
+    True
+    """
+    n_threads, report = thread_count(n_jobs), reporter(callback or False)
+    space, rng = space_for(metric), as_generator(random_state)
+    source = open_source(X)
+    pool = pool_for(sampler, source, space, rng)
+    chosen = draw_landmarks(sampler, pool, rng=rng, n_threads=n_threads, report=report)
+    for note in chosen.notes:
+        warn_user(note)
+    points = chosen.points
+    if chosen.indices is not None and metric != "euclidean":
+        order = np.argsort(chosen.indices)
+        rows = source.take(chosen.indices[order])
+        points = np.empty(rows.shape, dtype=rows.dtype)
+        points[order] = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    return Selection(chosen.indices, points, source.n)

@@ -1,0 +1,66 @@
+"""Landmarks drawn uniformly, the baseline of all comparisons."""
+
+from typing import Any
+
+import numpy as np
+
+from trigpoint._common.progress import Report
+from trigpoint._common.records import Landmarks
+from trigpoint._neighbors.sparse import take_rows
+from trigpoint._pool import Pool
+from trigpoint._samplers.sampler import Sampler, check_n_landmarks
+
+
+class Uniform(Sampler):
+    """Uniform sampling without replacement [1]_.
+
+    Every set of `n_landmarks` rows is equally likely. Dense regions get most of the landmarks and
+    sparse ones few or none.
+
+    Parameters
+    ----------
+    n_landmarks : int, default=100
+        Number of landmarks.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+
+    Attributes
+    ----------
+    indices_ : int64 ndarray of shape (n_landmarks,)
+        Rows of the landmarks, all different, in the order they were drawn. Rows that coincide
+        count as different points.
+    landmarks_ : ndarray of shape (n_landmarks, d)
+        Their coordinates.
+
+    References
+    ----------
+    .. [1] C. K. I. Williams and M. Seeger, "Using the Nystrom method to speed up kernel machines",
+       NIPS 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trigpoint import Uniform
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> Uniform(50, random_state=0).fit(X).landmarks_.shape
+    (50, 3)
+    """
+
+    def __init__(
+        self,
+        n_landmarks: int = 100,
+        *,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    takes_sparse = True
+
+    def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
+        X = pool.points
+        n = X.shape[0]
+        k = check_n_landmarks(self.n_landmarks, n)
+        rows = rng.choice(n, k, replace=False).astype(np.int64, copy=False)
+        report("landmarks", k, k)
+        return Landmarks(take_rows(X, rows), rows)
