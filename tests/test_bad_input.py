@@ -65,9 +65,9 @@ def test_new_points_far_from_all_others_come_with_a_warning(estimator, X, tmp_pa
         emb.transform(X)
     new = X.copy()
     new[:3] += 1e6
-    with pytest.warns(tp.FarPointsWarning, match="3 of 60 points are more than ten bandwidths"):
+    with pytest.warns(tp.ParameterWarning, match="3 of 60 points are more than ten bandwidths"):
         emb.transform(new)
-    with pytest.warns(tp.FarPointsWarning, match="60 of 60"):
+    with pytest.warns(tp.ParameterWarning, match="60 of 60"):
         emb.transform(1e6 * X + 1e6, out=tmp_path / "far.npy")
 
 
@@ -158,24 +158,18 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
     ("estimator", "parameters", "message"),
     [
         (tp.LaplacianEigenmaps, {"graph": "cosine"}, "graph='cosine' is not known"),
-        (tp.LaplacianEigenmaps, {"n_neighbors": 60}, "n_neighbors=60 is too large"),
+        (tp.LaplacianEigenmaps, {"graph": tp.KNNGraph(60)}, "n_neighbors=60 is too large"),
         (
             tp.LaplacianEigenmaps,
-            {"bandwidth": 0},
+            {"graph": tp.KNNGraph(bandwidth=0)},
             "bandwidth=0.0 is out of range: choose bandwidth > 0$",
         ),
-        (tp.LaplacianEigenmaps, {"bandwidth": 1e-9}, "bandwidth=1e-09 is too small"),
+        (
+            tp.LaplacianEigenmaps,
+            {"graph": tp.KNNGraph(bandwidth=1e-9)},
+            "bandwidth=1e-09 is too small",
+        ),
         (tp.LaplacianEigenmaps, {"eigenvectors": "best"}, "eigenvectors='best' is not known"),
-        (
-            tp.LaplacianEigenmaps,
-            {"graph": tp.KNNGraph(), "n_neighbors": 5},
-            "n_neighbors=5 has no effect",
-        ),
-        (
-            tp.LaplacianEigenmaps,
-            {"graph": tp.KNNGraph(), "bandwidth": 5},
-            "bandwidth=5 has no effect",
-        ),
         (tp.LaplacianEigenmaps, {"graph": np.ones((3, 3))}, r"graph has shape \(3, 3\)"),
         (tp.DiffusionMaps, {"alpha": -1}, "alpha=-1.0 is out of range: choose alpha from 0 to 1$"),
         (tp.DiffusionMaps, {"alpha": 1.5}, "alpha=1.5 is out of range: choose alpha from 0 to 1$"),
@@ -190,7 +184,7 @@ def test_bad_parameters_of_every_estimator(estimator, parameters, error, message
         (tp.KernelPCA, {"bandwidth": 1e8}, "bandwidth=100000000.0 is too large.*choose one near"),
         (
             tp.LaplacianEigenmaps,
-            {"bandwidth": 0.01},
+            {"graph": tp.KNNGraph(bandwidth=0.01)},
             "bandwidth=0.01 is too small.*landmarks without",
         ),
         (
@@ -209,13 +203,8 @@ def test_bad_parameters_of_one_estimator(estimator, parameters, message, X):
 
 @pytest.mark.parametrize("graph", [None, tp.KNNGraph, 0.5, [1.0, 2.0]])
 def test_graphs_that_are_none(graph, X):
-    with pytest.raises(TypeError, match=r"graph=.* is not understood: pass 'auto', 'bhatt"):
+    with pytest.raises(TypeError, match=r"graph=.* is not understood: pass one of 'auto', 'bhatt"):
         tp.LaplacianEigenmaps(graph=graph).fit(X)
-
-
-def test_a_number_of_neighbors_is_no_graph(X):
-    with pytest.raises(TypeError, match=r"graph=5 .*pass a number of neighbors as n_neighbors"):
-        tp.LaplacianEigenmaps(graph=5, n_neighbors=5).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +217,6 @@ def test_a_number_of_neighbors_is_no_graph(X):
         (lambda X: csr_array(X * 1j), ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: np.zeros(9, "f8,f8"), ValueError, r"array of records: pass pandas.DataFrame\(X"),
         (lambda X: pd.DataFrame(), ValueError, r"0 (sample|feature)\(s\)"),
-        (lambda X: pd.DataFrame(X, columns=["a", "a"]), ValueError, "several columns .* 'a'"),
         (lambda X: X * 1j, ValueError, r"X holds complex128: .*; pass X\.real"),
         (lambda X: X.astype("timedelta64[s]"), ValueError, r"durations .*'timedelta64\[s\]'"),
     ],
@@ -294,13 +282,13 @@ def test_a_diffusion_time_after_which_nothing_is_left(X):
 def test_points_and_file_exchanged(estimator, X, tmp_path):
     emb, path = estimator().fit(X), str(tmp_path / "out.npy")
     for call in (emb.transform, estimator().fit_transform):
-        with pytest.raises(TypeError, match=r"got ndarray of shape \(60, 2\).*X, out='.*out.npy'"):
+        with pytest.raises(TypeError, match="out must be a path, got ndarray"):
             call(path, out=X)
 
 
 def test_parameters_are_checked_before_any_work(X):
     """A sampler that must not be reached."""
-    for wrong in ({"n_components": 0}, {"extension": "x"}, {"bandwidth": -1}, {"n_neighbors": 0}):
+    for wrong in ({"n_components": 0}, {"extension": "x"}, {"graph": tp.KNNGraph(0)}):
         sampler = tp.EfficientDPP(10, repulsion=lambda *_: pytest.fail("sampled"))
         with pytest.raises(ValueError, match=next(iter(wrong))):
             tp.LaplacianEigenmaps(landmarks=sampler, **wrong).fit(X)
@@ -329,7 +317,7 @@ def test_new_points_next_to_the_origin_are_no_matter(estimator, X):
 def test_coinciding_landmarks_of_a_sampler_are_left_out_with_a_warning(estimator, rng):
     X = np.repeat(rng.normal(size=(60, 3)), 10, axis=0)
     emb = estimator(landmarks=tp.Uniform(200), random_state=0)
-    with pytest.warns(tp.CoincidingLandmarksWarning, match="coincide with others") as caught:
+    with pytest.warns(tp.ParameterWarning, match="coincide with others") as caught:
         Y = emb.fit_transform(X)
     assert np.isfinite(Y).all()
     assert len(np.unique(emb.landmarks_, axis=0)) == len(emb.landmarks_)
@@ -346,7 +334,7 @@ def test_default_landmarks_of_many_copies_are_all_distinct_points(estimator, rng
 def test_disconnected_data_warns_and_every_point_is_placed(rng):
     X = np.concatenate([rng.normal(size=(100, 3)), rng.normal(size=(100, 3)) + 1000])
     emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0)
-    with pytest.warns(tp.DisconnectedGraphWarning, match=r"2 components.*a larger n_neighbors"):
+    with pytest.warns(tp.ParameterWarning, match=r"2 components.*a larger n_neighbors"):
         Y = emb.fit_transform(X)
     assert np.isfinite(Y).all()
     assert len(emb.bridges_) == 1
@@ -355,7 +343,7 @@ def test_disconnected_data_warns_and_every_point_is_placed(rng):
 def test_coinciding_neighbors_warn(rng):
     X = np.concatenate([np.repeat(rng.normal(size=(5, 2)), 40, axis=0), rng.normal(size=(100, 2))])
     rows = np.concatenate([np.arange(0, 200, 40), np.arange(200, 300, 4)])
-    with pytest.warns(tp.SingularCovarianceWarning, match="5 of 30 landmarks"):
+    with pytest.warns(tp.ParameterWarning, match="5 of 30 landmarks"):
         tp.LaplacianEigenmaps(landmarks=rows, graph="bhattacharyya").fit(X)
 
 
@@ -436,13 +424,12 @@ def test_the_call_that_leaves_a_text_column_out_is_one_that_fit_takes(X):
     ("call", "message"),
     [
         (lambda X, emb: clone(emb).set_params(n_jobs=np.array([1, 2])).fit(X), "n_jobs must be a"),
-        (lambda X, emb: tp.forecast(1000, 3, 20, dtype="x"), "dtype='x' is not a type of points"),
         (lambda X, emb: emb.save("a\0.trig"), "the path contains a NUL character: name the file"),
         (lambda X, emb: emb.transform(X, out="a\0.npy"), "the path contains a NUL character"),
     ],
 )
 def test_what_numpy_and_python_would_say_in_their_own_words(call, message, X):
-    emb = tp.LaplacianEigenmaps(landmarks=20, n_neighbors=5, random_state=0).fit(X)
+    emb = tp.LaplacianEigenmaps(landmarks=20, graph=tp.KNNGraph(5), random_state=0).fit(X)
     with pytest.raises(tp.ParameterError, match=message):
         call(X, emb)
 

@@ -29,6 +29,9 @@ _DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 # Bytes of the column number of a stored value.
 _INDEX_BYTES = 4
 
+# So many rows show the scale of all.
+_SCALE_ROWS = 1000
+
 # Most names of columns in a message.
 _NAMES_SHOWN = 5
 
@@ -139,7 +142,11 @@ class Source(ABC):
         ValueError
             If a value is missing, infinite or not a number; the message names its row.
         """
-        return checked(self._taken(rows), self.columns, self.name, 0 if rows is None else rows)
+        numbers = 0 if rows is None else rows
+        points = checked(self._taken(rows), self.columns, self.name, numbers)
+        if rows is None or len(rows) >= _SCALE_ROWS:
+            check_magnitude(points, self.name)
+        return points
 
     def blocks(self) -> Iterator[tuple[int, Points]]:
         """Yield (number of the first row, rows) in order; blocks are as `take` returns them."""
@@ -329,7 +336,7 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
             refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
     if block.shape[0]:
-        # A few points may be near the origin; the scale of all is judged where they are fitted.
+        # A few points among others may be near the origin.
         check_magnitude(block, name, may_be_tiny=True)
     return block
 
