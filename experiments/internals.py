@@ -6,5 +6,5 @@ from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import bhattacharyya_matrix, regularize
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._numerics.threads import thread_count
+from trigpoint._numerics.blocks import thread_count
 from trigpoint._spectrum import laplacian_eigenmaps

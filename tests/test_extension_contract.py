@@ -23,8 +23,8 @@ from trigpoint._extension.extensions import (
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._numerics.blocks import one_blas_thread
 from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._numerics.threads import one_blas_thread
 from trigpoint._spectrum import (
     classical_scaling,
     density_scale,

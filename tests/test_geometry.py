@@ -12,9 +12,9 @@ from trigpoint._geometry import (
     neighborhood_covariances,
     regularize,
 )
-from trigpoint._neighbors.index import TreeIndex
-from trigpoint._neighbors.products import ProductIndex
 from trigpoint._neighbors import products
+from trigpoint._neighbors.products import ProductIndex
+from trigpoint._neighbors.tree import TreeIndex
 
 
 def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:

@@ -13,10 +13,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
-from trigpoint._neighbors.index import TreeIndex
+from trigpoint import _kernels as compiled
 from trigpoint._neighbors.nearest import landmark_search
 from trigpoint._neighbors.products import ProductIndex
-from trigpoint import _kernels as compiled
+from trigpoint._neighbors.tree import TreeIndex
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import trigpoint as tp
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._numerics.blocks import one_blas_thread, thread_map
 
 
 def blas_threads():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigpoint._numerics.dimension import local_dimension
+from trigpoint._geometry import local_dimension
 from trigpoint._report.sample import dense
 from trigpoint._sources import Source
 from trigpoint.metrics._outliers import outlying_rows

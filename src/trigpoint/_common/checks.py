@@ -170,6 +170,8 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     NumPy would convert dates to numbers in an unknown unit, and text where it happens to look like
     numbers. Objects that are numbers are accepted.
     """
+    if type(X) is np.ndarray and X.dtype.kind in "fiub":
+        return
     if not isinstance(X, (np.ndarray, list, tuple)):
         is_array = hasattr(X, "shape") or hasattr(X, "__array__")
         if isinstance(X, type) or (not is_array and np.ndim(X) == 0):

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from trigpoint._common.errors import ParameterValueError
@@ -43,6 +44,7 @@ def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
         )
 
 
+@cache
 def physical_memory() -> float:
     """Bytes of memory that this process may use at most; infinite if the system does not say.
 

@@ -3,11 +3,10 @@
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
 
-from trigpoint._common.checks import check_share
+from trigpoint._common.checks import check_positive, check_share
 from trigpoint._common.memory import check_dense
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._graphs.graph import Graph, check_weights
-from trigpoint._graphs.weights import wide_bandwidths
+from trigpoint._graphs.graph import Graph, wide_bandwidths
 from trigpoint._numerics.gaussian import distances_between, gaussian
 
 # Mean weight over all pairs with automatic bandwidths.
@@ -42,7 +41,8 @@ class CompleteGraph(Graph):
 
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
         del n_threads
-        check_weights(self.bandwidth)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
         check_share("mean_weight", self.mean_weight)
         k = len(landmarks.points)
         check_dense("landmarks", k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")

@@ -7,12 +7,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
-from trigpoint._common.checks import check_bool, check_count
+from trigpoint._common.checks import check_bool, check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
-from trigpoint._graphs.graph import Graph, check_weights, compared_covariance
-from trigpoint._graphs.weights import weighed_by, weighted_graph
+from trigpoint._graphs.graph import Graph, weighed_by, weighted_graph
 from trigpoint._neighbors.index import neighbor_index
 
 logger = logging.getLogger(__name__)
@@ -89,14 +88,6 @@ class KNNGraph(Graph):
         self.ridge = ridge
         self.by_mass = by_mass
 
-    @property
-    def needs_covariances(self) -> str | None:
-        return compared_covariance(self.metric, self.covariance)
-
-    @property
-    def needs_masses(self) -> bool:
-        return check_bool("by_mass", self.by_mass)
-
     def build(
         self,
         landmarks: Landmarks,
@@ -118,7 +109,10 @@ class KNNGraph(Graph):
             Number of neighbors to take instead if the graph would otherwise be disconnected, and is
             connected with so many.
         """
-        check_weights(self.bandwidth, self.ridge)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        check_positive("ridge", self.ridge)
+        by_mass = check_bool("by_mass", self.by_mass)
         k = len(landmarks.points)
         search = NeighborSearch(landmarks, n_threads) if search is None else search
         edges = self._edges(k, search)
@@ -126,10 +120,10 @@ class KNNGraph(Graph):
         if is_sparser and not _is_connected(k, *edges):
             more = clone(self).set_params(n_neighbors=roomy)._edges(k, search)
             edges = more if _is_connected(k, *more) else edges
-        is_compared = self.metric == "bhattacharyya"
-        notes = search.notes(self.ridge) if is_compared else ()
+        is_compared = self.needs_covariances is not None
+        notes = search.covariances(self.ridge)[1] if is_compared else ()
         built = weighted_graph(landmarks.points, *edges, self.bandwidth, notes)
-        if not self.needs_masses:
+        if not by_mass:
             return built
         if landmarks.masses is None:
             raise ParameterValueError(
@@ -187,10 +181,6 @@ class NeighborSearch:
                 found = self._by_length(wanted)
             self._found[metric, ridge] = found
         return found[:, :count]
-
-    def notes(self, ridge: float) -> tuple[Warning, ...]:
-        """Warnings about covariances that had to be replaced."""
-        return self.covariances(ridge)[1]
 
     def covariances(self, ridge: float) -> tuple[np.ndarray, tuple[Warning, ...]]:
         """Invertible covariances of the landmarks, and warnings about them."""

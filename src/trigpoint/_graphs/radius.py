@@ -6,9 +6,8 @@ from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya
-from trigpoint._graphs.graph import Graph, check_weights, compared_covariance
+from trigpoint._graphs.graph import Graph, weighted_graph
 from trigpoint._graphs.knn import NeighborSearch
-from trigpoint._graphs.weights import weighted_graph
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.gaussian import squared_distances
 
@@ -41,12 +40,10 @@ class RadiusGraph(Graph):
         self.bandwidth = bandwidth
         self.ridge = ridge
 
-    @property
-    def needs_covariances(self) -> str | None:
-        return compared_covariance(self.metric, self.covariance)
-
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
-        check_weights(self.bandwidth, self.ridge)
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        check_positive("ridge", self.ridge)
         radius = check_positive("radius", self.radius)
         points = landmarks.points.astype(np.float64)
         k, covariances = len(points), None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import Report
+from trigpoint._common.run import Report
 from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._report.columns import Column, number_column

@@ -5,11 +5,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
+from trigpoint._common.run import Report
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
+from trigpoint._numerics.blocks import (
+    block_rows,
+    one_blas_thread,
+    row_blocks,
+    thread_count,
+    thread_map,
+)
 from trigpoint._pool import Pool
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
@@ -155,7 +160,7 @@ class _Traversal:
 
     def __init__(self, X: np.ndarray, n_threads: int) -> None:
         from trigpoint._kernels.distances import uncovered
-        from trigpoint._neighbors.tree_building import build_tree
+        from trigpoint._neighbors.tree import build_tree
 
         self._X = np.ascontiguousarray(X)
         self._n_threads = n_threads

@@ -16,11 +16,10 @@ from scipy.sparse import csr_array, vstack
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._common.progress import Report
+from trigpoint._common.run import Report
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 from trigpoint._sources.writers import Output, open_output
 
 # Raised by readers for files that are truncated, damaged or gone since they were opened.

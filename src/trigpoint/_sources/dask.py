@@ -15,11 +15,10 @@ from scipy.sparse import issparse
 
 from trigpoint._common.checks import refuse_masked
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
-from trigpoint._common.progress import Report
+from trigpoint._common.run import Report
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
 from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Columns, Source, applied, checked
 from trigpoint._sources.choosing import (

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial import cKDTree
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import Report
+from trigpoint._common.run import Report
 from trigpoint._common.words import counted, html_table
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import any_within
