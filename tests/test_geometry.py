@@ -8,7 +8,6 @@ from trigpoint._geometry import (
     SingularCovarianceWarning,
     bhattacharyya,
     bhattacharyya_matrix,
-    covariance_mode,
     neighborhood_covariances,
     regularize,
 )
@@ -182,10 +181,3 @@ def test_coinciding_neighbors_borrow_a_covariance_with_a_warning(shape):
     with pytest.warns(SingularCovarianceWarning, match="1 of 3 landmarks"):
         regular = regularize(covariances)
     np.testing.assert_allclose(regular[2], regular[1])
-
-
-def test_covariance_mode():
-    assert covariance_mode("auto", 3) == "full"
-    assert covariance_mode("auto", 784) == "diag"
-    with pytest.raises(ValueError, match=r"covariance='half'"):
-        covariance_mode("half", 3)

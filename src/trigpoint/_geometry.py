@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.index import neighbor_index
@@ -39,14 +38,6 @@ _FEWEST_INSIDE = 10
 _GROWTH = 4
 
 
-def covariance_mode(covariance: Any, dimension: int) -> str:
-    """Return one of `COVARIANCES`; ``"auto"`` is full up to 32 dimensions, and then diagonal."""
-    mode: str = check_choice("covariance", covariance, ("auto", *COVARIANCES))
-    if mode != "auto":
-        return mode
-    return "full" if dimension <= FULL_MAX_DIMENSION else "diag"
-
-
 def neighborhood_size(n_points: int, n_landmarks: int) -> int:
     """Return the size m of a landmark's neighborhood: four times the points per landmark.
 
@@ -74,9 +65,11 @@ def local_covariances(
         up to 32 columns.
     n_threads : int
     """
-    mode = covariance_mode(mode, pool.shape[1])
+    size, d = pool.points.shape
+    if mode == "auto":
+        mode = "full" if d <= FULL_MAX_DIMENSION else "diag"
     found, k = landmarks.neighborhoods, len(landmarks.points)
-    m = neighborhood_size(pool.shape[0], k) if found is None else found.size
+    m = neighborhood_size(size, k) if found is None else found.size
     index = pool.index(m, k, n_threads)
     # A tree lists the neighbors again in no time; products would take as long as a search.
     if found is not None and found.members is None and index.name != "tree":
@@ -120,7 +113,8 @@ def regularize(
     notes : tuple of Warning
     """
     regular = np.array(covariances, dtype=np.float64)
-    variances = _variances(regular)
+    # A view that can be written to.
+    variances = regular if regular.ndim == 2 else np.einsum("kii->ki", regular)
     mean_variance = variances.mean(axis=1)
     # Zero, or rounding error compared with the spread of the others.
     flat = mean_variance <= np.finfo(np.float64).eps ** 2 * mean_variance.max()
@@ -136,13 +130,6 @@ def regularize(
     variances[flat] = mean_variance[flat, None]
     variances += ridge * mean_variance[:, None]
     return regular, notes
-
-
-def _variances(covariances: np.ndarray) -> np.ndarray:
-    """Return a writable view of the variances in full or diagonal covariances."""
-    if covariances.ndim == 2:
-        return covariances
-    return np.einsum("kii->ki", covariances)
 
 
 def largest_variances(covariances: np.ndarray) -> np.ndarray:
@@ -221,7 +208,9 @@ def _evaluator(
 
     points = points - points.mean(axis=0, dtype=np.float64)
     # Distances do not change with the units; these keep all products within range.
-    unit = np.sqrt(_variances(covariances).mean())
+    unit = np.sqrt(
+        (covariances if covariances.ndim == 2 else np.einsum("kii->ki", covariances)).mean()
+    )
     points, scaled = points / unit, covariances / unit**2
     if scaled.ndim == 3:
         return partial(full_distances, points, scaled, np.linalg.slogdet(scaled)[1])

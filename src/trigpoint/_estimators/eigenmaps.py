@@ -12,8 +12,15 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._common.words import counted
 from trigpoint._estimators.graph_embedding import GraphEmbedding
-from trigpoint._estimators.selection import SHOWN, Rules, markov_rules
+from trigpoint._estimators.selection import (
+    MOST_VISUAL,
+    ROOMY_NEIGHBORS,
+    SHOWN,
+    Rules,
+    interpolation,
+)
 from trigpoint._extension.extensions import MarkovExtension
+from trigpoint._extension.support import support_of
 from trigpoint._graphs import CompleteGraph
 from trigpoint._spaces import Space
 from trigpoint._spectrum import (
@@ -32,6 +39,19 @@ _MIN_EIGENVALUE = 1e-6
 _GOOD_EIGENVALUE = 1e-3
 _LEAST_MEAN_WEIGHT = 0.01
 
+# Neighbors in a sparse graph where points spread in more directions than there are coordinates. A
+# surface always counts as having enough coordinates.
+_SURFACE_DIMENSION = 2
+_SPARSE_NEIGHBORS = 5
+# Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
+_DENSE_NEIGHBORS = 200
+
+# Complete graphs up to this many landmarks: 200 MB.
+_COMPLETE_MAX = 4000
+# Most coordinates per column for a complete graph. With more, only fine detail is left to
+# distinguish, and the wide kernel of a complete graph has lost it.
+_COMPLETE_PER_COLUMN = 4
+
 
 class MarkovEmbedding(GraphEmbedding):
     """The estimators whose coordinates are eigenvectors of a random walk on the landmark graph."""
@@ -49,7 +69,14 @@ class MarkovEmbedding(GraphEmbedding):
         """Return the eigenvalues mu of the Markov matrix."""
 
     def _rules(self, dimension: float, d: int, k: int, points_per_landmark: float) -> Rules:
-        return markov_rules(self.n_components, dimension, d, k, points_per_landmark)
+        n_components = self.n_components
+        if n_components <= MOST_VISUAL:
+            is_roomy = dimension < max(n_components, _SURFACE_DIMENSION) + 0.5
+            count = ROOMY_NEIGHBORS if is_roomy else _SPARSE_NEIGHBORS
+            extension = interpolation(n_components, dimension, d, points_per_landmark)
+            return Rules("bhattacharyya", count, extension)
+        is_complete = k <= _COMPLETE_MAX and n_components <= _COMPLETE_PER_COLUMN * d
+        return Rules("complete" if is_complete else "euclidean", _DENSE_NEIGHBORS, "all")
 
     def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
         which = self.eigenvectors
@@ -95,7 +122,7 @@ class MarkovEmbedding(GraphEmbedding):
                 f"by them: choose {remedy}",
                 "n_components",
             )
-        support = self._support(fit, fit.graph)
+        support = support_of(fit.extended_by, fit.landmarks.points, fit.graph.bandwidths, fit.graph)
         # Factor of each landmark in the kernel.
         alpha = float(getattr(self, "alpha", 0.0))
         scale = density_scale(fit.graph.weights, alpha) if alpha else None

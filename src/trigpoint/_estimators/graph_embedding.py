@@ -25,7 +25,6 @@ from trigpoint._estimators.selection import (
     worth_trying,
 )
 from trigpoint._extension.smooth import SmoothExtension
-from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._geometry import local_covariances, local_dimension
 from trigpoint._graphs import NAMED_GRAPHS, CompleteGraph, KNNGraph
 from trigpoint._graphs.graph import precomputed_graph
@@ -171,13 +170,6 @@ class GraphEmbedding(Embedding):
         assert fit.graph is not None
         return SmoothExtension.prepare(fit.landmarks.points, fit.graph, fit.spectrum.coordinates)
 
-    def _support(
-        self, fit: Fit, graph: LandmarkGraph
-    ) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
-        if fit.extended_by == "graph":
-            return GraphNeighbors.prepare(fit.landmarks.points, graph)
-        return plain_support(fit.extended_by, fit.landmarks.points, graph.bandwidths)
-
     def _subject(self) -> "Subject":
         return replace(super()._subject(), embed_graph=self._coordinates)
 
@@ -190,19 +182,3 @@ def described(graph: Any) -> dict[str, str]:
         return {"graph": type(graph).__name__}
     by_mass = " by mass" if graph.by_mass else ""
     return {"graph": graph.metric + by_mass, "n_neighbors": str(graph.n_neighbors)}
-
-
-def plain_support(
-    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray
-) -> AllLandmarks | NearestLandmarks:
-    """Return a support by all landmarks, or by the given number of nearest ones."""
-    if not isinstance(extension, Integral):
-        return AllLandmarks.prepare(landmarks, bandwidths)
-    k, extension = len(landmarks), int(extension)
-    if extension > k:
-        raise ParameterValueError(
-            f"extension={extension} is too large: choose extension <= {k} (there are {k} "
-            "landmarks)",
-            "extension",
-        )
-    return NearestLandmarks.prepare(landmarks, bandwidths, extension)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._estimators.graph_embedding import GraphEmbedding
 from trigpoint._estimators.selection import Rules, interpolation
 from trigpoint._extension.extensions import GeodesicExtension
-from trigpoint._extension.support import AllLandmarks
+from trigpoint._extension.support import AllLandmarks, support_of
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._spectrum import classical_scaling, geodesics
 
@@ -113,7 +113,8 @@ class Isomap(GraphEmbedding):
             check_pairs(fit.landmarks.points)
             fit = replace(fit, geodesics=geodesics(graph.lengths))
         assert fit.geodesics is not None
-        support = self._support(fit, ordinary_edges(graph))
+        ordinary = ordinary_edges(graph)
+        support = support_of(fit.extended_by, fit.landmarks.points, ordinary.bandwidths, ordinary)
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
         return GeodesicExtension.prepare(support, fit.geodesics, fit.spectrum, graph.bandwidths)
 

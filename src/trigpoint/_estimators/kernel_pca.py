@@ -10,12 +10,17 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
 from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
-from trigpoint._estimators.graph_embedding import plain_support
 from trigpoint._estimators.isomap import check_pairs
 from trigpoint._extension.extensions import KernelExtension
+from trigpoint._extension.support import support_of
 from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
-from trigpoint._numerics.gaussian import gaussian_kernel, median_bandwidth, resolve_bandwidth
+from trigpoint._numerics.gaussian import (
+    gaussian_kernel,
+    kernel_means,
+    median_bandwidth,
+    resolve_bandwidth,
+)
 from trigpoint._pool import Pool
 from trigpoint._spaces import Space
 from trigpoint._spectrum import kernel_pca
@@ -120,10 +125,9 @@ class KernelPCA(Embedding):
     def _extension(self, fit: Fit) -> Extension:
         assert fit.bandwidth is not None
         points = fit.landmarks.points
-        check_pairs(points)
-        means = gaussian_kernel(points.astype(np.float64), fit.bandwidth).mean(axis=0)
+        means = kernel_means(points.astype(np.float64), fit.bandwidth)
         bandwidths = np.full(len(points), fit.bandwidth)
-        support = plain_support(fit.extended_by, points, bandwidths)
+        support = support_of(fit.extended_by, points, bandwidths, None)
         return KernelExtension.prepare(support, means, fit.spectrum)
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:

@@ -26,7 +26,6 @@ from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import Points, dense_blocks
 from trigpoint._numerics.blocks import sample_points
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
 
@@ -34,23 +33,11 @@ logger = logging.getLogger(__name__)
 MOST_VISUAL = 5
 SHOWN = 3
 
-# Neighbors in a sparse graph: where there are coordinates for all directions in which points
-# spread, and where there are not; the former also if the graph is disconnected with the latter, and
-# connected with the former. A surface always counts as having enough coordinates.
-_SURFACE_DIMENSION = 2
+# Neighbors in a sparse graph where there are coordinates for all directions in which points spread.
 ROOMY_NEIGHBORS = 10
-_SPARSE_NEIGHBORS = 5
-# Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
-_DENSE_NEIGHBORS = 200
 
 # Fewest points per landmark for a smooth extension.
 _POINTS_PER_LANDMARK = 2
-
-# Complete graphs up to this many landmarks: 200 MB.
-_COMPLETE_MAX = 4000
-# Most coordinates per column for a complete graph. With more, only fine detail is left to
-# distinguish, and the wide kernel of a complete graph has lost it.
-_COMPLETE_PER_COLUMN = 4
 
 # Nearest neighbors whose graphs are tried for any visualization, and the most landmarks and
 # coordinates. With more of them, the eigenvectors of all graphs would take longer than all else.
@@ -104,22 +91,9 @@ def interpolation(
     return "smooth" if fits and points_per_landmark >= _POINTS_PER_LANDMARK else "graph"
 
 
-def markov_rules(
-    n_components: int, dimension: float, n_columns: int, k: int, points_per_landmark: float
-) -> Rules:
-    """Return the graph and the extension of eigenmaps and diffusion maps."""
-    if n_components <= MOST_VISUAL:
-        is_roomy = dimension < max(n_components, _SURFACE_DIMENSION) + 0.5
-        count = ROOMY_NEIGHBORS if is_roomy else _SPARSE_NEIGHBORS
-        extension = interpolation(n_components, dimension, n_columns, points_per_landmark)
-        return Rules("bhattacharyya", count, extension)
-    is_complete = k <= _COMPLETE_MAX and n_components <= _COMPLETE_PER_COLUMN * n_columns
-    return Rules("complete" if is_complete else "euclidean", _DENSE_NEIGHBORS, "all")
-
-
 def worth_trying(points: Points, k: int, n_components: int, dimension: float) -> bool:
     """Return whether several graphs should be compared, rather than the first taken by rule."""
-    if min(points.shape[0], _most_compared(points)) < _FEWEST or k > _MOST_LANDMARKS:
+    if min(points.shape[0], _MOST_NUMBERS // points.shape[1]) < _FEWEST or k > _MOST_LANDMARKS:
         return False
     if n_components <= SHOWN:
         return True
@@ -204,13 +178,14 @@ class _Comparison:
 
     def __init__(self, points: Points, n_threads: int) -> None:
         self._n_threads = n_threads
-        self._points = sample_points(points, _most_compared(points), np.random.default_rng(0))
+        most = min(_COMPARED, _MOST_NUMBERS // points.shape[1])
+        self._points = sample_points(points, most, np.random.default_rng(0))
         self._neighbors = self._nearest(self._points)
 
     def preserved(self, extension: Extension) -> float:
         """Return the share of neighbors that are neighbors in the embedding, too."""
         found = self._nearest(extension(self._points)[0])
-        return float(shared(self._neighbors, found, len(found)).mean())
+        return float((found[:, :, None] == self._neighbors[:, None]).any(axis=2).mean())
 
     def _nearest(self, points: Points) -> np.ndarray:
         m = _NEIGHBORS + 1
@@ -224,10 +199,6 @@ class _Comparison:
         # Among many duplicates of a point, it may not be found itself.
         itself[~itself.any(axis=1), -1] = True
         return rows[~itself].reshape(len(rows), _NEIGHBORS)
-
-
-def _most_compared(points: Points) -> int:
-    return min(_COMPARED, _MOST_NUMBERS // points.shape[1])
 
 
 def _connected(fit: Fit) -> Fit:

@@ -7,11 +7,13 @@ calls.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph
 from trigpoint._neighbors.nearest import (
     Centered,
@@ -275,3 +277,22 @@ def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.nd
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts
+
+
+def support_of(
+    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray, graph: LandmarkGraph | None
+) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
+    """Return the support by the graph, all landmarks, or the given number of nearest ones."""
+    if extension == "graph":
+        assert graph is not None
+        return GraphNeighbors.prepare(landmarks, graph)
+    if not isinstance(extension, Integral):
+        return AllLandmarks(centered(landmarks), bandwidths)
+    k, extension = len(landmarks), int(extension)
+    if extension > k:
+        raise ParameterValueError(
+            f"extension={extension} is too large: choose extension <= {k} (there are {k} "
+            "landmarks)",
+            "extension",
+        )
+    return NearestLandmarks.prepare(landmarks, bandwidths, extension)

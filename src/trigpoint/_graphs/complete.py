@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
 
-from trigpoint._common.checks import check_positive, check_share
-from trigpoint._common.memory import check_dense
+from trigpoint._common.checks import check_dense, check_positive, check_share
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._graphs.graph import Graph, wide_bandwidths
 from trigpoint._numerics.gaussian import distances_between, gaussian

@@ -94,8 +94,17 @@ class TreeSearch:
 
     def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        from trigpoint._kernels.landmark_search import read_lists, search_tree
+
         assert isinstance(X, np.ndarray), "sparse points have more dimensions"
-        return _nearest_in(self.index, X, count)
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        found = np.empty((len(X), count), dtype=np.int64)
+        squares = np.full(found.shape, np.inf)
+        settled = np.zeros(len(X), dtype=bool)
+        if count <= self.index.lists.shape[1]:
+            read_lists(self.index, X, found, squares, settled)
+        search_tree(self.index, X, np.flatnonzero(~settled), found, squares)
+        return found, squares
 
 
 class Centered(NamedTuple):
@@ -294,24 +303,11 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
     m = _LISTED * count
     if min(m, k) > _MOST_LISTED:
         return index
-    found, squares = _nearest_in(index, landmarks[order], min(m + 1, k))
+    found, squares = TreeSearch(landmarks, index).nearest(landmarks[order], min(m + 1, k))
     places = np.empty(k, dtype=np.uint32)
     places[order] = np.arange(k)
     reach = np.full(k, np.inf) if k <= m else np.sqrt(squares[:, m])
     return index._replace(lists=np.ascontiguousarray(places[found[:, :m]]), reach=reach)
-
-
-def _nearest_in(index: "LandmarkIndex", X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    from trigpoint._kernels.landmark_search import read_lists, search_tree
-
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    landmarks = np.empty((len(X), count), dtype=np.int64)
-    squares = np.full((len(X), count), np.inf)
-    settled = np.zeros(len(X), dtype=bool)
-    if count <= index.lists.shape[1]:
-        read_lists(index, X, landmarks, squares, settled)
-    search_tree(index, X, np.flatnonzero(~settled), landmarks, squares)
-    return landmarks, squares
 
 
 def nearest(

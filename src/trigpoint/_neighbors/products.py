@@ -282,7 +282,7 @@ class ProductIndex(NeighborIndex):
 
     def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances from each query's neighbors in turn."""
-        from trigpoint._kernels.candidates import covariance, variances
+        from trigpoint._kernels.tree_search import covariance, variances
 
         assert found.members is not None
         measure = covariance if mode == "full" else variances
@@ -362,8 +362,8 @@ class SparseIndex(ProductIndex):
         return squares_to_row(self.points, rows, query)
 
     def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
-        from trigpoint._kernels.candidates import covariance
         from trigpoint._kernels.sparse_loops import sparse_variances
+        from trigpoint._kernels.tree_search import covariance
 
         assert found.members is not None
 

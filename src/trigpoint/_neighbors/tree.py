@@ -1,12 +1,12 @@
 """Nearest neighbors by a k-d tree, for low dimension."""
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from trigpoint._kernels.candidates import covariance, variances
-from trigpoint._kernels.splitting import Nodes, box, split, split_all, splittable
-from trigpoint._kernels.tree_search import Tree, ball, neighborhoods, reaches
+from trigpoint._kernels.jit import compiled
+from trigpoint._kernels.tree_search import Tree, ball, covariance, neighborhoods, reaches, variances
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 
@@ -115,6 +115,16 @@ class TreeIndex(NeighborIndex):
         return places, squares
 
 
+class Nodes(NamedTuple):
+    """Nodes of a tree, as in `Tree`."""
+
+    starts: np.ndarray
+    stops: np.ndarray
+    children: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
 def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
     """Tree over `points` whose buckets hold at most `bucket` points, copies of one aside.
 
@@ -124,26 +134,22 @@ def build_tree(points: np.ndarray, bucket: int, n_threads: int = 1) -> Tree:
     n, d = points.shape
     tree_points = np.array(points, order="C")
     rows = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
-    is_small = n < _SPLIT_BY_ONE
-    top = _empty_nodes(1 if is_small else _TOP_ROOM, d)
+    if n < _SPLIT_BY_ONE:
+        return Tree(
+            tree_points, rows, *_split_part(tree_points, rows, bucket, (0, n, 0, *box(tree_points)))
+        )
+    starts, stops, children = np.zeros((3, _TOP_ROOM), dtype=np.int64)
+    top = Nodes(starts, stops, children, *np.empty((2, _TOP_ROOM, d)))
     top.stops[0] = n
-    if is_small:
-        top.lower[0], top.upper[0] = box(tree_points)
-        return Tree(tree_points, rows, *_split_part(tree_points, rows, bucket, top, 0))
     _bound(tree_points, top, n_threads)
     used = _split_top(tree_points, rows, max(bucket, n // _PARTS), top, n_threads)
     leaves = [node for node in range(used) if not top.children[node]]
 
     def split_leaf(leaf: int) -> Nodes:
-        return _split_part(tree_points, rows, bucket, top, leaf)
+        return _split_part(tree_points, rows, bucket, tuple(values[leaf] for values in top))
 
     parts = thread_map(split_leaf, leaves, n_threads)
     return Tree(tree_points, rows, *_joined(top, used, leaves, list(parts)))
-
-
-def _empty_nodes(room: int, d: int) -> Nodes:
-    starts, stops, children = (np.zeros(room, dtype=np.int64) for _ in range(3))
-    return Nodes(starts, stops, children, np.empty((room, d)), np.empty((room, d)))
 
 
 def _bound(points: np.ndarray, nodes: Nodes, n_threads: int) -> None:
@@ -169,13 +175,14 @@ def _split_top(points: np.ndarray, rows: np.ndarray, part: int, top: Nodes, n_th
     return used
 
 
-def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, top: Nodes, leaf: int) -> Nodes:
-    """Nodes below a leaf of the top, which is the first of them."""
-    room = 64 + 8 * ((top.stops[leaf] - top.starts[leaf]) // bucket)
+def _split_part(points: np.ndarray, rows: np.ndarray, bucket: int, first: Any) -> Nodes:
+    """Nodes below the `first` one, which is given by its five values."""
+    room = 64 + 8 * ((first[1] - first[0]) // bucket)
     while True:
-        nodes = _empty_nodes(room, points.shape[1])
-        for own, of_top in zip(nodes, top, strict=True):
-            own[0] = of_top[leaf]
+        starts, stops, children = np.zeros((3, room), dtype=np.int64)
+        nodes = Nodes(starts, stops, children, *np.empty((2, room, points.shape[1])))
+        for values, value in zip(nodes, first, strict=True):
+            values[0] = value
         used = split_all(points, rows, bucket, nodes)
         if used >= 0:
             # Copies, which give back the room that was not used.
@@ -198,3 +205,101 @@ def _joined(top: Nodes, used: int, leaves: list[int], parts: list[Nodes]) -> Nod
             for of_top, *of_parts in zip(top, *parts, strict=True)
         )
     )
+
+
+@compiled
+def box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smallest and largest coordinates."""
+    d = points.shape[1]
+    lower, upper = np.full(d, np.inf), np.full(d, -np.inf)
+    for i in range(len(points)):
+        for c in range(d):
+            lower[c] = min(lower[c], points[i, c])
+            upper[c] = max(upper[c], points[i, c])
+    return lower, upper
+
+
+@compiled
+def split_all(points: np.ndarray, rows: np.ndarray, bucket: int, nodes: Nodes) -> int:
+    """Split down to buckets; return the number of nodes, or -1 if there is no room for them."""
+    low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
+    used = 1
+    node = 0
+    # Children are appended, so that walking through the nodes reaches every one.
+    while node < used:
+        if splittable(nodes, node, bucket):
+            if used + 2 > len(nodes.starts):
+                return -1
+            _halve(points, rows, nodes, node, used, low, high)
+            used += 2
+        node += 1
+    return used
+
+
+@compiled
+def splittable(nodes: Nodes, node: int, bucket: int) -> bool:
+    """Whether a node holds more points than a bucket, and not all of them in one place."""
+    if nodes.stops[node] - nodes.starts[node] <= bucket:
+        return False
+    longest = 0.0
+    for c in range(nodes.lower.shape[1]):
+        longest = max(longest, nodes.upper[node, c] - nodes.lower[node, c])
+    return bool(longest > 0)
+
+
+@compiled
+def split(points: np.ndarray, rows: np.ndarray, nodes: Nodes, node: int, left: int) -> None:
+    """Halve the box of a node at its longest side, into the nodes `left` and ``left + 1``."""
+    low, high = np.empty((2, points.shape[1])), np.empty((2, points.shape[1]))
+    _halve(points, rows, nodes, node, left, low, high)
+
+
+@compiled
+def _halve(
+    points: np.ndarray,
+    rows: np.ndarray,
+    nodes: Nodes,
+    node: int,
+    left: int,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> None:
+    """Do what `split` does, with room (2, d) for the two boxes.
+
+    The room is the caller's own: threads that write to adjacent nodes would wait for each other.
+    """
+    d = points.shape[1]
+    low[:] = np.inf
+    high[:] = -np.inf
+    lower, upper = nodes.lower, nodes.upper
+    axis = 0
+    for c in range(1, d):
+        if upper[node, c] - lower[node, c] > upper[node, axis] - lower[node, axis]:
+            axis = c
+    # Strictly above the lower end even where rounding would give it back.
+    middle = lower[node, axis] + (upper[node, axis] - lower[node, axis]) / 2
+    if middle <= lower[node, axis]:
+        middle = upper[node, axis]
+    i, j = nodes.starts[node], nodes.stops[node] - 1
+    while i <= j:
+        if points[i, axis] < middle:
+            for c in range(d):
+                value = points[i, c]
+                low[0, c] = min(low[0, c], value)
+                high[0, c] = max(high[0, c], value)
+            i += 1
+        else:
+            for c in range(d):
+                value = points[i, c]
+                low[1, c] = min(low[1, c], value)
+                high[1, c] = max(high[1, c], value)
+                points[i, c] = points[j, c]
+                points[j, c] = value
+            rows[i], rows[j] = rows[j], rows[i]
+            j -= 1
+    right = left + 1
+    lower[left], lower[right] = low[0], low[1]
+    upper[left], upper[right] = high[0], high[1]
+    nodes.children[node] = left
+    nodes.starts[left], nodes.stops[left] = nodes.starts[node], i
+    nodes.starts[right], nodes.stops[right] = i, nodes.stops[node]

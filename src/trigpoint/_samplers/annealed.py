@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice, check_count, check_positive
-from trigpoint._common.memory import check_dense
+from trigpoint._common.checks import check_choice, check_count, check_dense, check_positive
 from trigpoint._common.records import Landmarks
 from trigpoint._common.run import Report
 from trigpoint._numerics.blocks import one_blas_thread

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_count
+from trigpoint._common.checks import check_count, check_dense
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Landmarks
 from trigpoint._common.run import Report
 from trigpoint._neighbors.sparse import Points, take_rows

@@ -184,7 +184,13 @@ class EfficientDPP(Sampler):
         index = pool.index(m, k, n_threads)
         searched_before = index.n_searches
         logger.info("neighbors of %d points by %s", size, index.name)
-        self.bandwidth_ = self._repulsion_bandwidth(index, k, m, np.random.default_rng(pilot_seed))
+        if self.bandwidth is None:
+            low, high = _PILOT_QUERIES
+            n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
+            pilot_rng = np.random.default_rng(pilot_seed)
+            self.bandwidth_ = neighborhood_radius(index, m, n_queries, pilot_rng)
+        else:
+            self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
         repulsion = Repulsion(self.repulsion, self.bandwidth_)
         draw_rng = np.random.default_rng(draw_seed)
         draw = LandmarkDraw(index, k, m, repulsion, draw_rng, n_threads=n_threads)
@@ -265,15 +271,6 @@ class EfficientDPP(Sampler):
             m = check_count("n_neighbors", self.n_neighbors, high=n_points)
             copy.set_params(n_neighbors=-(-m * n_sampled // n_points))
         return copy
-
-    def _repulsion_bandwidth(
-        self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator
-    ) -> float:
-        if self.bandwidth is not None:
-            return check_positive("bandwidth", self.bandwidth)
-        low, high = _PILOT_QUERIES
-        n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
-        return neighborhood_radius(index, m, n_queries, rng)
 
 
 def _without_many(found: Neighborhoods) -> Neighborhoods:

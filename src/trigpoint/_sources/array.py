@@ -61,10 +61,12 @@ class ArraySource(Source):
             refuse_non_numbers(X, name)
             X = X.astype(np.float64)
         n, count = check_shape(X.shape, name)
-        self._X, self._chosen = X, choose_columns(columns, count, names, name)
-        super().__init__(
-            name, chosen_columns(self._chosen, names, count, point_dtype(X.dtype, name)), n
-        )
+        self._X, self._chosen, dtype = X, None, point_dtype(X.dtype, name)
+        own = Columns(None if names is None else tuple(names), count, dtype)
+        if columns is not None:
+            self._chosen = choose_columns(columns, count, names, name)
+            own = chosen_columns(self._chosen, names, count, dtype)
+        super().__init__(name, own, n)
         self._row_bytes = count * X.dtype.itemsize
         if isinstance(X, np.memmap) and isinstance(X.filename, (str, Path)):
             # Nothing may be written over the file.
