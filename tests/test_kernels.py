@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from trigpoint._samplers.drawing import Repulsion
 from trigpoint._numerics.gaussian import (
     gaussian_kernel,
     gaussian_of,
@@ -15,6 +14,7 @@ from trigpoint._numerics.gaussian import (
     squared_distances,
     welsch,
 )
+from trigpoint._samplers.drawing import Repulsion
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e7])

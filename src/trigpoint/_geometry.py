@@ -208,9 +208,8 @@ def _evaluator(
 
     points = points - points.mean(axis=0, dtype=np.float64)
     # Distances do not change with the units; these keep all products within range.
-    unit = np.sqrt(
-        (covariances if covariances.ndim == 2 else np.einsum("kii->ki", covariances)).mean()
-    )
+    variances = covariances if covariances.ndim == 2 else np.einsum("kii->ki", covariances)
+    unit = np.sqrt(variances.mean())
     points, scaled = points / unit, covariances / unit**2
     if scaled.ndim == 3:
         return partial(full_distances, points, scaled, np.linalg.slogdet(scaled)[1])

@@ -3,19 +3,16 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from trigpoint._samplers.window import DrawnLandmarks
-from trigpoint._samplers.drawing import Proposals, Repulsion
 
 import trigpoint as tp
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
-from trigpoint._neighbors.products import ProductIndex
-from trigpoint._neighbors.products import SparseIndex
+from trigpoint._neighbors.products import ProductIndex, SparseIndex
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._pool import Pool
 from trigpoint._samplers import drawing
-from trigpoint._samplers.drawing import LandmarkDraw
+from trigpoint._samplers.drawing import LandmarkDraw, Proposals, Repulsion
 from trigpoint._samplers.efficient import local_covariances, neighborhood_radius
-from trigpoint._samplers.window import Window
+from trigpoint._samplers.window import DrawnLandmarks, Window
 
 
 class SlowIndex(NeighborIndex):

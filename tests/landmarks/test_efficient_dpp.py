@@ -6,15 +6,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
-from trigpoint._samplers.drawing import LandmarkDraw, Repulsion
 
+from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.products import ProductIndex
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
 from trigpoint._pool import Pool
-from trigpoint._samplers import EfficientDPP, local_covariances, drawing
-from trigpoint._samplers.drawing import LandmarkDraw
-from trigpoint._geometry import neighborhood_size
+from trigpoint._samplers import EfficientDPP, drawing, local_covariances
+from trigpoint._samplers.drawing import LandmarkDraw, Repulsion
 from trigpoint.datasets import make_fish_bowl
 
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.

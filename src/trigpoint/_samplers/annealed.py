@@ -53,8 +53,8 @@ class AnnealedDPP(Sampler):
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     n_sweeps : int or None, default=None
         Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed or source of randomness.
+    random_state
+        As for `EfficientDPP`.
 
     Attributes
     ----------
@@ -64,8 +64,6 @@ class AnnealedDPP(Sampler):
         Their coordinates.
     acceptance_rate_ : float
         Share of the proposed swaps that were accepted; NaN when no chain was run.
-    n_features_in_ : int
-        Number of columns seen in `fit`.
 
     See Also
     --------

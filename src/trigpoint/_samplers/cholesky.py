@@ -42,10 +42,8 @@ class RPCholesky(Sampler):
     block_size : int or None, default=None
         Number of points that are proposed at once, which changes the speed but not the
         distribution. ``None`` takes 512.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
-    n_jobs : int or None, default=None
-        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    random_state, n_jobs
+        As for `EfficientDPP`.
 
     Attributes
     ----------

@@ -43,10 +43,8 @@ class FarthestPoint(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks, k.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed; it affects only the first landmark.
-    n_jobs : int or None, default=None
-        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    random_state, n_jobs
+        As for `EfficientDPP`. The seed affects only the first landmark.
 
     Attributes
     ----------
@@ -58,8 +56,6 @@ class FarthestPoint(Sampler):
     covering_radii_ : float64 ndarray of shape (k,)
         The covering radius of the first landmark, of the first two, and so on: never increasing,
         and also the distance at which the next landmark was found.
-    n_features_in_ : int
-        Number of columns seen in `fit`.
 
     See Also
     --------

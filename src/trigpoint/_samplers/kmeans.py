@@ -31,8 +31,8 @@ class KMeansPlusPlus(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
+    random_state
+        As for `EfficientDPP`.
 
     Attributes
     ----------
@@ -91,8 +91,8 @@ class KMeansLandmarks(Sampler):
         off a curved manifold.
     max_iter : int, default=300
         Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
+    random_state
+        As for `EfficientDPP`.
     n_jobs : int or None, default=None
         Number of threads for the iterations; ``None`` leaves it to scikit-learn.
 

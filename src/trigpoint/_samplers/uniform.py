@@ -21,8 +21,8 @@ class Uniform(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
+    random_state
+        As for `EfficientDPP`.
 
     Attributes
     ----------
