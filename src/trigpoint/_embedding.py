@@ -18,7 +18,7 @@ from trigpoint._common.checks import as_generator, check_count, check_path
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import Extension, Fit
-from trigpoint._common.run import Run
+from trigpoint._run import Run
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from trigpoint._common.checks import check_count, check_magnitude
 from trigpoint._common.errors import ParameterError, ParameterValueError
-from trigpoint._common.run import Run
+from trigpoint._run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.eigenmaps import LaplacianEigenmaps
 from trigpoint._estimators.isomap import Isomap

@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
-from trigpoint._common.run import Run
+from trigpoint._run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.selection import (
     MOST_NEIGHBORS,

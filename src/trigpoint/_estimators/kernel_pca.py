@@ -8,7 +8,7 @@ import numpy as np
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
-from trigpoint._common.run import Run
+from trigpoint._run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.graph_embedding import plain_support
 from trigpoint._estimators.isomap import check_pairs

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension, Fit, Landmarks, Spectrum
-from trigpoint._common.run import Run
+from trigpoint._run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._extension.extensions import extend
