@@ -40,7 +40,9 @@ EXCEPTIONS = {("_embedding", "_estimators")}
 
 def part(parts: Sequence[str]) -> str:
     """Name in LAYERS of a module, given as the parts of its name without ``trigpoint``."""
-    return ".".join(parts[:2]) if any(".".join(parts[:2]) in names for names in LAYERS) else parts[0]
+    return (
+        ".".join(parts[:2]) if any(".".join(parts[:2]) in names for names in LAYERS) else parts[0]
+    )
 
 
 def layer(name: str) -> int:
