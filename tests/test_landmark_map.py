@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree, procrustes
 from sklearn.datasets import load_digits
 
 import trigpoint as tp
+from trigpoint._extension.extensions import FarPointsWarning
 from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._kernels.candidates import list_candidates, nearest_among
 from trigpoint._kernels.map_placing import place
@@ -41,7 +42,7 @@ def test_a_point_has_the_same_place_in_any_batch(fitted, groups):
     np.testing.assert_array_equal(fitted.transform(X[some]), whole[some])
     for rows in (1, 7, 64, 500):
         np.testing.assert_array_equal(fitted.transform(X[:rows]), whole[:rows])
-    np.testing.assert_array_equal(fitted.fitted_.extension(X)[0].astype(np.float32), whole)
+    np.testing.assert_array_equal(fitted.model_.extension(X)[0].astype(np.float32), whole)
 
 
 def test_landmarks_keep_their_places(fitted):
@@ -97,7 +98,7 @@ def test_far_points_come_with_a_warning(fitted, groups):
         fitted.transform(X)
     new = X.copy()
     new[:3] += 1e5
-    with pytest.warns(tp.FarPointsWarning, match="3 of 60 points"):
+    with pytest.warns(FarPointsWarning, match="3 of 60 points"):
         placed = fitted.transform(new)
     assert np.isfinite(placed).all()
 
@@ -107,8 +108,8 @@ def test_points_far_outside_of_the_projection_are_far(rng):
     emb = tp.LandmarkMap(landmarks=100, n_iter=20, random_state=0).fit(X)
     outside = X[:5].copy()
     outside[:, 70] = 1e4
-    assert emb.projection_.components.shape == (80, 50)
-    with pytest.warns(tp.FarPointsWarning, match="5 of 5 points"):
+    assert emb.fitted_.projection.components.shape == (80, 50)
+    with pytest.warns(FarPointsWarning, match="5 of 5 points"):
         emb.transform(outside)
 
 

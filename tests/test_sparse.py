@@ -22,7 +22,7 @@ from trigpoint._neighbors.sparse import stored
 
 TAKE_SPARSE = {
     "EfficientDPP": tp.EfficientDPP(25),
-    "EfficientDPP with covariances": tp.EfficientDPP(25, covariance="diag", repulsion="sin2"),
+    "EfficientDPP, sin2": tp.EfficientDPP(25, repulsion="sin2"),
     "Uniform": tp.Uniform(25),
     "KMeansPlusPlus": tp.KMeansPlusPlus(25),
     "FarthestPoint": tp.FarthestPoint(25),
@@ -30,7 +30,7 @@ TAKE_SPARSE = {
 }
 REFUSE_SPARSE = {
     "ExactDPP": tp.ExactDPP(),
-    "KDPP": tp.KDPP(5),
+    "ExactDPP of a number": tp.ExactDPP(5),
     "AnnealedDPP": tp.AnnealedDPP(5),
     "GreedyNystrom": tp.GreedyNystrom(5),
     "KMeansLandmarks": tp.KMeansLandmarks(5),
@@ -97,8 +97,10 @@ def largest_dense(monkeypatch):
 @pytest.mark.parametrize("name", TAKE_SPARSE)
 def test_landmarks_are_those_of_the_dense_array(name, cloud, metric):
     X = CLOUDS[cloud]
-    sampler = clone(TAKE_SPARSE[name]).set_params(random_state=2, metric=metric)
-    there = clone(sampler).fit(csr_array(X))
+    X = X if metric == "euclidean" else Cosine()(X.astype(np.result_type(X, np.float32)))
+    S = csr_array(CLOUDS[cloud]) if metric == "euclidean" else unit_rows(CLOUDS[cloud])
+    sampler = clone(TAKE_SPARSE[name]).set_params(random_state=2)
+    there = clone(sampler).fit(S)
     here = clone(sampler).fit(X)
     np.testing.assert_array_equal(there.indices_, here.indices_)
     np.testing.assert_array_equal(there.landmarks_, here.landmarks_)

@@ -111,18 +111,18 @@ class KernelPCA(Embedding):
             kernel_pca(kernel, n_components),
             local_dimension(pool.points, len(points)),
             bandwidth=bandwidth,
+            kernel_means=kernel.mean(axis=0),
             extended_by=self.extension,
         )
         return fit, self._extension(fit)
 
     def _extension(self, fit: Fit) -> Extension:
         assert fit.bandwidth is not None
+        assert fit.kernel_means is not None
         points = fit.landmarks.points
-        check_pairs(points)
-        means = gaussian_kernel(points.astype(np.float64), fit.bandwidth).mean(axis=0)
         bandwidths = np.full(len(points), fit.bandwidth)
         support = plain_support(fit.extended_by, points, bandwidths)
-        return KernelExtension.prepare(support, means, fit.spectrum)
+        return KernelExtension.prepare(support, fit.kernel_means, fit.spectrum)
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)
