@@ -77,8 +77,8 @@ def test_representation(compared):
 def test_what_cannot_be_tried_is_named(rng):
     X = csr_array(np.where(rng.uniform(size=(300, 60)) < 0.05, rng.uniform(size=(300, 60)), 0))
     compared = tp.compare_methods(X, landmarks=100, random_state=0)
-    assert compared.failures == {"LandmarkMap": "does not take sparse rows"}
-    assert "does not take sparse rows" in repr(compared)
+    assert compared.failures == {"LandmarkMap": "does not take sparse points"}
+    assert "does not take sparse points" in repr(compared)
     assert len(compared.attempts) == 3
 
 

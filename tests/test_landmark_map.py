@@ -347,7 +347,8 @@ def test_landmarks_are_drawn_from_a_pool(rng):
 def test_few_distinct_among_many_points_are_all_landmarks(rng):
     X = np.repeat(rng.normal(size=(30, 4)), 7000, axis=0)
     emb = tp.LandmarkMap(n_iter=10, random_state=0).fit(X)
-    np.testing.assert_array_equal(emb.landmark_indices_, np.arange(0, 210_000, 7000))
+    # The pool has a copy of each, if not the first one.
+    np.testing.assert_array_equal(emb.landmark_indices_ // 7000, np.arange(30))
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4, 1e25])
@@ -501,8 +502,9 @@ def test_sparse_points_are_refused_with_the_remedy_but_placed(rng):
     assert isinstance(seen.value, TypeError)
     assert seen.value.parameter == "X"
     assert "EfficientDPP" not in str(seen.value)
-    with pytest.raises(TypeError, match="does not take sparse"):
-        emb.fit(csr_array(X[:, :5]))
+    # Few columns are stored dense.
+    narrow = emb.fit_transform(csr_array(X[:, :5]))
+    np.testing.assert_array_equal(narrow, emb.fit_transform(X[:, :5]))
     emb.fit(X)
     np.testing.assert_array_equal(emb.transform(csr_array(X)), emb.transform(X))
 

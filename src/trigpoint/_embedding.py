@@ -25,6 +25,7 @@ from trigpoint._model import Model
 from trigpoint._numerics.threads import thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._samplers.choice import draw_landmarks, pool_for
+from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.validation import validated
 from trigpoint._spaces import check_metric, space_for
@@ -158,11 +159,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     def _pool(self, source: Source, run: Run) -> Pool:
         """Draw the rows that everything is fitted on."""
         if source.columns.sparse and not self._takes_sparse:
-            raise ParameterValueError(
-                f"{type(self).__name__} does not take sparse rows: reduce the columns first, as "
-                "with scikit-learn's TruncatedSVD, or make X dense",
-                "X",
-            )
+            raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
         pool = pool_for(
             self.landmarks,
             source,

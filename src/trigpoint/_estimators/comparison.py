@@ -120,7 +120,7 @@ def compare_methods(
     for done, method in enumerate(_COMPARED_METHODS):
         run.report("comparing methods", done, len(_COMPARED_METHODS))
         if source.columns.sparse and not method._takes_sparse:
-            failures[method.__name__] = "does not take sparse rows"
+            failures[method.__name__] = "does not take sparse points"
             continue
         estimator = method(n_components, metric=metric, random_state=seed)
         own = Run(seed, n_jobs, False, source)
