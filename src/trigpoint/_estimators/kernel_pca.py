@@ -8,7 +8,6 @@ import numpy as np
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
-from trigpoint._run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.graph_embedding import plain_support
 from trigpoint._estimators.isomap import check_pairs
@@ -17,6 +16,7 @@ from trigpoint._model import Model
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.gaussian import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 from trigpoint._spectrum import kernel_pca
 
 # Kernel values closer than this to 0 or 1 are only rounding error.

@@ -190,9 +190,7 @@ def _restored(
         require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
     else:
         check_count("extension", extended_by)
-    fit = fit_from_arrays(
-        kind.__name__, arrays, n_euclidean, described["bandwidth"], extended_by
-    )
+    fit = fit_from_arrays(kind.__name__, arrays, n_euclidean, described["bandwidth"], extended_by)
     dimension = float(described["dimension"])
     require(0 <= dimension < float("inf"), "dimension")
     decided = {str(name): str(value) for name, value in described["decided"].items()}
