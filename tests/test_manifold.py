@@ -1,6 +1,5 @@
 """The estimators as users meet them."""
 
-
 import numpy as np
 import pytest
 import sklearn.decomposition
