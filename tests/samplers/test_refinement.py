@@ -5,11 +5,11 @@ import pytest
 from sklearn.base import clone
 
 import trigpoint as tp
+from trigpoint._geometry import local_covariances
 from trigpoint._kernels.pivoting import descend
 from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse
 from trigpoint._pool import Pool
-from trigpoint._samplers import local_covariances
 from trigpoint._samplers.refinement import patches, search
 from trigpoint._samplers.refinement.search import ExchangeSearch
 from trigpoint.metrics import nystrom_error, optimal_error
