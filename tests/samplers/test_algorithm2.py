@@ -49,7 +49,7 @@ class SlowIndex(NeighborIndex):
             inside = (squares < radius) | ((squares == radius) & (rows <= last))
             yield np.flatnonzero(inside), squares[inside]
 
-    def _moments(self, found, mode):
+    def covariances(self, found, mode):
         points = self.points.astype(np.float64)
         full = np.array([np.cov(points[rows].T, bias=True) for rows, _ in self.members(found)])
         return full if mode == "full" else np.einsum("kii->ki", full)

@@ -314,7 +314,7 @@ def test_bad_rows(X, indices, message):
 
 def test_progress_is_told(X):
     told = []
-    tp.Refinement(3).refine(X, np.arange(20), random_state=0, callback=lambda *t: told.append(t))
+    tp.Refinement(3).refine(X, np.arange(20), random_state=0, verbose=lambda *t: told.append(t))
     assert told == [("refinement", done, 3) for done in (1, 2, 3)]
 
 
