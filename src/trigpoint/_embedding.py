@@ -25,7 +25,7 @@ from trigpoint._model import Model
 from trigpoint._numerics.threads import thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._samplers.choice import draw_landmarks, pool_for
-from trigpoint._sources import Output, Source, open_source
+from trigpoint._sources import Output, Source, check_output, open_source
 from trigpoint._sources.validation import validated
 from trigpoint._spaces import check_metric, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -123,6 +123,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             of the file if `out` is given.
         """
         check_is_fitted(self)
+        check_output(out, X)
         source = validated(self, X, reset=False).matching(self.model_.columns)
         result, n_far = source.map(
             self.model_,
@@ -136,9 +137,10 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return result
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
+        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
+        check_output(out, X)
         return self.fit(X, y).transform(X, out=out)
 
     def _check_parameters(self) -> None:
