@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from trigpoint._graph import KNNGraph, ordinary_edges
 
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import (
@@ -23,6 +22,8 @@ from trigpoint._extension.extensions import (
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._graphs import KNNGraph
+from trigpoint._graphs.weights import ordinary_edges
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.threads import one_blas_thread
 from trigpoint._spectrum import (

@@ -48,7 +48,7 @@ def cloud(n, d, dtype=np.float64, seed=0):
 
 def laplacian(*components, **options):
     return tp.LaplacianEigenmaps(
-        *components, landmarks=100, n_neighbors=10, random_state=0, **options
+        *components, landmarks=100, graph=tp.KNNGraph(10), random_state=0, **options
     )
 
 
@@ -56,7 +56,7 @@ ESTIMATORS = {
     "smooth": laplacian(extension="smooth"),
     "graph": laplacian(extension="graph"),
     "all": laplacian(5, extension="all"),
-    "nearest": tp.DiffusionMaps(landmarks=100, n_neighbors=10, extension=20, random_state=0),
+    "nearest": tp.DiffusionMaps(landmarks=100, graph=tp.KNNGraph(10), extension=20, random_state=0),
     "kernel": tp.KernelPCA(landmarks=100, random_state=0),
     "geodesic": tp.Isomap(landmarks=100, extension="graph", random_state=0),
     "geodesic, nearest": tp.Isomap(landmarks=100, extension=5, random_state=0),
@@ -370,7 +370,7 @@ import sys
 import numpy as np
 import trigpoint as tp
 X = np.random.default_rng(0).normal(size=(300, 3))
-emb = tp.LaplacianEigenmaps(landmarks=40, n_neighbors=9).fit(X)
+emb = tp.LaplacianEigenmaps(landmarks=40, graph=tp.KNNGraph(9)).fit(X)
 emb.transform(X, device="cpu")
 assert "torch" not in sys.modules
 sys.modules["torch"] = None
