@@ -6,12 +6,10 @@ import pickle
 from pathlib import Path
 
 import pytest
-from trigpoint._cli.messages import explain
 
 import trigpoint as tp
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import (
-    ParameterTypeError,
     ParameterValueError,
     ParameterWarning,
     short,
@@ -70,19 +68,6 @@ def test_long_values_are_shortened():
     assert rows.startswith("[0, 1, 2")
     assert rows.endswith("998, 999]")
     assert len(rows) <= 120
-
-
-def test_the_command_names_its_option(too_many):
-    assert explain(too_many) == f"--landmarks: {too_many}"
-    assert explain(ParameterTypeError("X is a number", "X")) == "X is a number"
-    assert explain(ParameterWarning("some coincide")) == "some coincide"
-
-
-def test_other_errors_are_said_as_they_are():
-    assert explain(ValueError("no")) == "no"
-    assert explain(EOFError()) == "EOFError"
-    assert explain(FileNotFoundError(2, "No such file", "a.npy")) == "a.npy: No such file"
-    assert explain(MemoryError()).startswith("out of memory: choose fewer columns")
 
 
 # Files whose own errors are about what a file holds, or about a damaged file.

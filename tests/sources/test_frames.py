@@ -55,19 +55,12 @@ def test_polars_columns_color_a_report(X, emb):
     assert '"height"' in page
 
 
-def test_labeled_arrays_keep_the_labels_of_their_rows(X, emb):
-    cells = [f"cell {number}" for number in range(120)]
-    array = xr.DataArray(
-        X,
-        dims=("cell", "gene"),
-        coords={"cell": cells, "gene": NAMES, "batch": ("cell", np.arange(120) % 2), "day": 7},
-    )
+def test_labeled_arrays_are_points(X, emb):
+    array = xr.DataArray(X, dims=("cell", "gene"), coords={"gene": NAMES})
     out = emb.fit_transform(array)
     assert emb.feature_names_in_.tolist() == NAMES
-    assert out.dims == ("cell", "component")
-    assert set(out.coords) == {"cell", "batch"}
-    assert out.sel(cell="cell 7").values.tolist() == out.values[7].tolist()
-    np.testing.assert_array_equal(out.values, clone(emb).fit_transform(X))
+    assert type(out) is np.ndarray
+    np.testing.assert_array_equal(out, clone(emb).fit_transform(X))
     framed = emb.set_output(transform="pandas").transform(array)
     assert framed.columns.tolist() == ["laplacianeigenmaps0", "laplacianeigenmaps1"]
     # Numbers along the columns are no names.
