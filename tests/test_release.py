@@ -22,7 +22,7 @@ def test_the_lock_has_an_allowed_version_of_every_dependency():
     )
     for line in wanted:
         requirement = packaging.Requirement(line)
-        assert requirement.specifier.contains(locked[requirement.name.lower()]), line
+        assert requirement.specifier.contains(locked[requirement.name.lower().replace("_", "-")]), line
 
 
 def test_the_workflow_tries_every_version_of_python_that_is_stated():
