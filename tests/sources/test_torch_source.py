@@ -193,3 +193,9 @@ def test_what_a_device_cannot_take(emb):
     wide = eigenmaps().fit(sparse)
     with pytest.raises(tp.ParameterError, match=r"sparse points.*X.toarray\(\)"):
         wide.transform(sparse, device=HERE)
+
+
+def test_dask_collections_are_computed_where_they_are(emb):
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(tp.ParameterError, match=r"Dask's workers .* leave device None"):
+        emb.transform(da.from_array(X3), device=HERE)
