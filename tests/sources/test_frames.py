@@ -34,7 +34,7 @@ def test_polars_frames_are_points(X, emb):
     assert emb.quality(frame).n_points == 120
     with pytest.raises(ValueError, match=r"DataFrame has columns b, a, c, but .* fitted with a, b"):
         emb.transform(frame.select("b", "a", "c"))
-    with pytest.raises(ValueError, match="column 'kind' of type .* of DataFrame"):
+    with pytest.raises(ValueError, match=r"column 'kind' of type .* of DataFrame"):
         emb.fit(frame.with_columns(kind=pl.lit("x")))
     rows = tp.EfficientDPP(10, random_state=0).fit(frame).indices_
     np.testing.assert_array_equal(rows, tp.EfficientDPP(10, random_state=0).fit(X).indices_)
