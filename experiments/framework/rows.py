@@ -157,6 +157,10 @@ def _parsed(cell: str | None, name: str) -> str | int | float | None:
     return cell
 
 
+# The header says when and with which state of the library the rows of a `JsonTable` were measured.
+_NOT_KEPT = ("run_seconds", "source", "when")
+
+
 class JsonTable(Table):
     """Rows of any shape, of one run: first the machine it is on, last when it was finished."""
 
@@ -175,7 +179,8 @@ class JsonTable(Table):
                 self.rows.append({**line["spec"], **line["result"]})
 
     def _lines(self, case: Row, result: Row) -> str:
-        return json.dumps({"spec": case, "result": result}) + "\n"
+        result = {name: value for name, value in result.items() if name not in _NOT_KEPT}
+        return json.dumps({"spec": case, "result": result}, separators=(",", ":")) + "\n"
 
     @staticmethod
     def _written(value: Any) -> str:

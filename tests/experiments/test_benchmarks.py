@@ -218,11 +218,6 @@ SMALL = {
         for name in ("LandmarkMap", "LandmarkMap, refined")
     ],
     "map_speed": [{"method": "LandmarkMap", "n": 500}],
-    "gpu": [
-        {"what": "10M x 3", "kind": "roll", "n": 6000},
-        {"what": "1M x 768", "kind": "vectors", "n": 2000},
-        {"what": "map of 1M x 50", "kind": "map", "n": 2000},
-    ],
     "memory_map": [{"case": "embed", "n": 6000}, {"case": "same", "n": 6000}],
 }
 

@@ -348,14 +348,14 @@ def test_rows_of_several_states_of_the_library_are_told(counting, tmp_path, monk
 
 
 def test_the_digest_is_of_what_decides_results(tmp_path, monkeypatch):
-    for folder in ("_graph", "plot"):
+    for folder in ("_graphs", "plot"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_text("x = 1")
     monkeypatch.setattr("trigpoint.__file__", str(tmp_path / "__init__.py"))
     before = source_digest()
     (tmp_path / "plot" / "a.py").write_text("x = 2")
     assert source_digest() == before
-    (tmp_path / "_graph" / "a.py").write_text("x = 2")
+    (tmp_path / "_graphs" / "a.py").write_text("x = 2")
     assert source_digest() != before
 
 

@@ -42,16 +42,6 @@ def test_area_of_uniform_points_and_of_dots(square):
     assert maps.occupied_area(np.append(square, [[1e3, 1e3]], axis=0)) > 0.55
 
 
-def test_dots_are_points_close_to_landmarks(square):
-    landmarks = square[:100]
-    near = landmarks + 1e-6
-    everything = np.ones(100, dtype=bool)
-    assert maps.dotted(landmarks, near, everything) == 1.0
-    assert maps.dotted(landmarks, square[100:], np.ones(3900, dtype=bool)) < 0.02
-    copies = maps._distinct(square[:10], square[5:])
-    np.testing.assert_array_equal(copies, np.arange(10) < 5)
-
-
 def test_pictures_come_back_from_text(square):
     back = maps.unpacked(maps.packed(square)).reshape(-1, 2)
     assert np.abs(np.corrcoef(back[:, 0], square[:, 0])[0, 1]) > 0.999

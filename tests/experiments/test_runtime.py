@@ -61,7 +61,7 @@ def test_the_loop_spreads_landmarks_as_the_library_does():
 
     ours = spreads(
         lambda seed: (
-            EfficientDPP(40, n_neighbors=60, bandwidth=0.8, random_state=seed).select(X).indices
+            EfficientDPP(40, n_neighbors=60, bandwidth=0.8, random_state=seed).fit(X).indices_
         )
     )
     literal = spreads(lambda seed: literal_algorithm_2(X, 40, 60, 0.8, np.random.default_rng(seed)))
