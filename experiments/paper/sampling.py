@@ -172,9 +172,9 @@ def _describe(n: int, page: Page) -> None:
         So each block has both: rows with the same number for all methods (the DPPs fixed to that
         size, `ExactDPP(k)`; it is the mean number of the standard DPP of 1,000 points, rounded),
         and the two DPPs as in Algorithm 1, with the number that they draw (`ExactDPP()`). Algorithm
-        2 has the same sigma as the kernels. The picture shows the first run in both ways (where the DPPs have
-        their own number, Algorithm 2 is given that of the geodesic one), with the inner part
-        shaded."""
+        2 has the same sigma as the kernels. The picture shows the first run in both ways (where the
+        DPPs have their own number, Algorithm 2 is given that of the geodesic one), with the inner
+        part shaded."""
     )
 
 

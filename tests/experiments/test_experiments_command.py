@@ -75,18 +75,9 @@ def test_repetitions_and_seed_of_the_paper(calls, tmp_path):
     assert (calls[0][3].runs, calls[0][3].seed) == (5, 7)
 
 
-def test_a_part_has_no_page(calls):
-    assert main(["paper", "mnist", "--part", "2/8"]) == 0
-    assert [what for what, *_ in calls] == ["run"]
-    assert calls[0][3].part == (2, 8)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["paper", "mnist", "--part", "9/8"], "'9/8' is no part such as 2/8"),
-        (["paper", "mnist", "--part", "0/8"], "'0/8' is no part such as 2/8"),
-        (["bench", "headline", "--part", "1/2"], "is for the paper's experiments"),
         (["paper", "table9"], "table9 not among sampling, repulsion, kmeanspp, table1"),
         (["bench", "table1", "headline"], "table1 not among headline, selection"),
         (["paper", "table1", "--runs", "0"], "'0' is not a whole number, 1 or more"),

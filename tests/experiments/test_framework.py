@@ -437,27 +437,3 @@ def test_holm_corrects_for_the_number_of_comparisons():
     np.testing.assert_allclose(corrected, [0.08, 0.04, np.nan, 0.04, 0.9])
     assert [one.difference for one in holm(found)] == [0.1] * 5
     assert holm([]) == []
-
-
-def test_parts_share_the_runs_and_are_gathered(tmp_path, monkeypatch):
-    def run(case, settings):
-        return None if case["seed"] == 4 else {"square": case["seed"] ** 2}
-
-    seeds = Experiment(
-        "seeds",
-        "Seeds",
-        lambda settings: ({"seed": seed} for seed in range(8)),
-        run,
-        lambda rows, settings, page: page.text(f"{len(rows)} seeds"),
-    )
-    monkeypatch.setattr(pages, "_load", lambda name: seeds)
-    settings = Settings()
-    parts = [replace(settings, part=(number, 3)) for number in (1, 2, 3)]
-    n_new = [pages.run("seeds", tmp_path, part, quiet=True) for part in parts]
-    # What cannot be run is left out.
-    assert n_new == [3, 2, 2]
-    assert [pages.run("seeds", tmp_path, part, quiet=True) for part in parts] == [0, 0, 0]
-    rows = render("seeds", tmp_path, settings).rows
-    assert {row["seed"]: row["square"] for row in rows} == {n: n * n for n in range(8) if n != 4}
-    assert not list(tmp_path.glob("*of*"))
-    assert pages.run("seeds", tmp_path, settings, quiet=True) == 0
