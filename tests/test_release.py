@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 def test_the_lock_has_an_allowed_version_of_every_dependency():
     packaging = pytest.importorskip("packaging.requirements")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = ("plot", "parquet", "zarr", "hdf5", "dask")
+    extras = ("plot", "zarr", "hdf5", "dask")
     wanted = [
         *project["dependencies"],
         *(one for extra in extras for one in project["optional-dependencies"][extra]),

@@ -39,8 +39,6 @@ SAMPLE = 5_000
 PAIRS = 20_000
 # Points of each picture.
 SHOWN = 800
-# What the others are compared with.
-REFERENCE = "openTSNE"
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -88,7 +86,6 @@ def _measured(
                 Y, labels[train], Z, labels[unseen], n_neighbors=count
             )
     found["distances"] = distances_kept(fitted, Y)
-    found["area"] = occupied_area(Y)
     if cost["seconds"] < TWICE:
         again, _ = method.run(fitted, seed + 1000)
         found["stability"] = 1 - float(procrustes(Y, again)[2])
@@ -170,18 +167,6 @@ def distances_kept(X: np.ndarray, Y: np.ndarray) -> float:
     return rank_correlation(there, here)
 
 
-def occupied_area(Y: np.ndarray) -> float:
-    """Share of the cells that hold points, of as many cells as points in the box of the map.
-
-    The box leaves out the outermost hundredth along each axis, which outliers would stretch.
-    """
-    low, high = np.quantile(Y, [0.005, 0.995], axis=0)
-    side = round(np.sqrt(len(Y)))
-    cells = np.floor((Y - low) / (high - low) * side).astype(int)
-    inside = ((cells >= 0) & (cells < side)).all(axis=1)
-    return len(np.unique(cells[inside], axis=0)) / side**2
-
-
 def _colors(X: np.ndarray, labels: np.ndarray | None, train: np.ndarray) -> np.ndarray:
     """Classes, or without any, 256 steps of the last coordinate, as uint8."""
     if labels is not None:
@@ -217,8 +202,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         correlation of distances in space and in the map, of {PAIRS:,} random pairs; *stability*,
         how much of one map a map from another seed explains after rotation and scaling
         (Procrustes), where those without a seed are just run again, if the first took less than
-        {TWICE:.0f} s; *area*, the share of the cells of a grid over the map that hold points, with
-        as many cells as points, relative to {REFERENCE}. Sets below
+        {TWICE:.0f} s. Sets below
         {SMALL:,} points are divided {SEEDS} times, and figures are means. CT patches, mammoth and
         LiDAR are random parts of larger sets, so that no method takes longer than ten minutes.
         The best of a column is bold."""
@@ -233,15 +217,13 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 def _table(rows: Sequence[Row], page: Page) -> None:
     labeled = any("1-NN" in row for row in rows)
-    reference = next((row.get("area") for row in rows if row["method"] == REFERENCE), None)
     columns: Row = {"method": None, "seconds": min, "to place": min, "memory": min}
     columns |= {"1-NN": max, f"{NEIGHBORS}-NN": max} if labeled else {}
     columns |= {"kept": max, "kept, unseen": max, "distances": max, "stability": max}
-    columns |= {"area": None}
-    page.table(columns, [_line(row, labeled, reference) for row in rows], fill="-")
+    page.table(columns, [_line(row, labeled) for row in rows], fill="-")
 
 
-def _line(row: Row, labeled: bool, reference: float | None) -> list:
+def _line(row: Row, labeled: bool) -> list:
     if reason := row.get("error"):
         return [row["method"], reason]
     return [
@@ -254,7 +236,6 @@ def _line(row: Row, labeled: bool, reference: float | None) -> list:
         percent(row["kept of new"]),
         score(row["distances"]),
         score(row["stability"]) if "stability" in row else "-",
-        percent(row["area"] / reference) if reference else "-",
     ]
 
 

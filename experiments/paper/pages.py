@@ -14,7 +14,7 @@ from pathlib import Path
 from experiments.framework.environment import PACKAGES, machine, versions
 from experiments.framework.experiment import Experiment, Row, Settings, load_experiment
 from experiments.framework.page import Page
-from experiments.framework.rows import CsvTable, alone
+from experiments.framework.rows import CsvTable
 from experiments.framework.runner import all_cases, found_rows, run_missing
 
 
@@ -25,9 +25,8 @@ def default_folder(quick: bool) -> Path:
 
 def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int:
     """Run what is missing, and return how many runs that took."""
-    path = out / f"{name}.csv"
-    with alone(path):
-        return run_missing(_load(name), settings, CsvTable(path), quiet=quiet)
+    out.mkdir(parents=True, exist_ok=True)
+    return run_missing(_load(name), settings, CsvTable(out / f"{name}.csv"), quiet=quiet)
 
 
 def show(name: str, out: Path, settings: Settings) -> Path:

@@ -33,15 +33,6 @@ def test_a_point_is_not_its_own_neighbor_even_among_copies():
     assert (points[found] == 0).all()
 
 
-def test_area_of_uniform_points_and_of_dots(square):
-    # Of as many cells as points, a share of 1 / e stays empty.
-    assert maps.occupied_area(square) == pytest.approx(1 - np.exp(-1), abs=0.03)
-    dots = np.round(10 * square)
-    assert maps.occupied_area(dots) < 0.04
-    # One outlier changes little.
-    assert maps.occupied_area(np.append(square, [[1e3, 1e3]], axis=0)) > 0.55
-
-
 def test_pictures_come_back_from_text(square):
     back = maps.unpacked(maps.packed(square)).reshape(-1, 2)
     assert np.abs(np.corrcoef(back[:, 0], square[:, 0])[0, 1]) > 0.999

@@ -1,11 +1,9 @@
 """Tables of runs: rows that survive, and are found again."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from experiments.framework.rows import CsvTable, JsonTable, alone
+from experiments.framework.rows import CsvTable, JsonTable
 
 ROW = {"method": "k-means, ++", "k": 25, "sigma": 0.1, "m": None, "seed": 0, "error": 1 / 3}
 
@@ -48,17 +46,6 @@ def test_a_half_written_last_line_is_dropped(tmp_path, half):
     assert path.read_text() == whole + half
     file.add(ROW | {"seed": 1}, {})
     assert [row["seed"] for row in CsvTable(path).rows] == [0, 1]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks there")
-def test_two_runs_at_once_are_refused(tmp_path):
-    path = tmp_path / "rows.csv"
-    with alone(path):
-        with pytest.raises(ValueError, match="is being written by another run"), alone(path):
-            pass
-        CsvTable(path).add(ROW, {})
-    with alone(path):
-        assert CsvTable(path).rows == [ROW]
 
 
 def test_other_columns_are_refused(tmp_path):
