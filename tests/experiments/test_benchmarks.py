@@ -235,11 +235,6 @@ def test_groups_on_small_data(tmp_path):
     assert radii["trigpoint EfficientDPP"] < radii["uniform"]
 
 
-def test_nothing_to_show_is_said(tmp_path):
-    with pytest.raises(ValueError, match="has no measurements: leave out --render"):
-        report.show("headline", tmp_path, Settings())
-
-
 def test_committed_page_is_that_of_the_committed_measurements(tmp_path):
     (tmp_path / "results").symlink_to(COMMITTED / "results")
     written = report.show("headline", tmp_path, Settings())

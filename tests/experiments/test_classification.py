@@ -17,7 +17,6 @@ from experiments.paper.classification import (
     classify_scheme,
     compared_schemes,
     ordered_schemes,
-    runs_text,
     scored,
 )
 from experiments.paper.patches import Patches, load_patches, split_rows
@@ -62,17 +61,6 @@ def test_comparisons_are_corrected_for_their_number():
     assert len(both) == 2 * len(one) == 2 * len(COMPARISONS)
     assert all(both[key].p_value >= one[key].p_value for key in one)
     assert any(both[key].p_value > one[key].p_value for key in one)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"), [({1}, "1 run"), ({20}, "20 runs"), ({20, 3}, "3 to 20 runs")]
-)
-def test_number_of_runs(numbers, text):
-    assert runs_text(numbers) == text
-
-
-def test_comparisons_are_of_schemes():
-    assert {name for pair in COMPARISONS for name in pair} == set(SCHEMES)
 
 
 @pytest.fixture

@@ -45,19 +45,6 @@ def check_data_set(name, settings):
     return X, labels
 
 
-def test_data_without_its_files_or_package_is_missing(tmp_path):
-    def entry(**options):
-        return collection.Entry(lambda settings: None, known=True, **options)
-
-    assert not entry().missing(Settings())
-    assert entry(path="points").missing(Settings())
-    assert entry(path="points").missing(Settings(data=tmp_path))
-    (tmp_path / "points").mkdir()
-    assert not entry(path="points").missing(Settings(data=tmp_path))
-    assert entry(package="no_such_package").missing(Settings())
-    assert not entry(package="numpy").missing(Settings())
-
-
 @pytest.mark.parametrize("name", ["bowl", "digits"])
 def test_a_row_has_the_scores_of_the_grid(name):
     row = defaults.run({"data": name, "seed": 0}, QUICK)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks import maps
-from experiments.framework.page import Page
 
 
 @pytest.fixture
@@ -38,21 +37,3 @@ def test_pictures_come_back_from_text(square):
     assert np.abs(np.corrcoef(back[:, 0], square[:, 0])[0, 1]) > 0.999
     assert back.min() == 0
     assert back.max() == 255
-
-
-def test_titles_stand_on_a_line_whatever_the_shapes_of_the_maps(square, tmp_path, monkeypatch):
-    rows = []
-    for place, name in enumerate(maps.MAPPERS):
-        wide = square[:100] * [1 + place, 1]
-        picture = {"map": maps.packed(wide), "colors": maps._text(np.zeros(100, np.uint8))}
-        rows.append({"data": "coil", "method": name, "picture": picture})
-    titled, scatter = [], maps._scatter
-
-    def noted(axes, picture):
-        titled.append(axes)
-        scatter(axes, picture)
-
-    monkeypatch.setattr(maps, "_scatter", noted)
-    maps._plot(rows, Page(tmp_path, "maps", "Maps"))
-    heights = [axes.title.get_window_extent().y0 for axes in titled]
-    assert heights == pytest.approx(heights[:1] * len(maps.MAPPERS))
