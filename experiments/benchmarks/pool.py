@@ -19,7 +19,7 @@ SEEDS = 3
 PER_LANDMARK = (16, 32, 64, 128)
 FLOOR = 2**17  # rows, the size of a pool for few landmarks
 ALL, FLOOR_NAME = "all", "2^17"
-# A map draws its landmarks from this many rows for each by itself.
+# Rows for each landmark that a map draws from.
 ROWS_OF_MAP = 20
 
 SAMPLE = 10_000  # rows that neighbors are searched among
@@ -226,7 +226,8 @@ class _Measures:
             for count in (2, 10)
         }
         if with_map:
-            makers["map"] = tp.LandmarkMap(landmarks=k, **options)
+            few = tp.EfficientDPP(k, pool=min(ROWS_OF_MAP * k, len(pool)), n_jobs=1)
+            makers["map"] = tp.LandmarkMap(landmarks=few, **options)
         for name, estimator in makers.items():
             Y = estimator.fit(pool).transform(self.points.X[self.sample])
             found |= {f"{what}, {name}": value for what, value in self._scores(Y).items()}
