@@ -56,7 +56,7 @@ NOT_NUMERICS |= {"__main__.py", "_public.py", "jit.py", "cache.py", "threads.py"
 SOURCES = sorted(
     path.name for path in (ROOT / LIBRARY).iterdir() if path.suffix == ".py" or path.is_dir()
 )
-TESTS = ["tests/test_*.py", "tests/landmarks/test_*.py", "tests/metrics/test_*.py"]
+TESTS = ["tests/test_*.py", "tests/samplers/test_*.py", "tests/metrics/test_*.py"]
 # These start other processes or look at files, which says little about numbers.
 SLOW_OR_APART = {"architecture", "cli", "compiled_cache", "demo", "docs", "interrupt", "progress"}
 COLUMNS = ["file", "line", "old", "new", "result", "by", "seconds", "diff"]

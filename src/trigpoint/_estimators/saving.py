@@ -180,9 +180,6 @@ def _restored(
     columns = _columns(described["columns"])
     space = _space(str(described["space"]), arrays, columns, given)
     n_euclidean = columns.count if given is None else arrays["landmarks.points"].shape[1]
-    fit = fit_from_arrays(kind.__name__, arrays, n_euclidean, described["bandwidth"])
-    dimension = float(described["dimension"])
-    require(0 <= dimension < float("inf"), "dimension")
     estimator = kind(**_parameters(described["parameters"], arrays))
     if given is not None:
         estimator.metric = given.given
@@ -193,6 +190,9 @@ def _restored(
         require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
     else:
         check_count("extension", extended_by)
+    fit = fit_from_arrays(kind.__name__, arrays, n_euclidean, described["bandwidth"], extended_by)
+    dimension = float(described["dimension"])
+    require(0 <= dimension < float("inf"), "dimension")
     decided = {str(name): str(value) for name, value in described["decided"].items()}
     fit = replace(fit, dimension=dimension, extended_by=extended_by, decided=decided)
     estimator.n_features_in_ = columns.count
