@@ -128,6 +128,9 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         check_is_fitted(self)
         check_output(out, X)
         source = validated(self, X, reset=False).matching(self.model_.columns)
+        if out is not None:
+            output = out if isinstance(out, Output) else Output(out)
+            out = replace(output, names=tuple(self.get_feature_names_out()))
         result, n_far = source.map(
             self.model_,
             out=out,

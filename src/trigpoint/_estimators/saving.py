@@ -235,14 +235,8 @@ def _estimators() -> dict[str, Any]:
     # Imported here because the estimators import this module.
     from trigpoint import _estimators
 
-    kinds = (
-        _estimators.DiffusionMaps,
-        _estimators.Isomap,
-        _estimators.KernelPCA,
-        _estimators.LandmarkMap,
-        _estimators.LaplacianEigenmaps,
-    )
-    return {kind.__name__: kind for kind in kinds}
+    found = (getattr(_estimators, name) for name in _estimators.__all__)
+    return {kind.__name__: kind for kind in found if isinstance(kind, type)}
 
 
 def _described(fit: Fit) -> dict[str, Any]:
