@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from trigpoint._common.checks import check_choice, check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
-from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.selection import (
     MOST_NEIGHBORS,
@@ -27,11 +27,12 @@ from trigpoint._estimators.selection import (
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._geometry import local_covariances, local_dimension
 from trigpoint._graphs import NAMED_GRAPHS, CompleteGraph, KNNGraph
-from trigpoint._graphs.graph import precomputed_graph
+from trigpoint._graphs.graph import Graph, precomputed_graph
 from trigpoint._graphs.knn import NeighborSearch
 from trigpoint._graphs.masses import masses_of
 from trigpoint._model import Model
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 from trigpoint._spaces import Space
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class GraphEmbedding(Embedding):
                 "KNNGraph(20), or a matrix of weights",
                 "graph",
             )
+        if isinstance(self.graph, Graph):
+            self.graph.check_parameters()
         drawn = isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         if not is_builder and drawn:
             raise ParameterValueError(
@@ -171,7 +174,9 @@ class GraphEmbedding(Embedding):
         return SmoothExtension.prepare(fit.landmarks.points, fit.graph, fit.spectrum.coordinates)
 
     def _subject(self) -> "Subject":
-        return replace(super()._subject(), embed_graph=self._coordinates)
+        # Parameters may have been changed since the fit.
+        as_fitted = clone(self).set_params(**self.fitted_.parameters)
+        return replace(super()._subject(), embed_graph=as_fitted._coordinates)
 
 
 def described(graph: Any) -> dict[str, str]:

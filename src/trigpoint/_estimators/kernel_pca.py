@@ -8,7 +8,6 @@ import numpy as np
 from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
-from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import check_pairs
 from trigpoint._extension.extensions import KernelExtension
@@ -17,11 +16,11 @@ from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
 from trigpoint._numerics.gaussian import (
     gaussian_kernel,
-    kernel_means,
     median_bandwidth,
     resolve_bandwidth,
 )
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 from trigpoint._spaces import Space
 from trigpoint._spectrum import kernel_pca
 
@@ -118,17 +117,18 @@ class KernelPCA(Embedding):
             kernel_pca(kernel, n_components),
             local_dimension(pool.points, len(points)),
             bandwidth=bandwidth,
+            kernel_means=kernel.mean(axis=0),
             extended_by=self.extension,
         )
         return fit, self._extension(fit)
 
     def _extension(self, fit: Fit) -> Extension:
         assert fit.bandwidth is not None
+        assert fit.kernel_means is not None
         points = fit.landmarks.points
-        means = kernel_means(points.astype(np.float64), fit.bandwidth)
         bandwidths = np.full(len(points), fit.bandwidth)
         support = support_of(fit.extended_by, points, bandwidths, None)
-        return KernelExtension.prepare(support, means, fit.spectrum)
+        return KernelExtension.prepare(support, fit.kernel_means, fit.spectrum)
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)

@@ -9,11 +9,11 @@ from scipy.sparse import csr_array, diags_array, eye_array, issparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
-from trigpoint._common.checks import check_choice
+from trigpoint._common.checks import check_choice, check_positive
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._common.words import counted
-from trigpoint._geometry import COVARIANCES
+from trigpoint._geometry import COVARIANCES, RIDGE
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
 from trigpoint._numerics.gaussian import gaussian
@@ -53,13 +53,21 @@ class Graph(BaseEstimator, ABC):
 
     metric = "euclidean"
     covariance = "auto"
+    bandwidth: float | None = None
+    ridge = RIDGE
     by_mass = False
 
     @property
     def needs_covariances(self) -> str | None:
-        check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
-        check_choice("metric", self.metric, METRICS)
         return self.covariance if self.metric == "bhattacharyya" else None
+
+    def check_parameters(self) -> None:
+        """Reject parameters that are wrong for any landmarks, before any are drawn."""
+        check_choice("metric", self.metric, METRICS)
+        check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        check_positive("ridge", self.ridge)
 
     @abstractmethod
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:

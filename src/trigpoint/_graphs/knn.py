@@ -7,11 +7,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
-from trigpoint._common.checks import check_bool, check_count, check_positive
+from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
-from trigpoint._graphs.graph import Graph, weighed_by, weighted_graph
+from trigpoint._graphs.graph import METRICS, Graph, weighed_by, weighted_graph
 from trigpoint._neighbors.index import neighbor_index
 
 logger = logging.getLogger(__name__)
@@ -88,6 +88,12 @@ class KNNGraph(Graph):
         self.ridge = ridge
         self.by_mass = by_mass
 
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_bool("by_mass", self.by_mass)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
+
     def build(
         self,
         landmarks: Landmarks,
@@ -109,10 +115,7 @@ class KNNGraph(Graph):
             Number of neighbors to take instead if the graph would otherwise be disconnected, and is
             connected with so many.
         """
-        if self.bandwidth is not None:
-            check_positive("bandwidth", self.bandwidth)
-        check_positive("ridge", self.ridge)
-        by_mass = check_bool("by_mass", self.by_mass)
+        self.check_parameters()
         k = len(landmarks.points)
         search = NeighborSearch(landmarks, n_threads) if search is None else search
         edges = self._edges(k, search)
@@ -123,7 +126,7 @@ class KNNGraph(Graph):
         is_compared = self.needs_covariances is not None
         notes = search.covariances(self.ridge)[1] if is_compared else ()
         built = weighted_graph(landmarks.points, *edges, self.bandwidth, notes)
-        if not by_mass:
+        if not self.by_mass:
             return built
         if landmarks.masses is None:
             raise ParameterValueError(
@@ -140,6 +143,7 @@ class KNNGraph(Graph):
         else:
             why = f"there are {k} landmarks"
             count = check_count("n_neighbors", self.n_neighbors, high=k - 1, why=why)
+        check_choice("metric", self.metric, METRICS)
         neighbors = search.nearest(self.metric, count, self.ridge)
         left, right = np.repeat(np.arange(k), count), neighbors.ravel()
         nearer_half = np.tile(np.arange(count) < (count + 1) // 2, k)

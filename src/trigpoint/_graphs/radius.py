@@ -40,11 +40,13 @@ class RadiusGraph(Graph):
         self.bandwidth = bandwidth
         self.ridge = ridge
 
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_positive("radius", self.radius)
+
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
-        if self.bandwidth is not None:
-            check_positive("bandwidth", self.bandwidth)
-        check_positive("ridge", self.ridge)
-        radius = check_positive("radius", self.radius)
+        self.check_parameters()
+        radius = float(self.radius)
         points = landmarks.points.astype(np.float64)
         k, covariances = len(points), None
         notes: tuple[Warning, ...] = ()

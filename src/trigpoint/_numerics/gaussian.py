@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, sample_points
+from trigpoint._numerics.blocks import one_blas_thread, sample_points
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
@@ -90,24 +90,6 @@ def gaussian_kernel(X: np.ndarray, bandwidth: float) -> np.ndarray:
     K = (K + K.T) / 2
     np.fill_diagonal(K, 1.0)
     return K
-
-
-def kernel_means(X: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Mean of each column of `gaussian_kernel`, from blocks of rows instead of the whole matrix."""
-    around = X - X.mean(axis=0, dtype=np.float64)
-    norms = np.einsum("ij,ij->i", around, around)
-    sums = np.zeros((1, len(X)))
-    with one_blas_thread():
-        for part in row_blocks(len(X), block_rows(8 * len(X))):
-            both = norms[part, None] + norms
-            # Products are rounded differently in either order, as in the whole matrix.
-            down = gaussian(np.maximum(both - 2 * (around[part] @ around.T), 0), bandwidth)
-            across = gaussian(np.maximum(both - 2 * (around @ around[part].T).T, 0), bandwidth)
-            rows = (down + across) / 2
-            rows[np.arange(len(rows)), np.arange(part.start, part.stop)] = 1.0
-            # Row after row, as a mean adds them up.
-            sums = np.concatenate([sums, rows]).sum(axis=0, keepdims=True)
-    return sums[0] / len(X)
 
 
 def median_bandwidth(X: np.ndarray, rng: np.random.Generator) -> float:

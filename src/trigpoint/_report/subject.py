@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._common.run import Report
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
+from trigpoint._run import Report
 from trigpoint._sources import Source
 
 

@@ -24,10 +24,10 @@ from trigpoint._common.errors import (
     short,
 )
 from trigpoint._common.records import Landmarks
-from trigpoint._common.run import Run
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import take_rows
 from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.reduction import restored
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
     ROWS_PER_LANDMARK,
@@ -35,6 +35,7 @@ from trigpoint._pool import (
     draw_pool,
     planned_landmarks,
 )
+from trigpoint._run import Run
 from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 from trigpoint._sources import Source
@@ -115,6 +116,9 @@ def draw_landmarks(
         chosen = _drawn_by_default(count, pool, run)
     elif kind == "sampler":
         chosen = _distinct(_sampled(landmarks, pool, run))
+        if chosen.indices is None and pool.projection is not None:
+            # Centers of clusters, which have the columns of the projection.
+            chosen = replace(chosen, points=restored(pool.projection, chosen.points))
     else:
         chosen = _given(landmarks, pool)
     if len(chosen.points) < _FEWEST_LANDMARKS:

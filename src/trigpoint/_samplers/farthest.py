@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import Landmarks
-from trigpoint._common.run import Report
 from trigpoint._neighbors.sparse import Points, take_rows
 from trigpoint._numerics.blocks import (
     block_rows,
@@ -16,6 +15,7 @@ from trigpoint._numerics.blocks import (
     thread_map,
 )
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
 

@@ -15,11 +15,12 @@ from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, vstack
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._common.run import Report
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
+from trigpoint._run import Report
 from trigpoint._sources.writers import Output, open_output
 
 # Raised by readers for files that are truncated, damaged or gone since they were opened.
@@ -205,10 +206,11 @@ class Source(ABC):
             Number of points that are far from all landmarks.
         """
         mapped: Any = self._mapped(model, n_threads)
-        if device is not None:
+        there = resolve_device(device)
+        if there is not None:
             from trigpoint._sources.torch import mapped_on_device
 
-            mapped = mapped_on_device(self.blocks(), model, device)
+            mapped = mapped_on_device(self.blocks(), model, there)
         shape, dtype = (self.n, model.n_components), np.dtype(model.columns.dtype)
         result: Any = np.empty(shape, dtype=dtype) if out is None else None
         output = out if isinstance(out, Output) else Output(out)

@@ -14,11 +14,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from trigpoint._common.checks import refuse_masked
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
-from trigpoint._common.run import Report
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
+from trigpoint._run import Report
 from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Columns, Source, applied, checked
 from trigpoint._sources.choosing import (
@@ -180,6 +181,12 @@ class DaskSource(Source):
 
         The number of far points is not known, and given as 0.
         """
+        if resolve_device(device) is not None:
+            raise ParameterValueError(
+                f"{device=} is not possible, because Dask's workers compute the coordinates of "
+                "its collections: leave device None",
+                "device",
+            )
         lazy = self._array.map_blocks(
             _coordinates,
             job=_shared((model, self._partitions)),

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
 
-from trigpoint._geometry import neighborhood_size
+from trigpoint._geometry import local_covariances, neighborhood_size
 from trigpoint._neighbors.products import ProductIndex
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
 from trigpoint._pool import Pool
-from trigpoint._samplers import EfficientDPP, drawing, local_covariances
+from trigpoint._samplers import EfficientDPP, drawing
 from trigpoint._samplers.drawing import LandmarkDraw, Repulsion
 from trigpoint.datasets import make_fish_bowl
 

@@ -10,8 +10,7 @@ from trigpoint._kernels import candidates
 from trigpoint._kernels.distances import squares_to
 from trigpoint._neighbors import products
 from trigpoint._neighbors.index import neighbor_index
-from trigpoint._neighbors.products import ProductIndex
-from trigpoint._neighbors.products import SparseIndex
+from trigpoint._neighbors.products import ProductIndex, SparseIndex
 from trigpoint._neighbors.tree import TreeIndex, build_tree
 
 INDEXES = [TreeIndex, ProductIndex]
