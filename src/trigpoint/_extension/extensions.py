@@ -6,6 +6,7 @@ be pickled, keeps nothing between calls, and gives a point the same coordinates 
 can be called on blocks in any order and from any thread or process.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,11 +32,15 @@ class FarPointsWarning(ParameterWarning):
     """Some points are so far from all landmarks that their coordinates mean little."""
 
 
-class WeightedExtension:
+class WeightedExtension(ABC):
     """What the extensions by weights share."""
 
     support: Any
-    n_components: int
+
+    @property
+    @abstractmethod
+    def n_components(self) -> int:
+        """Number of coordinates, l."""
 
     @property
     def row_bytes(self) -> int:

@@ -242,6 +242,7 @@ class LandmarkDraw:
         from trigpoint._kernels.tree_search import race
 
         index: Any = self._index
+        assert self._logs is not None
         accepted, last_rows = np.empty((2, most), dtype=np.int64)
         squared_radii = np.empty(most)
         used, count, searches = race(

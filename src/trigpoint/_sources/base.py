@@ -206,7 +206,7 @@ class Source(ABC):
             Number of points that are far from all landmarks.
         """
         mapped: Any = self._mapped(model, n_threads)
-        there = resolve_device(device)
+        there = None if device is None else resolve_device(device)
         if there is not None:
             from trigpoint._sources.torch import mapped_on_device
 
