@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._sources.tensors import read_tensors, write_tensors
+from trigpoint._estimators.tensors import read_tensors, write_tensors
 
 
 def wide(n=400, d=40, seed=0):

@@ -110,7 +110,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             As for `fit`. Every row is checked. Names, precision and sparseness of the columns
             follow the fitted rows.
         out : path or None, default=None
-            A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
+            A ``.npy``, ``.csv`` or ``.parquet`` file to write the coordinates to, block
             by block. It appears only when complete.
         device : torch.device, str or None, default=None
             PyTorch device to compute on. ``None`` uses the device of a tensor, and the CPU for

@@ -18,8 +18,9 @@ from trigpoint._estimators import load
 from trigpoint._sources import DamagedFileError, Source, open_source
 from trigpoint._sources.anndata import likely_points, obs_columns
 from trigpoint._sources.choosing import split_place
-from trigpoint._sources.tables import is_table, read_values, stored_arrays, table_columns
-from trigpoint._sources.tensors import is_tensor_file
+from trigpoint._sources.opening import stored_arrays
+from trigpoint._sources.tables import is_table, read_values, table_columns
+from trigpoint._estimators.tensors import is_tensor_file
 from trigpoint.metrics._outliers import FACTOR, SHARE
 
 # Most bytes of points whose values are checked without --check: a second or two.

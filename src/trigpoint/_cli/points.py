@@ -12,7 +12,8 @@ from trigpoint._cli.results import CommandError, say
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.anndata import likely_points
 from trigpoint._sources.choosing import split_place
-from trigpoint._sources.tables import is_table, read_values, stored_arrays, table_columns
+from trigpoint._sources.opening import stored_arrays
+from trigpoint._sources.tables import is_table, read_values, table_columns
 
 _LISTED = 20
 

@@ -24,7 +24,7 @@ from trigpoint._estimators.model_arrays import as_arrays, as_csr, fit_from_array
 from trigpoint._graphs import GRAPHS
 from trigpoint._model import Model
 from trigpoint._sources import Columns
-from trigpoint._sources.tensors import read_tensors, write_tensors
+from trigpoint._estimators.tensors import read_tensors, write_tensors
 from trigpoint._spaces import SPACES, Space, UserSpace
 
 FORMAT, FORMAT_VERSION = "trigpoint", 2

@@ -59,7 +59,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
     return ChunkedSource(lambda: nullcontext(points), name, columns, names)
 
 
-def h5ad_members(path: Path) -> Members:
+def members(path: Path) -> Members:
     """X, the entries of ``obsm``, and the layers."""
     with open_h5ad(path) as file:
         keys = ["X"] * ("X" in file)

@@ -37,18 +37,7 @@ def chosen_columns(
 
 
 class ArraySource(Source):
-    """Points in an array in memory, or in a memory map.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    name : str
-        What messages call it.
-    columns : str, int, sequence of them, or None
-        Columns to read.
-    names : sequence of str or None
-        Names of all columns.
-    """
+    """Points in an array (n, d) in memory, or in a memory map; `names` are those of all columns."""
 
     def __init__(
         self,
@@ -145,8 +134,10 @@ def _from_npz(path: Path, name: str, key: str | None, columns: Any) -> Source:
             return ArraySource(npz[member], f"{name}::{member}", columns)
 
 
-def npz_members(path: Path) -> Members:
-    """The arrays of an archive."""
+def members(path: Path) -> Members:
+    """Return the shapes and types of the arrays of an archive; none for other files."""
+    if not path.name.lower().endswith(".npz"):
+        return {}
     with naming_errors(str(path), "arrays of numbers"), zipfile.ZipFile(path) as archive:
         return _members(archive)
 
@@ -157,10 +148,9 @@ def _members(archive: zipfile.ZipFile) -> Members:
     for name in archive.namelist():
         if name.endswith(".npy"):
             with archive.open(name) as file:
-                version = np.lib.format.read_magic(file)
-                old = version == (1, 0)
-                header = np.lib.format
-                read = header.read_array_header_1_0 if old else header.read_array_header_2_0
+                layout = np.lib.format
+                is_old = layout.read_magic(file) == (1, 0)
+                read = layout.read_array_header_1_0 if is_old else layout.read_array_header_2_0
                 shape, _, dtype = read(file)
                 # A forged header could ask for any memory.
                 if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:

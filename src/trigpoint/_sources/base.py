@@ -305,10 +305,6 @@ class Source(ABC):
         """Number of rows, counted in a pass of its own, where it is not known."""
         raise NotImplementedError
 
-    def _rows_at_once(self) -> int:
-        """Rows of a block of the usual number of bytes."""
-        return block_rows(self.columns.count * self.dtype.itemsize)
-
 
 def as_dense(values: Any) -> Any:
     """Rows as an array, if they are sparse."""
@@ -360,8 +356,8 @@ def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
     if not (finite or np.isfinite(coordinates).all()):
         bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
         raise ParameterValueError(
-            f"the coordinates of row {first + int(bad[0])} would not be finite: the numbers of "
-            "this model do not belong together, so fit it again",
+            f"the coordinates of row {first + int(bad[0])} are not finite: this model is "
+            "damaged, so fit it again",
             "X",
         )
     return coordinates, int(np.count_nonzero(far))

@@ -57,18 +57,10 @@ def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
 def choose_columns(
     columns: Any, n_columns: int, names: Sequence[str] | None, source: str
 ) -> np.ndarray | None:
-    """Return the numbers of the chosen columns in the requested order; None for all.
+    """Return the positions of the chosen columns in the requested order; None for all.
 
-    Parameters
-    ----------
-    columns : str, int, sequence of them, or None
-        Names or numbers, counted from 0.
-    n_columns : int
-        Number of columns in the source.
-    names : sequence of str or None
-        Their names, if they have any.
-    source : str
-        Name of the source, for messages.
+    `columns` are names or numbers from 0. The source, which messages call `source`, has `n_columns`
+    columns, with `names` if they have any.
     """
     if columns is None:
         return None
@@ -98,7 +90,8 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
         )
     if names is None:
         raise ParameterValueError(
-            f"columns of {source} have no names, so there is no {column!r}: {numbers}", "columns"
+            f"columns of {source} have no names, so there is no column {column!r}: {numbers}",
+            "columns",
         )
     found = [number for number, name in enumerate(names) if name == column]
     if len(found) == 1:
@@ -160,7 +153,7 @@ def tables_among(members: Members) -> list[str]:
 
 
 def key_place(source: str, key: str) -> str:
-    """How to ask for an array: in the name of a file, or of an object by its key."""
+    """Return an example of how to choose an array of a file or object."""
     return f"'{source}::{key}'" if Path(source).exists() else f"tp.open_source(X, {key=})"
 
 
@@ -183,16 +176,15 @@ def split_place(text: str) -> tuple[str, str | None]:
 def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
     """Return `name` if it is one of `names`, or the only one if `name` is empty.
 
-    `what` says in the singular what is chosen, and `place` what precedes its name:
+    `what` says in the singular what is chosen, and `place` is what precedes its name, as in
     ``"table.csv::"``.
     """
     file = place.partition(_KEY_MARK)[0]
-    if not name and len(names) == 1:
-        return names[0]
+    name = name or (names[0] if len(names) == 1 else "")
     times = list(names).count(name)
-    if name and times == 1:
+    if times == 1:
         return name
-    if name and times:
+    if times:
         raise ParameterValueError(f"{file} has {times} {what}s named {name!r}: rename them", "key")
     problem = f"{file} has no {what} {name!r}" if name else f"{file} has {len(names)} {what}s"
     first = next(iter(names), what)

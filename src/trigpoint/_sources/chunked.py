@@ -19,7 +19,6 @@ from trigpoint._sources.choosing import (
     point_dtype,
     refuse_key,
 )
-from trigpoint._sources.writers import NAMES_ATTRIBUTE
 
 # Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
 _BAND_BYTES = 256 * 2**20
@@ -28,17 +27,8 @@ _BAND_BYTES = 256 * 2**20
 class ChunkedSource(Source):
     """Points in an object with `shape` and `dtype` whose rows can be sliced.
 
-    Parameters
-    ----------
-    open_rows : callable
-        Returns a context manager around the object. A file is opened for every pass, so that a
-        source does not hold it open.
-    name : str
-        What messages call it.
-    columns : str, int, sequence of them, or None
-        Columns to read.
-    names : sequence of str or None
-        Names of all columns.
+    `open_rows` returns a context manager around the object: a file is opened for every pass, and
+    closed after it. `names` are those of all columns.
     """
 
     def __init__(
@@ -100,14 +90,10 @@ def array_in(
             refuse_key(key, name)
         else:
             member = choose_member(key, members(root), name)
-        array = root[member] if member else root
-        names = array.attrs.get(NAMES_ATTRIBUTE)
-        if not isinstance(names, list) or array.ndim != 2 or len(names) != array.shape[1]:
-            names = None
 
     @contextmanager
     def open_rows() -> Iterator[Any]:
         with open_root() as root:
             yield root[member] if member else root
 
-    return ChunkedSource(open_rows, f"{name}::{member}" if member else name, columns, names)
+    return ChunkedSource(open_rows, f"{name}::{member}" if member else name, columns)

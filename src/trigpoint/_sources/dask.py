@@ -6,7 +6,7 @@ repeating and placing of work to Dask, and no scheduler in particular is needed.
 
 import pickle
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,22 +15,15 @@ from scipy.sparse import issparse
 
 from trigpoint._common.checks import refuse_masked
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
-from trigpoint._common.progress import Report
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread
 from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Columns, Source, applied, checked
-from trigpoint._sources.choosing import (
-    check_shape,
-    choose_columns,
-    point_dtype,
-    refuse_key,
-)
+from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype, refuse_key
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from
-from trigpoint._sources.writers import Output, open_output
 
 # A model of more bytes goes to distributed workers directly, so that the graph stays small.
 _MODEL_IN_GRAPH = 4 * 2**20
@@ -168,20 +161,17 @@ class DaskSource(Source):
         for some in row_blocks(len(tasks), at_once):
             yield from dask.compute(*tasks[some])
 
-    def map(
-        self,
-        model: Any,
-        *,
-        out: Any = None,
-        n_threads: int = 1,
-        report: Report | None = None,
-        device: Any = None,
-    ) -> tuple[Any, int]:
-        """Coordinates of all rows as a lazy Dask array, or written to a file.
+    def map(self, model: Any, *, out: Any = None, **options: Any) -> tuple[Any, int]:
+        """Return the coordinates of all rows as a lazy Dask array, or write them to a file.
 
         The number of far points is not known, and given as 0.
         """
-        lazy = self._array.map_blocks(
+        if out is None:
+            return self._lazy(model), 0
+        return super().map(model, out=out, report=options.get("report"))
+
+    def _lazy(self, model: Any) -> Any:
+        return self._array.map_blocks(
             _coordinates,
             job=_shared((model, self._partitions)),
             dtype=model.columns.dtype,
@@ -189,18 +179,14 @@ class DaskSource(Source):
             meta=np.empty((0, model.n_components), dtype=model.columns.dtype),
             name=f"trigpoint-coordinates-{uuid.uuid4().hex}",
         )
-        if out is None:
-            return lazy, 0
-        output = out if isinstance(out, Output) else Output(out)
-        shape, done = (self.n, model.n_components), 0
-        with open_output(output, shape, model.columns.dtype) as writer:
-            row_bytes = shape[1] * np.dtype(model.columns.dtype).itemsize
-            for coordinates in self._computed(lazy.to_delayed().ravel(), row_bytes):
-                writer.write(coordinates)
-                done += len(coordinates)
-                if report is not None:
-                    report("points", done, self.n)
-        return writer.path, 0
+
+    def _mapped(
+        self, model: Any, n_threads: int
+    ) -> Generator[tuple[int, np.ndarray, int], None, None]:
+        blocks = self._lazy(model).to_delayed().ravel()
+        row_bytes = model.n_components * np.dtype(model.columns.dtype).itemsize
+        for part, found in zip(self._partitions, self._computed(blocks, row_bytes), strict=True):
+            yield part.first, found, 0
 
 
 def _coordinates(

@@ -38,9 +38,7 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
         frame = frame.iloc[:, chosen]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise ParameterValueError(
-            f"{name} has several columns of the name {twice!r}: rename them", "X"
-        )
+        raise ParameterValueError(f"{name} has several columns named {twice!r}: rename them", "X")
     dtypes = [_number_type(frame.iloc[:, j]) for j in range(frame.shape[1])]
     refused = [
         f"column {str(label)!r} of type {kind}"
@@ -72,10 +70,3 @@ def _number_type(column: Any) -> np.dtype | None:
     except (TypeError, ValueError):
         return None
     return np.dtype(np.float64)
-
-
-def labeled_as(array: Any, coordinates: np.ndarray) -> Any:
-    """Coordinates as a labeled array, with the labels that the rows of another one have."""
-    rows = array.dims[0]
-    labels = {name: values for name, values in array.coords.items() if values.dims == (rows,)}
-    return type(array)(coordinates, dims=(rows, "component"), coords=labels, name="embedding")

@@ -34,6 +34,12 @@ def open_hdf5(path: Path) -> Iterator[Any]:
         yield file
 
 
+def members(path: Path) -> Members:
+    """Return the shapes and types of the datasets of a file."""
+    with open_hdf5(path) as file:
+        return hdf5_members(file)
+
+
 def hdf5_members(group: Any) -> Members:
     """The datasets of a file or group."""
     found = {}

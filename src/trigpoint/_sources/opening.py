@@ -2,25 +2,23 @@
 
 import importlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import split_place
+from trigpoint._sources.choosing import Members, split_place
 from trigpoint._sources.problems import check_is_file, is_from
 
 
-@dataclass(frozen=True)
-class Format:
-    """A module of this package that reads files, objects or both.
+class Format(NamedTuple):
+    """A module of this package that reads files, objects or both; it is imported when needed.
 
-    It has ``from_path(path, key, columns)`` if it reads files, and ``from_object(X, key, columns)``
-    if it reads objects. It is imported when it is needed.
+    It has ``from_path(path, key, columns)`` if it reads files, ``from_object(X, key, columns)`` if
+    it reads objects, and ``members(path)`` if a file may hold several arrays.
 
     Attributes
     ----------
@@ -37,6 +35,10 @@ class Format:
     suffixes: tuple[str, ...] = ()
     package: str = ""
     classes: tuple[str, ...] = ()
+
+    def load(self) -> Any:
+        """Import the module."""
+        return importlib.import_module(f"trigpoint._sources.{self.module}")
 
 
 FORMATS = (
@@ -114,12 +116,10 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
         return X
     for known in FORMATS:
         if known.package and is_from(X, known.package, *known.classes):
-            return _module(known).from_object(X, key, columns)
+            return known.load().from_object(X, key, columns)
     # Not by class name: views of AnnData have their own classes.
     if hasattr(X, "X") and hasattr(X, "obsm"):
-        return importlib.import_module("trigpoint._sources.anndata").from_object(X, key, columns)
-    if _is_on_gpu(X):
-        return importlib.import_module("trigpoint._sources.torch").from_object(X, key, columns)
+        return Format("anndata").load().from_object(X, key, columns)
     return from_object(X, key, columns)
 
 
@@ -134,17 +134,17 @@ def _open_path(text: str, key: str | None, columns: Any) -> Source:
             )
         if key is not None:
             raise ParameterValueError(
-                f"{text!r} includes a key, and {key=} is different: give only one", "key"
+                f"{text!r} includes a key, so {key=} has no place: give only one", "key"
             )
     path = Path(file)
     check_is_file(path)
-    source = _module(format_of(path)).from_path(path, carried or key, columns)
+    source = format_of(path).load().from_path(path, carried or key, columns)
     source.path = path
     return source
 
 
 def format_of(path: Path) -> Format:
-    """The format of a file or folder."""
+    """Return the format of a file or folder."""
     name = path.name.lower()
     if path.is_dir():
         if any((path / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup")):
@@ -153,8 +153,8 @@ def format_of(path: Path) -> Format:
             name = ".parquet"
         else:
             raise ParameterValueError(
-                f"{path} is a folder, but not a Zarr array or group, and has no Parquet files "
-                "(.parquet, .pq) directly in it",
+                f"{path} is a folder that is neither a Zarr array or group nor has Parquet files "
+                "(.parquet, .pq) in it",
                 "X",
             )
     for known in FORMATS:
@@ -166,13 +166,7 @@ def format_of(path: Path) -> Format:
     raise ParameterValueError(f"{path} has an unknown suffix: {remedy}", "X")
 
 
-def _module(known: Format) -> Any:
-    return importlib.import_module(f"trigpoint._sources.{known.module}")
-
-
-def _is_on_gpu(X: Any) -> bool:
-    """Whether an array of another library, such as CuPy, is in the memory of a GPU."""
-    if isinstance(X, type) or not hasattr(X, "__dlpack_device__"):
-        return False
-    # Numbers that DLPack has for memory of CUDA, of a device and managed.
-    return int(X.__dlpack_device__()[0]) in (2, 13)
+def stored_arrays(path: Path) -> Members:
+    """Return the arrays in a file of several; none for other files."""
+    module = format_of(path).load()
+    return module.members(path) if hasattr(module, "members") else {}

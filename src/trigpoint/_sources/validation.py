@@ -11,7 +11,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._sources.base import Source
 
 # Libraries whose objects are opened as they are.
-_OPENED = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray", "dask", "torch", "cupy")
+_OPENED = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray", "dask", "torch")
 
 _FEWEST_ROWS = 2
 

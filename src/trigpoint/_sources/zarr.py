@@ -38,6 +38,12 @@ def open_zarr(path: Path) -> Iterator[Any]:
             yield zarr.open(store=store, mode="r")
 
 
+def members(path: Path) -> Members:
+    """Return the shapes and types of the arrays of a folder or archive."""
+    with open_zarr(path) as node:
+        return zarr_members(node)
+
+
 def zarr_members(node: Any) -> Members:
     """The arrays of a group; none if it is an array itself."""
     if not hasattr(node, "members"):
