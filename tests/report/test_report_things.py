@@ -91,7 +91,7 @@ def test_images_that_do_not_fit_are_refused(images, message):
 
 
 def test_other_mistakes_are_refused():
-    with pytest.raises(ValueError, match="neither 1, 3 nor 4 channels"):
+    with pytest.raises(ValueError, match="does not have 1, 3 or 4 channels"):
         read_things((2, 2, 2), None, 10, 8)
     with pytest.raises(TypeError, match="text='a' is a single string: pass one value per row"):
         read_things(None, "a", 10, 8)

@@ -1,4 +1,4 @@
-"""``trigpoint embed``: coordinates of every point of a file."""
+"""``trigpoint embed``: embed all points of a file."""
 
 import argparse
 import re
@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint import plot
 from trigpoint._cli.cluster import on_cluster
 from trigpoint._cli.inspection import DOMINANT_SHARE, dominant_columns
-from trigpoint._cli.points import check_outputs, listed, open_points, read_colors, read_named
+from trigpoint._cli.points import check_outputs, described, open_points, read_colors, read_named
 from trigpoint._cli.results import Result, UsageError, item, progress, say
 from trigpoint._common.words import counted, duration
 from trigpoint._estimators import (
@@ -31,6 +31,7 @@ from trigpoint._report.things import read_things
 from trigpoint._samplers import EfficientDPP
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.choosing import listed_names
 from trigpoint._sources.problems import require
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.plot._colors import read_coloring
@@ -164,8 +165,8 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
-            f"columns {listed(names[j] for j in dominant)} hold {DOMINANT_SHARE:.1%} of the "
-            "variance: if the columns differ in units, add --metric seuclidean",
+            f"columns {listed_names(names[j] for j in dominant)} hold {DOMINANT_SHARE:.1%} of the "
+            "variance; if the columns differ in units, add --metric seuclidean",
         )
 
 
@@ -266,12 +267,7 @@ def _result(
     if tried is not None:
         scores["pca"] = tried.pca_score
     values = {
-        "input": {
-            "name": source.name,
-            "rows": source.n,
-            "columns": source.columns.count,
-            "dtype": source.dtype.name,
-        },
+        "input": described(source),
         "method": method,
         "scores": {name: round(score, 4) for name, score in scores.items()},
         "not_tried": failures,

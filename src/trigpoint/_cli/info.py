@@ -11,16 +11,16 @@ from typing import Any
 
 from trigpoint._cli.cli import described
 from trigpoint._cli.inspection import DOMINANT_SHARE, inspect
-from trigpoint._cli.points import listed, open_points
+from trigpoint._cli.points import open_points
 from trigpoint._cli.results import Result, listing
 from trigpoint._common.words import counted, size
 from trigpoint._estimators import load
+from trigpoint._estimators.tensors import is_tensor_file
 from trigpoint._sources import DamagedFileError, Source, open_source
 from trigpoint._sources.anndata import likely_points, obs_columns
-from trigpoint._sources.choosing import split_place
+from trigpoint._sources.choosing import listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
 from trigpoint._sources.tables import is_table, read_values, table_columns
-from trigpoint._estimators.tensors import is_tensor_file
 from trigpoint.metrics._outliers import FACTOR, SHARE
 
 # Most bytes of points whose values are checked without --check: a second or two.
@@ -44,31 +44,23 @@ def run(options: argparse.Namespace) -> Result:
     values: dict[str, Any] = {"name": options.input}
     shown: dict[str, str] = {}
     kinds: dict[str, str] = {}
-    if options.input == str(path) and path.exists():
-        arrays = stored_arrays(path)
+    is_columns = path.exists() and is_table(path)
+    if options.input == str(path) and path.exists() and (arrays := stored_arrays(path)):
         if (likely := likely_points(arrays)) is not None:
             options.input = f"{path}::{likely}"
-        if arrays:
-            values["arrays"] = {
-                key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()
-            }
-            shown["arrays"] = listed(
-                f"{key} ({' x '.join(map(str, shape))} {kind})"
-                for key, (shape, kind) in arrays.items()
-            )
-    if path.exists() and is_table(path):
-        columns = table_columns(path)
-        kinds = {of.name or str(number): of.kind for number, of in enumerate(columns)}
-        values["column_kinds"] = kinds
+        values["arrays"] = {key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()}
+        shown["arrays"] = listed(
+            f"{key} ({' x '.join(map(str, shape))} {kind})" for key, (shape, kind) in arrays.items()
+        )
+    if is_columns:
+        columns = enumerate(table_columns(path))
+        values["column_kinds"] = kinds = {of.name or str(number): of.kind for number, of in columns}
         shown["columns"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
-    elif path.name.lower().endswith(".h5ad") and path.exists():
+    elif path.exists() and path.name.lower().endswith(".h5ad"):
         values["obs"] = kinds = obs_columns(path)
         shown["obs"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
-    if kinds and "column_kinds" in values and "number" not in kinds.values():
-        values["problem"] = shown["problem"] = "no column holds numbers: there are no points"
-    else:
-        found, told = _points(options, kinds if "column_kinds" in values else {})
-        values, shown = values | found, shown | told
+    found, told = _points(options, kinds if is_columns else {})
+    values, shown = values | found, shown | told
     if "problem" not in values:
         values["next"] = _next_command(options, kinds, values)
         shown["next"] = _wrapped(values["next"])
@@ -76,31 +68,31 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
-    """What the points are, and what is wrong with them."""
+    """Describe the points, and what is wrong with them."""
+    values: dict[str, Any] = {}
+    shown: dict[str, str] = {}
+    numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
     try:
-        numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
+        if kinds and not numbers:
+            raise ValueError("no column holds numbers: there are no points")
         if options.columns is None and 0 < len(numbers) < len(kinds):
             source = open_source(options.input, columns=numbers)
         else:
             source = open_points(options)
         values, shown = _described(source)
-    except DamagedFileError:
-        raise
-    except ValueError as error:
-        # What is asked for has to exist, but any table can be described.
-        if not kinds or options.columns is not None:
-            raise
-        return {"problem": described(error)}, {"problem": described(error)}
-    if values["bytes"] > _LITTLE and not options.check:
-        shown["values"] = "not checked: --check finds missing values and constant columns"
-        return values, shown
-    try:
+        if values["bytes"] > _LITTLE and not options.check:
+            shown["values"] = "not checked: --check finds missing values and constant columns"
+            return values, shown
         found, told = _inspected(source)
+        return values | found, shown | told
     except DamagedFileError:
         raise
     except ValueError as error:
-        found, told = {"problem": described(error)}, {"problem": described(error)}
-    return values | found, shown | told
+        # A wrong choice is an error; but any table, and any points, can be described.
+        if not values and (not kinds or options.columns is not None):
+            raise
+        problem = {"problem": described(error)}
+        return values | problem, shown | problem
 
 
 def _described(source: Source) -> _Found:
@@ -117,7 +109,7 @@ def _described(source: Source) -> _Found:
     table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}"
     shown = {"points": table if columns.sparse else f"{table} ({size(values['bytes'])} in memory)"}
     if columns.names is not None:
-        shown["columns used"] = listed(columns.names)
+        shown["columns used"] = listed_names(columns.names)
     return values, shown
 
 
@@ -135,14 +127,16 @@ def _inspected(source: Source) -> _Found:
     }
     shown = {"values": "all finite"}
     if seen.constant:
-        shown["constant"] = f"columns {listed(names[j] for j in seen.constant)}: can be left out"
+        shown["constant"] = (
+            f"columns {listed_names(names[j] for j in seen.constant)}: can be left out"
+        )
     if seen.dimension:
         shown["dimension"] = f"about {seen.dimension:.1f} around each point"
     if seen.dominant:
+        dominant = listed_names(names[j] for j in seen.dominant)
         shown["scales"] = (
-            f"columns {listed(names[j] for j in seen.dominant)} hold {DOMINANT_SHARE:.1%} of the "
-            "variance; if the columns differ in units, keep --metric seuclidean, which divides "
-            "each by its standard deviation"
+            f"columns {dominant} hold {DOMINANT_SHARE:.1%} of the variance; if columns differ in "
+            "units, keep --metric seuclidean, which divides each by its standard deviation"
         )
     if seen.outliers:
         among = "" if seen.n_sampled == source.n else f" among {seen.n_sampled:,} sampled rows"
@@ -224,7 +218,7 @@ def _model(options: argparse.Namespace) -> Result:
     coordinates = counted(n_components, "coordinate")
     shown = {
         "model": f"{values['estimator']}, {coordinates} from {k:,} landmarks",
-        "takes": f"points of {d:,} columns" + ("" if names is None else f": {listed(names)}"),
+        "takes": f"points of {d:,} columns" + ("" if names is None else f": {listed_names(names)}"),
         "size": size(float(n_bytes)),
     }
     parameters["landmarks"] = k

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._cli.points import check_outputs, open_points
+from trigpoint._cli.points import check_outputs, described, open_points
 from trigpoint._cli.results import CommandError, Result, UsageError, progress
 from trigpoint._common.words import counted, duration
 from trigpoint._report.sample import dense
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> Result:
     chosen = select(source, sampler, metric=options.metric, callback=progress(options) or None)
     rows = np.asarray(chosen.indices).tolist()
     values = {
-        "input": {"name": source.name, "rows": source.n, "columns": source.columns.count},
+        "input": described(source),
         "method": options.method,
         "seed": options.seed,
         "seconds": round(time.perf_counter() - start, 3),

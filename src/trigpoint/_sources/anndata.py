@@ -16,7 +16,7 @@ from trigpoint._sources.chunked import ChunkedSource
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.hdf5 import open_hdf5
 from trigpoint._sources.problems import is_from
-from trigpoint._sources.sparse_array import check_inside, from_sparse
+from trigpoint._sources.sparse_array import SparseSource, check_inside
 
 # Where scanpy keeps principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"
@@ -55,7 +55,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
     if isinstance(points, np.ndarray):
         return ArraySource(np.asarray(points), name, columns, names)
     if sparse.issparse(points):
-        return from_sparse(points, name, columns, names)
+        return SparseSource(points, name, columns, names)
     return ChunkedSource(lambda: nullcontext(points), name, columns, names)
 
 

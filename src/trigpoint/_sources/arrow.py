@@ -13,8 +13,9 @@ import pyarrow.parquet
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import (
+    Columns,
     check_shape,
     choose_columns,
     listed,
@@ -118,10 +119,10 @@ class ArrowSource(Source):
     ) -> None:
         count = len(types)
         check_shape((1 if n is None else n, count), name)
-        chosen = choose_columns(columns, count, names, name)
-        self._chosen = (
-            [j for j in range(count) if j not in labels] if chosen is None else chosen.tolist()
-        )
+        if columns is None:
+            self._chosen = [j for j in range(count) if j not in labels]
+        else:
+            self._chosen = choose_columns(columns, count, names, name).tolist()
         shown = list(map(str, range(count))) if names is None else list(names)
         numeric = [j for j in range(count) if all(map(holds_numbers, types[j])) and j not in labels]
         refused = [

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
 from copy import copy
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._sources.choosing import Columns
 from trigpoint._sources.writers import Output, open_output
 
 # Raised by readers for files that are truncated, damaged or gone since they were opened.
@@ -34,26 +35,6 @@ _SCALE_ROWS = 1000
 
 # Most names of columns in a message.
 _NAMES_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What the columns of points are, and the form that their values have in memory.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-    count : int
-    dtype : dtype
-        float32 or float64.
-    sparse : bool, default=False
-        Whether blocks are CSR arrays.
-    """
-
-    names: tuple[str, ...] | None
-    count: int
-    dtype: np.dtype
-    sparse: bool = False
 
 
 class Source(ABC):
@@ -91,11 +72,13 @@ class Source(ABC):
     path: Path | None = None
 
     def __init__(self, name: str, columns: Columns, n: int | None = None) -> None:
-        self.name, self.columns, self._n = name, columns, n
+        self.name, self.columns = name, columns
+        if n is not None:
+            self.n = n
 
     def __repr__(self) -> str:
-        # Not `shape`, which may have to be counted.
-        n = "?" if self._n is None else self._n
+        # It may not have been counted.
+        n = self.__dict__.get("n", "?")
         return f"<{type(self).__name__} {self.name} ({n}, {self.columns.count}) {self.dtype}>"
 
     def __len__(self) -> int:
@@ -107,12 +90,10 @@ class Source(ABC):
         dense = points.toarray() if isinstance(points, csr_array) else points
         return np.array(dense, dtype=dtype, copy=copy)
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of rows."""
-        if self._n is None:
-            self._n = self._counted()
-        return self._n
+        return self._counted()
 
     @property
     def shape(self) -> tuple[int, int]:

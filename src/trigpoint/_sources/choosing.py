@@ -1,6 +1,7 @@
 """Choosing what to read: an array by its key, columns by name or number, a floating type."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -54,16 +55,45 @@ def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of points are, and the form that their values have in memory.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+    count : int
+    dtype : dtype
+        float32 or float64.
+    sparse : bool, default=False
+        Whether blocks are CSR arrays.
+    """
+
+    names: tuple[str, ...] | None
+    count: int
+    dtype: np.dtype
+    sparse: bool = False
+
+
+def describe_columns(
+    columns: Any, count: int, names: Sequence[str] | None, dtype: np.dtype, source: str
+) -> tuple[np.ndarray | None, Columns]:
+    """Return the positions of the chosen columns, as `choose_columns` does, and describe them."""
+    chosen = None
+    if columns is not None:
+        chosen = choose_columns(columns, count, names, source)
+        names, count = names and [names[number] for number in chosen], len(chosen)
+    return chosen, Columns(None if names is None else tuple(names), count, dtype)
+
+
 def choose_columns(
     columns: Any, n_columns: int, names: Sequence[str] | None, source: str
-) -> np.ndarray | None:
-    """Return the positions of the chosen columns in the requested order; None for all.
+) -> np.ndarray:
+    """Return the positions of the chosen columns in the requested order.
 
     `columns` are names or numbers from 0. The source, which messages call `source`, has `n_columns`
     columns, with `names` if they have any.
     """
-    if columns is None:
-        return None
     are_many = isinstance(columns, Iterable) and not isinstance(columns, str)
     wanted = list(columns) if are_many else [columns]
     if not wanted:
@@ -200,6 +230,6 @@ def listed(items: Iterable[object]) -> str:
     return ", ".join(texts[:_LISTED]) + more
 
 
-def listed_names(names: Iterable[str]) -> str:
+def listed_names(names: Iterable[object]) -> str:
     """Join the first few names; those with commas are quoted, as in a file and in an option."""
-    return listed(f'"{name}"' if "," in name else name for name in names)
+    return listed(f'"{name}"' if "," in str(name) else name for name in names)

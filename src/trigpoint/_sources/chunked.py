@@ -9,13 +9,12 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source, stays_sparse
 from trigpoint._sources.choosing import (
     Members,
     check_shape,
-    choose_columns,
     choose_member,
+    describe_columns,
     point_dtype,
     refuse_key,
 )
@@ -52,8 +51,7 @@ class ChunkedSource(Source):
             self._row_bytes = count * stored.dtype.itemsize
             self._chunk = int((getattr(stored, "chunks", None) or (1,))[0])
             n_stored = getattr(stored, "nnz", None)
-        self._chosen = choose_columns(columns, count, names, name)
-        described = chosen_columns(self._chosen, names, count, dtype)
+        self._chosen, described = describe_columns(columns, count, names, dtype, name)
         if n_stored is not None:
             # An estimate, with some of the columns.
             n_stored = int(n_stored) * described.count // count

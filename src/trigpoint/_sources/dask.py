@@ -19,9 +19,15 @@ from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread
-from trigpoint._sources.array import chosen_columns
-from trigpoint._sources.base import Columns, Source, applied, checked
-from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype, refuse_key
+from trigpoint._sources.base import Source, applied, checked
+from trigpoint._sources.choosing import (
+    Columns,
+    check_shape,
+    choose_columns,
+    describe_columns,
+    point_dtype,
+    refuse_key,
+)
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from
 
@@ -225,9 +231,9 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
     if is_from(X, "dask", "DataFrame"):
         # What pandas makes of a partition tells names, types and columns without numbers.
         described = from_pandas(X._meta_nonempty, columns, "X").columns
-        labels = list(map(str, X.columns))
-        chosen = choose_columns(columns, len(labels), labels, "X")
-        X = X if chosen is None else X[[X.columns[number] for number in chosen]]
+        if columns is not None:
+            labels = list(map(str, X.columns))
+            X = X[[X.columns[j] for j in choose_columns(columns, len(labels), labels, "X")]]
         meta = np.empty((0, described.count), dtype=described.dtype)
         array = X.map_partitions(
             _numbers, described.dtype, meta=X._meta.astype(described.dtype)
@@ -247,8 +253,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
             f"X has chunks of type {type(X._meta).__name__}: {_TO_ARRAYS}", "X"
         )
     dtype = point_dtype(X.dtype, "X")
-    chosen = choose_columns(columns, X.shape[1], None, "X")
-    described = chosen_columns(chosen, None, int(X.shape[1]), dtype)
+    chosen, described = describe_columns(columns, int(X.shape[1]), None, dtype, "X")
     X = X if chosen is None else X[:, chosen]
     return DaskSource(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), described)
 

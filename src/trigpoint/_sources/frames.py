@@ -33,9 +33,8 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
     """Points in the columns of a pandas data frame, in one array."""
     shown = [str(label) for label in frame.columns]
     check_shape(frame.shape, name)
-    chosen = choose_columns(columns, len(shown), shown, name)
-    if chosen is not None:
-        frame = frame.iloc[:, chosen]
+    if columns is not None:
+        frame = frame.iloc[:, choose_columns(columns, len(shown), shown, name)]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ParameterValueError(f"{name} has several columns named {twice!r}: rename them", "X")

@@ -1,4 +1,4 @@
-"""Recognize the format that points are in."""
+"""Recognize the format of points, and open them."""
 
 import importlib
 import os
@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
+from trigpoint._common.checks import refuse_masked, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
@@ -55,6 +57,9 @@ FORMATS = (
     Format("dask", (), "dask", ("Array", "DataFrame", "Series", "Bag", "Delayed", "FrameBase")),
     Format("torch", (), "torch", ("Tensor",)),
 )
+# Libraries whose objects are opened as they are.
+_OPENED = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray", "dask", "torch")
+_FEWEST_ROWS = 2
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
@@ -121,6 +126,54 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     if hasattr(X, "X") and hasattr(X, "obsm"):
         return Format("anndata").load().from_object(X, key, columns)
     return from_object(X, key, columns)
+
+
+def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
+    """Open `X` for an estimator, and set or check the number and names of its columns.
+
+    Parameters
+    ----------
+    estimator : estimator or sampler
+        Gets `n_features_in_` and `feature_names_in_` if `reset`.
+    X : object
+        Anything that `open_source` accepts.
+    reset : bool
+        True for `fit`, False for `transform`.
+    """
+    library = type(X).__module__.partition(".")[0]
+    is_opened = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
+    if is_opened or library in _OPENED or hasattr(X, "obsm"):
+        source = open_source(X)
+        if reset:
+            estimator.n_features_in_ = source.columns.count
+            if source.columns.names is not None:
+                estimator.feature_names_in_ = np.array(source.columns.names, dtype=object)
+            elif hasattr(estimator, "feature_names_in_"):
+                del estimator.feature_names_in_
+    else:
+        refuse_masked(X)
+        if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+            refuse_non_numbers(X)
+        # A data frame is opened as it is: its columns may have several types.
+        is_frame = hasattr(X, "iloc")
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=_FEWEST_ROWS if reset else 1,
+            skip_check_array=is_frame,
+        )
+        source = open_source(X if is_frame else checked)
+    if reset and source.n < _FEWEST_ROWS:
+        raise ParameterValueError(
+            f"{source.name} has {source.n} row(s), but at least two are needed: choose another "
+            "file",
+            "X",
+        )
+    return source
 
 
 def _open_path(text: str, key: str | None, columns: Any) -> Source:

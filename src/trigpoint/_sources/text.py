@@ -137,6 +137,8 @@ class Layout:
     def n_blank_lines(self, n: int) -> int:
         """Count the blank lines between `n` rows; this reads the file again if it has any."""
         with _opened(self.path) as file:
+            for _ in range(self.skipped):
+                file.readline()
             # Whether a blank line is inside quotes only the parser knows.
             before, found = b"", False
             while not found and (part := file.read(_BLOCK_BYTES)):

@@ -19,9 +19,8 @@ from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import thread_map
-from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import check_shape, choose_columns, refuse_key
+from trigpoint._sources.choosing import check_shape, describe_columns, refuse_key
 
 # Bytes of a block on a device: large enough that launching kernels takes no time in comparison.
 _THERE_BYTES = 2**29
@@ -46,9 +45,9 @@ class TorchSource(Source):
     def __init__(self, X: Any, columns: Any = None) -> None:
         tensor = _usable(X)
         n, count = check_shape(tuple(tensor.shape), "X")
-        chosen = choose_columns(columns, count, None, "X")
+        chosen, described = describe_columns(columns, count, None, _used_dtype(tensor), "X")
         self._tensor = tensor if chosen is None else tensor[:, chosen.tolist()]
-        super().__init__("X", chosen_columns(chosen, None, count, _used_dtype(tensor)), n)
+        super().__init__("X", described, n)
 
     def array(self) -> np.ndarray | None:
         """Return the tensor's own memory as an array, or None if that takes a conversion."""

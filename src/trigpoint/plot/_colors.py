@@ -9,51 +9,10 @@ import numpy as np
 from trigpoint._common.checks import as_array
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.labels import are_classes, is_missing, natural_order
-from trigpoint._common.palette import GRAY, OKABE_ITO
+from trigpoint._common.palette import CLASS_COLORS, GRAY
 from trigpoint._sources.problems import require
 
-# With more classes than this, colors are meaningless.
-_MAX_CLASSES = 100
 _CLASSES_PER_COLUMN = 20
-
-# How the three kinds of dichromats see linear RGB.
-_DICHROMATS = np.array(
-    [
-        [
-            [0.152286, 1.052583, -0.204868],
-            [0.114503, 0.786281, 0.099216],
-            [-0.003882, -0.048116, 1.051998],
-        ],
-        [
-            [0.367322, 0.860646, -0.227968],
-            [0.280085, 0.672501, 0.047413],
-            [-0.011820, 0.042940, 0.968881],
-        ],
-        [
-            [1.255528, -0.076749, -0.178779],
-            [-0.078411, 0.930809, 0.147602],
-            [0.004733, 0.691367, 0.303900],
-        ],
-    ]
-)
-# From linear RGB to cones, and from their cube roots to OKLab, which is perceptually uniform.
-_CONES = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-)
-_OKLAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-)
-_LEVELS = 12
-# Lighter candidates would be lost on white; darker ones look black on small markers.
-_LIGHTNESS = (0.45, 0.85)
 
 
 @dataclass(frozen=True)
@@ -122,13 +81,13 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
         categories = hasattr(getattr(color, "dtype", None), "categories") or are_classes(values)
     if categories:
         codes, names, n_known = _classes(color)
-        if len(names) > _MAX_CLASSES:
+        if n_known > len(CLASS_COLORS):
             raise ParameterValueError(
-                f"color has {len(names):,} classes, and more than {_MAX_CLASSES} cannot be "
+                f"color has {n_known:,} classes, and more than {len(CLASS_COLORS)} cannot be "
                 "distinguished: merge some or pass numbers and categories=False",
                 "color",
             )
-        colors = [*palette(n_known), mpl.colors.to_rgb(GRAY)][: len(names)]
+        colors = [*CLASS_COLORS[:n_known], GRAY][: len(names)]
         return Coloring(codes, mpl.colors.ListedColormap(colors), names)
     if values.dtype.kind not in "iufbO":
         raise _no_numbers(color, f"dtype {values.dtype}")
@@ -183,56 +142,6 @@ def _name(value: Any) -> str:
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else f"{value:.12g}"
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def palette(n: int) -> np.ndarray:
-    """RGB colors, shape (n, 3), that are distinct with any color vision.
-
-    The first eight are Okabe and Ito's. Each further one is as far as possible from the earlier
-    ones, from white and from the gray of missing values, for the worst of four kinds of vision:
-    normal and three kinds of dichromacy. Up to twelve, no two are closer than Okabe and Ito's
-    closest; among twenty, some can be told apart only side by side.
-
-    References
-    ----------
-    M. Okabe and K. Ito, "Color universal design", 2008.
-    G. M. Machado, M. M. Oliveira and L. A. F. Fernandes, "A physiologically-based model for
-    simulation of color vision deficiency", IEEE TVCG, 2009.
-    B. Ottosson, "A perceptual color space for image processing", 2020.
-    """
-    from matplotlib.colors import to_rgb
-
-    chosen = np.array([to_rgb(color) for color in OKABE_ITO])
-    if n <= len(chosen):
-        return chosen[:n]
-    levels = np.linspace(0, 1, _LEVELS)
-    candidates = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 3)
-    lightness = _as_seen(candidates)[0, :, 0]
-    low, high = _LIGHTNESS
-    candidates = candidates[(lightness > low) & (lightness < high)]
-    seen = _as_seen(candidates)
-    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(GRAY)]])
-    nearest = np.full(len(candidates), np.inf)
-    for color in taken:
-        nearest = np.minimum(nearest, _least_difference(seen, color))
-    while len(chosen) < n:
-        color = candidates[nearest.argmax()]
-        chosen = np.concatenate([chosen, color[None]])
-        nearest = np.minimum(nearest, _least_difference(seen, color))
-    return chosen
-
-
-def _least_difference(seen: np.ndarray, color: np.ndarray) -> np.ndarray:
-    difference = seen - _as_seen(color[None])
-    return np.sqrt((difference**2).sum(axis=2)).min(axis=0)
-
-
-def _as_seen(colors: np.ndarray) -> np.ndarray:
-    """OKLab coordinates, shape (4, n, 3), of RGB colors, for four kinds of color vision."""
-    linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
-    visions = np.concatenate([np.eye(3)[None], _DICHROMATS])
-    seen = np.clip(np.einsum("vij,nj->vni", visions, linear), 0, 1)
-    return np.cbrt(seen @ _CONES.T) @ _OKLAB.T
 
 
 def draw_key(
