@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from terminal import run, said
 
+import trigpoint as tp
 from trigpoint._cli import cluster as module
 from trigpoint._cli.results import FAILED
 

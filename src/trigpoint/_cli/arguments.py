@@ -1,4 +1,4 @@
-"""What each subcommand takes. Nothing slow is imported here, so that help appears at once."""
+"""Arguments of the subcommands. Nothing slow is imported here, so that help appears at once."""
 
 import argparse
 import csv
@@ -359,7 +359,7 @@ def _add_device(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Names or numbers, separated by commas; names with commas are in quotes, as in a CSV file."""
+    """Parse names or numbers separated by commas; names with commas are quoted, as in CSV."""
     found = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} contains an empty name: write A,B,C")
@@ -367,7 +367,7 @@ def names(text: str) -> list[str]:
 
 
 def count(text: str) -> int:
-    """Whole number, 1 or more."""
+    """Parse a whole number, 1 or more."""
     return _whole(text, 1)
 
 

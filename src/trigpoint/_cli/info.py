@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
-    """Describe the points, and what is wrong with them."""
+    """Describe the points and their problems."""
     values: dict[str, Any] = {}
     shown: dict[str, str] = {}
     numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
@@ -114,7 +114,7 @@ def _described(source: Source) -> _Found:
 
 
 def _inspected(source: Source) -> _Found:
-    """Constant columns, the local dimension, and what may spoil an embedding."""
+    """Describe constant columns, the local dimension, and what may spoil an embedding."""
     seen = inspect(source)
     if source.n < _FEWEST_ROWS:
         raise ValueError(f"{counted(source.n, 'row')}: too few to choose landmarks from")
@@ -150,7 +150,7 @@ def _inspected(source: Source) -> _Found:
 def _next_command(
     options: argparse.Namespace, kinds: Mapping[str, str], found: Mapping[str, Any]
 ) -> str:
-    """The command to embed the points, as typed into a shell."""
+    """Return the shell command that embeds the points."""
     path = Path(split_place(options.input)[0])
     # A name that begins like an option is given with its folder.
     stem, here = path.name.partition(".")[0], "./" if path.name.startswith("-") else ""
@@ -169,7 +169,7 @@ def _next_command(
 
 
 def _are_classes(path: Path, name: str, kind: str) -> bool:
-    """Whether the values of a column are few, and many points share them."""
+    """Return whether a column has few distinct values, each shared by many points."""
     if kind != "text" or path.stat().st_size > _LITTLE:
         return kind == "classes"
     values = read_values(f"{path}::{name}")
@@ -177,14 +177,14 @@ def _are_classes(path: Path, name: str, kind: str) -> bool:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Names as an option takes them, separated by commas; those with commas in quotes."""
+    """Join names with commas, as options take them; names with commas are quoted."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
 
 
 def _wrapped(command: str) -> str:
-    """A command in lines that fit beside its name, continued as shells do."""
+    """Wrap a command to the width of the terminal, with the continuation marks of a shell."""
     room = shutil.get_terminal_size().columns - 20
     lines = [""]
     for word in map(shlex.quote, shlex.split(command)):

@@ -72,7 +72,7 @@ def inspect(source: Source) -> Inspection:
 
 
 def dominant_columns(points: np.ndarray) -> list[int]:
-    """Columns that hold nearly all variance, if they are at most half of those that vary."""
+    """Return the columns that hold nearly all variance, if they are at most half of all."""
     variances = points.var(axis=0, dtype=np.float64)
     order = np.argsort(-variances, kind="stable")
     share = np.cumsum(variances[order]) / max(variances.sum(), np.finfo(np.float64).tiny)

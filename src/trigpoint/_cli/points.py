@@ -1,4 +1,4 @@
-"""The points that a subcommand reads, the values that go with them, and files to write."""
+"""Inputs and outputs of subcommands: points, values that belong to them, and files to write."""
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
 
 
 def _numbered(columns: Sequence[str] | None, names: Sequence[str | None]) -> list[str | int] | None:
-    """Columns with numbers as such, unless a column has a number as its name."""
+    """Convert digits to column numbers, unless a column has that name."""
     if columns is None:
         return None
     return [int(name) if name.isdecimal() and name not in names else name for name in columns]

@@ -84,7 +84,7 @@ def _sampler(options: argparse.Namespace) -> Any:
 
 
 def _copies_rows(source: Source, out: Path | None) -> bool:
-    """Whether whole rows are copied, from table to table."""
+    """Return whether whole rows are copied from one table to another."""
     return out is not None and source.path is not None and is_table(source.path) and is_table(out)
 
 

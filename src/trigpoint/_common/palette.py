@@ -34,5 +34,5 @@ PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
 
 
 def graded(count: int) -> list[str]:
-    """Hues from blue by way of red to orange, for numbers."""
+    """Return a scale of colors for numbers, from blue through red to orange."""
     return [f"hsl({(250 + 140 * j // max(count - 1, 1)) % 360} 65% 52%)" for j in range(count)]

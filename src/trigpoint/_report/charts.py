@@ -21,7 +21,7 @@ _CROWDED = 0.8
 
 
 class _Axes:
-    """Maps values to positions in the chart; either axis may be logarithmic."""
+    """Positions of values in a chart, whose axes may both be logarithmic."""
 
     def __init__(self, x: tuple[float, float], y: tuple[float, float], *, log: bool) -> None:
         self._log = log
@@ -40,7 +40,7 @@ class _Axes:
 
 
 def spectrum_chart(eigenvalues: Eigenvalues) -> str:
-    """Eigenvalues in order, filled for the coordinates, and the widest gap."""
+    """Draw the eigenvalues in order, filled for the coordinates, and the widest gap."""
     values = eigenvalues.values
     low, high = min(0.0, float(values.min())), float(values.max())
     crowded = _CROWDED * high < values.min() < high
@@ -68,7 +68,7 @@ def spectrum_chart(eigenvalues: Eigenvalues) -> str:
 
 
 def curve_chart(curve: LandmarkCurve, n_landmarks: int) -> str:
-    """Relative trace error against the number of landmarks, both logarithmic."""
+    """Draw the relative trace error against the number of landmarks, both logarithmic."""
     errors = np.maximum(curve.errors, _LEAST_ERROR)
     numbers = curve.n_landmarks.astype(float)
     lower = 10.0 ** np.floor(np.log10(errors.min()))
@@ -109,7 +109,7 @@ def _whole_ticks(last: int) -> list[int]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """About four round numbers between two others."""
+    """Return about four round numbers between two others."""
     if high <= low:
         return [low]
     rough = (high - low) / 4
@@ -119,7 +119,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _marked(x: float, label: str) -> list[str]:
-    """A vertical line with a label above the frame, where nothing is drawn."""
+    """Draw a vertical line, with a label above the frame where nothing else is drawn."""
     anchor = "start" if x < _WIDTH / 2 else "end"
     line = _line("gap", x, _TOP - 4, x, _HEIGHT - _BOTTOM)
     return [line, _text("note", x, _TOP - 9, label, anchor)]

@@ -139,13 +139,13 @@ def gather(
 
 
 def _dense_part(sample: Sample) -> np.ndarray:
-    """Evenly spaced points of the sample, as an array of limited size."""
+    """Return evenly spaced points of the sample, as an array of limited size."""
     s, d = sample.points.shape
     return dense(sample.points[:: max(1, -(-s * d * 4 // _CURVE_BYTES))])
 
 
 def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
-    """Coordinates of the sample and of the landmarks.
+    """Return the coordinates of the sample and of the landmarks.
 
     Those of the landmarks are computed by the extension, like those of the points: in high
     dimension it smooths, and the landmarks' own coordinates would lie outside the cloud.
@@ -168,7 +168,7 @@ def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
 
 
 def _chosen_columns(points: np.ndarray) -> np.ndarray:
-    """The first columns; if there are many, those in which the landmarks vary most."""
+    """Return the first columns or, if there are many, those in which the landmarks vary most."""
     if points.shape[1] <= _MOST_COLUMNS:
         return np.arange(points.shape[1])
     variances = points.var(axis=0, dtype=np.float64)
@@ -186,7 +186,7 @@ def _first_columns(points: np.ndarray) -> tuple[int, int]:
 def _columns(
     subject: Subject, source: Source | None, sample: Sample | None, shown: np.ndarray
 ) -> list[Column]:
-    """Values of the sample and of the landmarks in the chosen columns."""
+    """Return the values of the sample and of the landmarks in the chosen columns."""
     landmarks = subject.fitted.landmarks.points
     values = landmarks[:, shown].astype(np.float64)
     if sample is not None:
@@ -225,7 +225,7 @@ def _text(things: Things, sample: Sample | None) -> tuple[str, list[str]] | None
 
 
 def _measured(subject: Subject, sample: Sample, edges: JudgedEdges | None) -> Quality | None:
-    """The verdict, on the same points as `quality` of the estimators if all are in the sample."""
+    """Measure the quality, on the points that `quality` of an estimator takes if possible."""
     size = sample_size(sample.n, sample.points.shape[1], sample.points.dtype.itemsize)
     size = min(size, len(sample.rows))
     if size < LEAST_SAMPLE:
@@ -260,7 +260,7 @@ def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
 
 
 def _curve(points: np.ndarray, subject: Subject) -> LandmarkCurve | None:
-    """Error curve on part of the sample, including the number of landmarks if within reach."""
+    """Measure the error curve on part of the sample; it includes the number of landmarks."""
     most, k = min(_CURVE_LAST, len(points) // 2), len(subject.fitted.landmarks.points)
     last = distinct_points(points, most) if most >= _CURVE_FEWEST else 0
     if last < _CURVE_FEWEST:

@@ -36,7 +36,7 @@ class DensityImage:
 
 
 class Grid:
-    """Counts points in the cells of a plane.
+    """Counter of points in the cells of a plane.
 
     Parameters
     ----------
@@ -76,5 +76,5 @@ class Grid:
 
 
 def grid_size(n_points: int) -> int:
-    """Cells per side for this many points: a power of 2, from 128 to 1,024."""
+    """Return the cells per side for this many points: a power of 2, from 128 to 1,024."""
     return int(np.clip(2 ** np.round(np.log2(max(n_points, 1)) / 2 - 1), 128, 1024))

@@ -35,12 +35,12 @@ class Given:
     order: tuple[str, ...] | None = None
 
     def take(self, rows: np.ndarray) -> Self:
-        """Values of some of the points."""
+        """Return the values of some of the points."""
         return replace(self, values=self.values[rows])
 
 
 def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[str, Given]:
-    """Columns passed as ``color=``, by name; rejected unless there is one value per point."""
+    """Return the columns passed as ``color=`` by name; each must have one value per point."""
     if color is None:
         return {}
     named = {name: _read(values) for name, values in _by_name(color, parameter).items()}
@@ -69,7 +69,7 @@ def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[st
 
 
 def color_column(name: str, given: Given) -> Column:
-    """Values of the sampled points as a column: labels, dates or numbers."""
+    """Convert values of the sampled points to a column of labels, dates or numbers."""
     if given.order is not None:
         return label_column(name, given.values, given.order)
     if are_classes(given.values):
@@ -97,7 +97,7 @@ def _by_name(color: Any, unnamed: str) -> dict[str, Any]:
 
 
 def _read(values: Any) -> Given:
-    """Values as an array, masked ones as missing, with the order of a pandas Categorical."""
+    """Convert values to an array; note the order of a pandas Categorical."""
     dtype = getattr(values, "dtype", None)
     codes = getattr(getattr(values, "cat", values), "codes", None)
     if codes is not None and hasattr(dtype, "categories"):
@@ -114,7 +114,7 @@ def _read(values: Any) -> Given:
 
 
 def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
-    """Values with masked ones replaced by missing values."""
+    """Replace masked values by missing ones."""
     if values.dtype.kind == "M":
         # As objects, nanoseconds would become integers.
         return np.asarray(values.filled(np.datetime64("NaT")))

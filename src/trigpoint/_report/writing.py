@@ -18,7 +18,7 @@ _HEIGHT = 900
 
 
 class InlinePage:
-    """The page of a report, shown below the cell of a notebook that ends with it.
+    """Page of a report, displayed in notebooks.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Points from arrays, files and other objects, and coordinates to files.
+"""Points from arrays, files and other objects, and files of coordinates.
 
 `open_source` recognizes its argument and returns a `Source`, which takes rows, yields blocks and
 applies a model to all of them. Each format has a file of its own and a line in `opening.FORMATS`.

@@ -78,7 +78,7 @@ class ArraySource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Points in an array of any kind, a list, or an open ``np.load(...)``."""
+    """Open an array of any kind, a list, or an open ``np.load(...)``."""
     if is_from(X, "numpy", "NpzFile"):
         name = str(X.zip.filename or "X")
         member = choose_member(key, _members(X.zip), name)
@@ -94,7 +94,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> Source:
-    """Points in a ``.npy`` file, as a read-only memory map, or in an array of a ``.npz`` file."""
+    """Open a ``.npy`` file as a read-only memory map, or an array of a ``.npz`` file."""
     name = str(path)
     if path.name.lower().endswith(".npz"):
         return _from_npz(path, name, key, columns)
@@ -131,7 +131,7 @@ def members(path: Path) -> Members:
 
 
 def _members(archive: zipfile.ZipFile) -> Members:
-    """Shapes and types of the arrays of an archive, without reading them."""
+    """Return the shapes and types of the arrays of an archive, without reading them."""
     members = {}
     for name in archive.namelist():
         if name.endswith(".npy"):

@@ -174,7 +174,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> ArrowSource:
 
 
 def from_object(X: Any, key: str | None, columns: Any, name: str = "") -> ArrowSource:
-    """Points in the columns of a pyarrow Table or Dataset."""
+    """Open points in the columns of a pyarrow Table or Dataset."""
     name = name or type(X).__name__
     refuse_key(key, name)
     is_table = hasattr(X, "num_rows")
@@ -248,6 +248,6 @@ def _merged(schemas: Sequence[tuple[str, Any]]) -> tuple[list[str], list[list[An
 
 
 def holds_numbers(arrow_type: Any) -> bool:
-    """Whether a column of this type can be read as numbers."""
+    """Return whether a column of this type can be read as numbers."""
     known = (pyarrow.types.is_floating, pyarrow.types.is_integer, pyarrow.types.is_boolean)
     return any(is_kind(arrow_type) for is_kind in known)

@@ -1,4 +1,4 @@
-"""The interface of everything that points are read from."""
+"""Base class of sources of points."""
 
 import zipfile
 import zlib
@@ -85,7 +85,7 @@ class Source(ABC):
         return self.n
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        """All points in memory, for ``np.asarray``."""
+        """Return all points as a dense array."""
         points = self.take(None)
         dense = points.toarray() if isinstance(points, csr_array) else points
         return np.array(dense, dtype=dtype, copy=copy)
@@ -223,13 +223,13 @@ class Source(ABC):
             yield from thread_map(apply, self._parts(model.step), n_threads)
 
     def _parts(self, step: int) -> Iterator[tuple[int, Any]]:
-        """Pieces of at most `step` rows."""
+        """Yield pieces of at most `step` rows."""
         for first, piece in self._walk():
             for part in row_blocks(_length(piece), step):
                 yield first + part.start, self._cut(piece, part)
 
     def _walk(self, rows: np.ndarray | None = None) -> Iterator[tuple[int, Any]]:
-        """Pieces with the numbers of their first rows; those without any of `rows` may miss."""
+        """Yield (first row, piece); pieces without any of `rows` may be left out."""
         done = 0
         try:
             for first, piece in self._pieces(rows):
@@ -246,7 +246,7 @@ class Source(ABC):
             )
 
     def _taken(self, rows: np.ndarray | None) -> Any:
-        """All rows or some, as values of any type and memory order."""
+        """Return all rows or some, as values of any type and memory order."""
         n = self.n if rows is None else len(rows)
         result = np.empty((0 if self.columns.sparse else n, self.columns.count), self.dtype)
         found, done = [], 0
@@ -274,21 +274,21 @@ class Source(ABC):
         """Yield all rows in pieces, or at least those pieces that have some of `rows`."""
 
     def _cut(self, piece: Any, part: Any) -> Any:
-        """Some rows of a piece, by a slice or by an array of places."""
+        """Return some rows of a piece, by a slice or by an array of positions."""
         return piece[part]
 
     def _values(self, piece: Any, rows: int | np.ndarray) -> Any:
-        """The numbers in a piece, of which the first row, or all rows, have these numbers."""
+        """Return the values of a piece; `rows` is the number of its first row, or of all rows."""
         del rows
         return piece
 
     def _counted(self) -> int:
-        """Number of rows, counted in a pass of its own, where it is not known."""
+        """Count the rows in a separate pass."""
         raise NotImplementedError
 
 
 def as_dense(values: Any) -> Any:
-    """Rows as an array, if they are sparse."""
+    """Convert sparse rows to an array; leave others unchanged."""
     return values.toarray() if hasattr(values, "toarray") else values
 
 
@@ -319,7 +319,7 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
 
 
 def _canonical(values: Any, dtype: np.dtype) -> csr_array:
-    """Rows with sorted columns, each at most once, and without stored zeros."""
+    """Return rows with sorted and unique columns, and without stored zeros."""
     block = csr_array(values).astype(dtype, copy=False)
     if not block.has_canonical_format or not block.data.all():
         block = block.copy()
@@ -329,7 +329,7 @@ def _canonical(values: Any, dtype: np.dtype) -> csr_array:
 
 
 def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
-    """Coordinates of a block in the fitted precision, and how many of its points are far."""
+    """Return the coordinates of a block in the fitted precision, and the number of far points."""
     coordinates, far = model(block, first)
     coordinates = np.asarray(coordinates, dtype=model.columns.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -345,7 +345,7 @@ def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
 
 
 def stays_sparse(n_stored: int, shape: tuple[int, int], dtype: np.dtype) -> bool:
-    """Whether points with so many stored values stay sparse instead of becoming an array.
+    """Return whether points with this many stored values stay sparse.
 
     Trees need dense points, and an array takes less memory if few values are zero.
     """

@@ -1,4 +1,4 @@
-"""Choosing what to read: an array by its key, columns by name or number, a floating type."""
+"""Choice of an array by its key, of columns by name or number, and of a floating type."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of points are, and the form that their values have in memory.
+    """Names, number and type of the columns of points.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ def choose_member(key: str | None, members: Members, source: str) -> str:
 
 
 def tables_among(members: Members) -> list[str]:
-    """Names of the arrays that may be points: numbers, in two dimensions."""
+    """Return the names of the arrays that may be points: two-dimensional and numeric."""
     return [
         name for name, (shape, dtype) in members.items() if len(shape) == 2 and dtype.kind in "fbiu"
     ]
@@ -196,7 +196,7 @@ def refuse_key(key: str | None, source: str) -> None:
 
 
 def split_place(text: str) -> tuple[str, str | None]:
-    """File and key of ``"file::key"``; the key is None if `text` is the name of a file."""
+    """Split ``"file::key"``; the key is None if `text` is the name of a file."""
     if _KEY_MARK not in text or Path(text).exists():
         return text, None
     file, _, key = text.partition(_KEY_MARK)

@@ -67,7 +67,7 @@ class ChunkedSource(Source):
                     yield band.start, part if self._chosen is None else part[:, self._chosen]
 
     def _band_rows(self) -> int:
-        """Rows to read at once, so that no chunk is decoded twice."""
+        """Return the number of rows to read at once, so that no chunk is decoded twice."""
         rows = block_rows(self._row_bytes)
         if self._chunk <= rows:
             return rows - rows % self._chunk
@@ -81,7 +81,7 @@ def array_in(
     key: str | None,
     columns: Any,
 ) -> ChunkedSource:
-    """Points in an array, or in one of the arrays of a group or file, which `members` lists."""
+    """Open an array, or one of the arrays of a group or file, which `members` lists."""
     with open_root() as root:
         member = None
         if hasattr(root, "shape"):

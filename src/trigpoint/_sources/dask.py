@@ -41,12 +41,12 @@ _BYTES_TOGETHER = 2**28
 
 
 class UnknownChunksWarning(ParameterWarning):
-    """The rows of a Dask collection had to be counted, which reads all of it."""
+    """Warning that the rows of a Dask collection had to be counted, which reads all of it."""
 
 
 @dataclass(frozen=True)
 class _Partition:
-    """What a task must know of its partition to check it.
+    """Position and size of a partition, for the task that checks it.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class _Partition:
     columns: Columns
 
     def rows(self, block: Any, places: np.ndarray | None = None) -> Any:
-        """Rows of a partition, all or some; whether their values can be used is still to check."""
+        """Return all or some rows of a partition; their values are still to be checked."""
         name = f"partition {self.number} of X, which begins at row {self.first},"
         shape = np.shape(block) if not hasattr(block, "shape") else block.shape
         if shape != (self.n, self.columns.count):
@@ -81,7 +81,7 @@ class _Partition:
         return values if places is None else values[places]
 
     def checked(self, block: Any) -> Points:
-        """All rows of a partition, checked."""
+        """Return all rows of a partition, checked."""
         return checked(self.rows(block), self.columns, "X", self.first)
 
 
@@ -105,7 +105,7 @@ class DaskSource(Source):
 
     @property
     def _sizes(self) -> list[int]:
-        """Rows of each partition, counted if they are not known."""
+        """Number of rows of each partition, counted if it is not known."""
         if self._known is None:
             self._known = self._counted_sizes()
         return self._known
@@ -160,7 +160,7 @@ class DaskSource(Source):
             yield part.first, values
 
     def _computed(self, tasks: Sequence[Any], row_bytes: int) -> Iterator[np.ndarray]:
-        """Results of tasks of one partition each, in order; a few are computed together."""
+        """Yield the results of tasks, one per partition, in order; a few are computed together."""
         import dask
 
         at_once = block_rows(row_bytes * max(self._sizes), _BYTES_TOGETHER)
@@ -198,7 +198,7 @@ class DaskSource(Source):
 def _coordinates(
     block: Any, *, job: tuple[Any, list[_Partition]], block_id: tuple[int, int]
 ) -> np.ndarray:
-    """Coordinates of one partition; Dask runs as many at once as it has threads."""
+    """Compute the coordinates of one partition; Dask runs as many at once as it has threads."""
     model, part = job[0], job[1][block_id[0]]
     points = part.checked(block)
     found = np.empty((part.n, model.n_components), dtype=model.columns.dtype)
@@ -209,7 +209,7 @@ def _coordinates(
 
 
 def _shared(job: Any) -> Any:
-    """One key of the graph for all blocks, whose value is a model, or is on the workers."""
+    """Share a model between the tasks of a graph, large ones through the workers."""
     import dask
 
     if len(pickle.dumps(job, protocol=5)) > _MODEL_IN_GRAPH:
@@ -226,7 +226,7 @@ def _shared(job: Any) -> Any:
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
-    """Points in a Dask array or DataFrame; only its metadata is looked at."""
+    """Open a Dask array or DataFrame; only its metadata is used."""
     refuse_key(key, "X")
     if is_from(X, "dask", "DataFrame"):
         # What pandas makes of a partition tells names, types and columns without numbers.
@@ -259,6 +259,6 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
 
 
 def _numbers(frame: Any, dtype: np.dtype) -> Any:
-    """A partition of a DataFrame, all of one type; missing values become NaN."""
+    """Convert a partition of a DataFrame to one type; missing values become NaN."""
     values = frame.to_numpy(dtype=dtype, na_value=np.nan)
     return type(frame)(values, index=frame.index, columns=frame.columns)

@@ -14,7 +14,7 @@ from trigpoint._sources.problems import is_from
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Points in the columns of a data frame, or in a labeled array."""
+    """Open the columns of a data frame, or a labeled array."""
     name = type(X).__name__
     refuse_key(key, name)
     if is_from(X, "pandas", "DataFrame"):
@@ -30,7 +30,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
 
 
 def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySource:
-    """Points in the columns of a pandas data frame, in one array."""
+    """Convert the columns of a pandas data frame to one array."""
     shown = [str(label) for label in frame.columns]
     check_shape(frame.shape, name)
     if columns is not None:
@@ -53,7 +53,7 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
 
 
 def _number_type(column: Any) -> np.dtype | None:
-    """The NumPy type that a column of numbers is read as; None for other columns."""
+    """Return the NumPy type that a column of numbers is read as; None for other columns."""
     kind = column.dtype
     # The types of pandas that allow missing values or store few know the type of the values.
     dtype = getattr(kind, "numpy_dtype", getattr(kind, "subtype", kind))

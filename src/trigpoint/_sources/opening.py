@@ -142,8 +142,12 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
     """
     library = type(X).__module__.partition(".")[0]
     is_opened = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
+    if reset and hasattr(estimator, "anndata_key_"):
+        del estimator.anndata_key_
     if is_opened or library in _OPENED or hasattr(X, "obsm"):
-        source = open_source(X)
+        # Cells have several representations; those that were fitted are meant.
+        key = getattr(estimator, "anndata_key_", None) if hasattr(X, "obsm") else None
+        source = open_source(X, key=key)
         if reset:
             estimator.n_features_in_ = source.columns.count
             if source.columns.names is not None:

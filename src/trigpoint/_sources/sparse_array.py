@@ -43,7 +43,7 @@ class SparseSource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> SparseSource:
-    """Points in a SciPy sparse array of any format."""
+    """Open a SciPy sparse array of any format."""
     refuse_key(key, "X")
     return SparseSource(X, "X", columns)
 

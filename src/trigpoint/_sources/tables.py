@@ -1,4 +1,4 @@
-"""Tables with columns of any kind: what these hold, one column's values, whole rows."""
+"""Tables with columns of any kind: descriptions of columns, values of one, copies of rows."""
 
 import csv
 import gzip
@@ -159,7 +159,7 @@ def _table_values(path: Path, key: str) -> np.ndarray:
 
 
 def typed(column: Any) -> Any:
-    """Text of a column as numbers or dates, if all of it can be read as such."""
+    """Convert text to numbers or dates, if all of it can be read as such."""
     plain = pyarrow.compute.utf8_trim_whitespace(column)
     # A number with a leading zero, such as 007, is a name.
     is_name = pyarrow.compute.match_substring_regex(plain, r"^[+-]?0\d")

@@ -1,4 +1,4 @@
-"""Points in text files: CSV and its relatives, also compressed with gzip, read by pyarrow."""
+"""Text files such as CSV, optionally compressed with gzip, read by pyarrow."""
 
 import codecs
 import csv
@@ -66,7 +66,7 @@ class Layout:
 
     @property
     def labels(self) -> set[int]:
-        """The unnamed first column in which pandas writes its index, if there is one."""
+        """The unnamed first column, in which pandas writes its index, if there is one."""
         return {0} if self.names and not self.names[0] and self.n_columns > 1 else set()
 
     def head(self) -> Any:
@@ -151,7 +151,7 @@ class Layout:
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
-    """Points in a text file, optionally compressed with gzip."""
+    """Open a text file, optionally compressed with gzip."""
     refuse_key(key, str(path))
     return TextSource(read_layout(path), columns)
 
@@ -189,7 +189,7 @@ class TextSource(ArrowSource):
             ) from error
 
     def _first_text(self, columns: list[int]) -> str:
-        """The first value of some columns that is not a number, and where it is."""
+        """Find the first value of some columns that is not a number."""
         as_text = dict.fromkeys(columns, pyarrow.string())
         for first, batch in self.layout.batches(columns, as_text):
             for label, column in zip(self._labels, batch.columns, strict=True):
@@ -216,7 +216,7 @@ class TextSource(ArrowSource):
 
 
 def _read_as(column: Any) -> Any:
-    """The type that a column is read as, from its first values."""
+    """Return the type that a column is read as, from its first values."""
     kind, types = column.type, pyarrow.types
     if types.is_integer(kind) or types.is_null(kind):
         return pyarrow.float64()
@@ -229,7 +229,7 @@ def _read_as(column: Any) -> Any:
 
 
 def is_number(field: str, decimal: str = ".") -> bool:
-    """Whether a field is read as a number."""
+    """Return whether a field is read as a number."""
     field = field.strip().replace(decimal, ".") if "." not in field or decimal == "." else "text"
     try:
         float(field)
@@ -240,13 +240,13 @@ def is_number(field: str, decimal: str = ".") -> bool:
 
 
 def text_suffix(path: Path) -> str:
-    """Suffix of a text file, ignoring .gz; empty for other kinds of files."""
+    """Return the suffix of a text file without .gz; empty for other kinds of files."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     return suffix if suffix in SUFFIXES else ""
 
 
 def usual_separator(path: Path) -> str:
-    """Usual separator of columns in files with this suffix."""
+    """Return the usual separator of columns in files with this suffix."""
     return _SEPARATORS[text_suffix(path)][0]
 
 
@@ -308,13 +308,13 @@ def _opened(path: Path) -> Any:
 
 
 class _SingleBlanks(io.RawIOBase):
-    """Text in which each run of blanks is one, and none is at the beginning or end of a line."""
+    """Binary file whose runs of blanks become one, and none at the start or end of a line."""
 
     def __init__(self, file: Any) -> None:
         self._file, self._ready = file, b""
 
     def readable(self) -> bool:
-        """A file that is only read."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -333,7 +333,7 @@ class _SingleBlanks(io.RawIOBase):
 
 
 def _have_decimal_commas(rows: list[list[str]]) -> bool:
-    """Whether some numbers have a decimal comma, and none has a point."""
+    """Return whether some numbers have a decimal comma, and none has a point."""
     fields = [field for row in rows for field in row]
     has_comma = any(map(_DECIMAL_COMMA.fullmatch, fields))
     return has_comma and not any("." in field and is_number(field) for field in fields)
@@ -349,7 +349,7 @@ def _separator(path: Path, line: str) -> str:
 
 
 def _is_header(fields: list[str], below: list[str], decimal: str) -> bool:
-    """Whether a first line has names, some of which may be whole numbers, such as years.
+    """Return whether a first line has names, some of which may be whole numbers, such as years.
 
     If some fields are numbers, a name must stand above a number; a missing value is no name, except
     in the first column, which pandas writes without one.

@@ -113,7 +113,7 @@ class TorchSource(Source):
         return row_blocks(self.n, block_rows(8 * self.columns.count, n_bytes))
 
     def _checked_there(self, part: slice, device: Any) -> Any:
-        """Rows on a device, finite and of a magnitude whose squares do not overflow."""
+        """Copy rows to a device, and check that their squares are finite."""
         import torch
 
         dtype = getattr(torch, self.columns.dtype.name)
@@ -146,7 +146,7 @@ def _on_host(tensor: Any) -> np.ndarray:
 def mapped_on_device(
     blocks: Iterable[tuple[int, Points]], model: Any, device: Any
 ) -> Iterator[tuple[int, np.ndarray, int]]:
-    """Map rows of the host on a device, block by block, as `Source.map` does with ``device=``.
+    """Map rows of the host on a device, block by block, for `Source.map`.
 
     On a GPU, while one block is computed, the next is read and copied.
 

@@ -1,4 +1,4 @@
-"""Writing points block by block to .npy, .csv and .parquet files."""
+"""Writers of .npy, .csv and .parquet files, block by block."""
 
 import os
 from abc import ABC, abstractmethod
@@ -72,7 +72,7 @@ class Output:
 def open_output(
     output: Output, shape: tuple[int, int], dtype: Any, reading: Path | None = None
 ) -> Iterator["Writer"]:
-    """Accept points in blocks of rows; the file appears once all are written.
+    """Yield a writer of blocks of rows; the file appears once all are written.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def open_output(
 
 
 class Writer(ABC):
-    """Writes rows to a new file; created by `open_output`.
+    """Writer of rows to a new file; see `open_output`.
 
     Rows are gathered, so that the file does not depend on the blocks that they came in.
     """
@@ -179,7 +179,7 @@ class Writer(ABC):
 
 
 class NpyWriter(Writer):
-    """A ``.npy`` file, appended to as a plain file: the pages of a map would count as memory."""
+    """Writer of a ``.npy`` file; a memory map would count as memory."""
 
     def _open(self, partial: Path) -> None:
         self._file = partial.open("wb")
@@ -196,7 +196,7 @@ class NpyWriter(Writer):
 
 
 class ArrowWriter(Writer):
-    """A file with a named column for each coordinate, written by pyarrow."""
+    """Writer of a file with a named column for each coordinate, by pyarrow."""
 
     def _open(self, partial: Path) -> None:
         self._writer = self._opened(partial, self._table(self._gathered[:0]).schema)
@@ -219,7 +219,7 @@ class ArrowWriter(Writer):
 
 
 class CsvWriter(ArrowWriter):
-    """Text with a header line and enough digits to restore the numbers exactly."""
+    """Writer of text with a header line and enough digits to restore the numbers exactly."""
 
     def _opened(self, partial: Path, schema: Any) -> Any:
         import pyarrow.csv
@@ -228,7 +228,7 @@ class CsvWriter(ArrowWriter):
 
 
 class ParquetWriter(ArrowWriter):
-    """A Parquet file in row groups of a fixed size."""
+    """Writer of a Parquet file in row groups of a fixed size."""
 
     together_bytes = _ROW_GROUP_BYTES
 

@@ -1,4 +1,4 @@
-"""Colors that are distinct with any color vision, and what they stand for."""
+"""Colors of points, and their legends."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ _CLASSES_PER_COLUMN = 20
 
 @dataclass(frozen=True)
 class Coloring:
-    """What the color of each point means.
+    """Meaning of the colors of points.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Coloring:
     names: tuple[str, ...] | None = None
 
     def take(self, rows: np.ndarray) -> Self:
-        """Coloring of some of the points; classes keep their colors."""
+        """Return the coloring of some of the points; classes keep their colors."""
         return replace(self, values=self.values[rows])
 
     @property
@@ -47,14 +47,14 @@ class Coloring:
         return self.names is not None or self.some_missing
 
     def limits(self) -> dict[str, float]:
-        """Limits of the color map, if they do not depend on the values."""
+        """Return the limits of the color map, if they do not depend on the values."""
         if self.names is None:
             return {}
         return {"vmin": -0.5, "vmax": len(self.names) - 0.5}
 
 
 def name_of(color: Any) -> str | None:
-    """Name of a pandas Series, or of another library's column."""
+    """Return the name of a pandas Series, or of another library's column."""
     name = getattr(color, "name", None)
     # A number is the position of a column without a name.
     return name if isinstance(name, str) and name else None
@@ -111,7 +111,7 @@ def _no_numbers(color: Any, why: str) -> ParameterTypeError:
 
 
 def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
-    """Class number of each point; names, "missing" last if any are; number of known classes."""
+    """Return the class of each point, the names of classes, and the number of known ones."""
     dtype: Any = getattr(color, "dtype", None)
     if hasattr(dtype, "categories"):
         codes = np.asarray(getattr(color, "cat", color).codes).astype(np.int64)
@@ -131,14 +131,14 @@ def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
 
 
 def _comparable(values: np.ndarray) -> np.ndarray:
-    """Labels of one type; "" for missing ones among objects."""
+    """Convert labels to one type; missing ones among objects become ""."""
     if values.dtype.kind != "O":
         return values
     return np.array(["" if is_missing(value) else _name(value) for value in values])
 
 
 def _name(value: Any) -> str:
-    """Name of a class, "" if missing; 3.0 is written as 3."""
+    """Return the name of a class, "" if missing; 3.0 is written as 3."""
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else f"{value:.12g}"
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -89,7 +89,7 @@ def graph(
 
 
 def _edges(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Edges (e, 2) that are not bridges, and their weights, lightest first."""
+    """Return the edges (e, 2) that are not bridges, and their weights, lightest first."""
     upper = coo_array(triu(estimator.graph_, k=1))
     edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
     k = len(estimator.landmarks_)
