@@ -109,4 +109,4 @@ def test_what_cannot_work_is_refused(folder, address, capsys, monkeypatch):
     assert "there is no Dask cluster with workers at 127.0.0.1:9: start one" in said(capsys)
     columns = "--columns", "east,north,up"
     assert run("embed", "roll.csv", *columns, "-o", "Y.npy", "--dask", address, *ARGUMENTS) == 1
-    assert "roll.csv cannot be read by several processes" in said(capsys)
+    assert "roll.csv cannot be read in parts by several processes" in said(capsys)

@@ -67,8 +67,8 @@ def _lazy(source: Source, options: argparse.Namespace) -> Any:
     file, key = split_place(options.input)
     if source.path is None or bool(text_suffix(source.path)):
         raise CommandError(
-            f"{options.input} cannot be read by several processes: convert it to .zarr, .npy or "
-            ".parquet first, or leave out --dask"
+            f"{options.input} cannot be read in parts by several processes: convert it to .zarr, "
+            ".npy or .parquet first, or leave out --dask"
         )
     # A worker may run in another folder.
     columns = source.columns.names or (options.columns and list(map(int, options.columns)))

@@ -29,9 +29,6 @@ _LITTLE = 2**28
 # Columns of text are classes if they have at most this many different values.
 _MOST_CLASSES = 40
 
-# Two coordinates need at least three landmarks.
-_FEWEST_ROWS = 3
-
 # For scripts, and for people.
 _Found = tuple[dict[str, Any], dict[str, str]]
 
@@ -115,36 +112,29 @@ def _described(source: Source) -> _Found:
 
 def _inspected(source: Source) -> _Found:
     """Describe constant columns, the local dimension, and what may spoil an embedding."""
-    seen = inspect(source)
-    if source.n < _FEWEST_ROWS:
-        raise ValueError(f"{counted(source.n, 'row')}: too few to choose landmarks from")
+    found, n_sampled = inspect(source)
     names: Sequence[Any] = source.columns.names or range(source.columns.count)
-    values = {
-        "constant_columns": seen.constant,
-        "dimension": round(seen.dimension, 2),
-        "dominant_columns": seen.dominant,
-        "outliers": seen.outliers,
-    }
+    constant, dominant = (
+        listed_names(names[j] for j in found[kind])
+        for kind in ("constant_columns", "dominant_columns")
+    )
     shown = {"values": "all finite"}
-    if seen.constant:
-        shown["constant"] = (
-            f"columns {listed_names(names[j] for j in seen.constant)}: can be left out"
-        )
-    if seen.dimension:
-        shown["dimension"] = f"about {seen.dimension:.1f} around each point"
-    if seen.dominant:
-        dominant = listed_names(names[j] for j in seen.dominant)
+    if constant:
+        shown["constant"] = f"columns {constant}: can be left out"
+    if found["dimension"]:
+        shown["dimension"] = f"about {found['dimension']:.1f} around each point"
+    if dominant:
         shown["scales"] = (
             f"columns {dominant} hold {DOMINANT_SHARE:.1%} of the variance; if columns differ in "
             "units, keep --metric seuclidean, which divides each by its standard deviation"
         )
-    if seen.outliers:
-        among = "" if seen.n_sampled == source.n else f" among {seen.n_sampled:,} sampled rows"
+    if outliers := listed(found["outliers"]):
+        among = "" if n_sampled == source.n else f" among {n_sampled:,} sampled rows"
         shown["outliers"] = (
-            f"rows {listed(seen.outliers)}{among} lie more than {FACTOR:g} times farther from the "
-            f"rest than {SHARE:.0%} of rows; remove them if they are errors"
+            f"rows {outliers}{among} lie more than {FACTOR:g} times farther from the rest than "
+            f"{SHARE:.0%} of rows; remove them if they are errors"
         )
-    return values, shown
+    return found, shown
 
 
 def _next_command(

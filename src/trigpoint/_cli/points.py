@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from trigpoint._cli.results import CommandError, say
+from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.anndata import likely_points
 from trigpoint._sources.choosing import listed, listed_names, split_place
 from trigpoint._sources.opening import stored_arrays
-from trigpoint._sources.tables import VALUE_FORMATS, is_table, read_values, table_columns
+from trigpoint._sources.tables import is_table, read_values, table_columns
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> Source:

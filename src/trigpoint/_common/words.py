@@ -4,6 +4,9 @@ import unicodedata
 from collections.abc import Mapping
 from html import escape
 
+# Files that hold one value for each point.
+VALUE_FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
+
 # Characters that turn the direction of the text after them.
 _DIRECTIONS = frozenset(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 

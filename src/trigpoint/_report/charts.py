@@ -24,19 +24,16 @@ class _Axes:
     """Positions of values in a chart, whose axes may both be logarithmic."""
 
     def __init__(self, x: tuple[float, float], y: tuple[float, float], *, log: bool) -> None:
-        self._log = log
-        self._x, self._y = (self._scaled(np.array(x)), self._scaled(np.array(y)))
-
-    def _scaled(self, values: np.ndarray) -> np.ndarray:
-        return np.log10(values) if self._log else np.asarray(values, dtype=float)
+        self._scaled = np.log10 if log else np.asarray
+        self._x, self._y = self._scaled(x), self._scaled(y)
 
     def x(self, value: float) -> float:
-        share = (float(self._scaled(np.array(value))) - self._x[0]) / (self._x[1] - self._x[0])
-        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+        share = (self._scaled(value) - self._x[0]) / (self._x[1] - self._x[0])
+        return float(_LEFT + share * (_WIDTH - _LEFT - _RIGHT))
 
     def y(self, value: float) -> float:
-        share = (float(self._scaled(np.array(value))) - self._y[0]) / (self._y[1] - self._y[0])
-        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
+        share = (self._scaled(value) - self._y[0]) / (self._y[1] - self._y[0])
+        return float(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM))
 
 
 def spectrum_chart(eigenvalues: Eigenvalues) -> str:

@@ -81,17 +81,13 @@ def color_column(name: str, given: Given) -> Column:
 def _by_name(color: Any, unnamed: str) -> dict[str, Any]:
     if isinstance(color, Mapping):
         return {str(name): values for name, values in color.items()}
-    if hasattr(color, "iloc") and hasattr(color, "columns"):
-        named = {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
-        if len(named) < len(color.columns):
-            raise ParameterValueError(
-                f"color has duplicate column names: {', '.join(map(str, color.columns))}; rename "
-                "them",
-                "color",
-            )
-        return named
     if hasattr(color, "columns"):
-        return {str(name): color[name] for name in color.columns}
+        names = list(map(str, color.columns))
+        if len(set(names)) < len(names):
+            raise ParameterValueError(
+                f"color has duplicate column names: {', '.join(names)}; rename them", "color"
+            )
+        return {str(label): color[label] for label in color.columns}
     name = getattr(color, "name", None)
     return {unnamed if name is None else str(name): color}
 

@@ -16,7 +16,7 @@ from trigpoint._common.words import counted, plural
 from trigpoint._report.charts import curve_chart, spectrum_chart
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.content import Content
-from trigpoint._report.density import DensityImage
+from trigpoint._report.density import Grid
 from trigpoint._report.explanations import (
     KEYS,
     LANDMARKS,
@@ -198,7 +198,7 @@ def _tiles(tiles: Tiles, packed: Packed) -> dict[str, Any]:
     }
 
 
-def _image(image: DensityImage, packed: Packed) -> dict[str, Any]:
+def _image(image: Grid, packed: Packed) -> dict[str, Any]:
     """Map counts to 255 logarithmic levels; 0 is for cells without points."""
     most = int(image.counts.max())
     levels = np.ceil(255 * np.log1p(image.counts) / np.log1p(max(most, 1)))

@@ -12,7 +12,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._report.density import DensityImage, Grid, grid_size
+from trigpoint._report.density import Grid, grid_size
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source
 
@@ -44,7 +44,7 @@ class Sample:
         Points nearest to each landmark: counted in the sample, and scaled up to all points.
     covering_radius : float
         Largest distance from a sampled point to its nearest landmark.
-    images : list of DensityImage
+    images : list of Grid
         Densities of all points; empty if all of them are in the sample.
     seconds : float or None
         How long computing the coordinates of all points took, if that was necessary.
@@ -57,7 +57,7 @@ class Sample:
     cells: np.ndarray
     cell_sizes: np.ndarray
     covering_radius: float
-    images: list[DensityImage]
+    images: list[Grid]
     seconds: float | None
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
         cells,
         np.rint(counts * (n / size)).astype(np.int64),
         float(distances.max()),
-        [grid.image() for grid in grids],
+        grids,
         seconds,
     )
 

@@ -49,6 +49,20 @@ class Things:
     texts: np.ndarray | None = None
     text_name: str = ""
 
+    def shown_addresses(self, rows: np.ndarray) -> list[str] | None:
+        """Return the addresses of the images of some points."""
+        return None if self.addresses is None else _as_text(self.addresses[rows])
+
+    def shown_texts(self, rows: np.ndarray) -> tuple[str, list[str]] | None:
+        """Return the texts of some points, shortened so that the page stays small."""
+        if self.texts is None:
+            return None
+        texts, most = _as_text(self.texts[rows]), _MOST_CHARACTERS
+        while most > 20 and sum(min(len(text), most) for text in texts) > _TEXT_BYTES:
+            most = most * 3 // 4
+        short = [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
+        return self.text_name, short
+
 
 def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -> Things:
     """Check what was passed as ``images=`` and ``text=``."""
@@ -67,6 +81,10 @@ def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -
         addresses = _texts("images", images, n_points)[1]
     name, texts = ("", None) if text is None else _texts("text", text, n_points)
     return Things(shape, addresses, texts, name)
+
+
+def _as_text(values: np.ndarray) -> list[str]:
+    return ["" if is_missing(value) else label_text(value) for value in values]
 
 
 def _check_shape(shape: tuple[int, ...], n_features: int) -> None:
@@ -96,17 +114,6 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
         values = np.array(values, dtype=object)
     name, found = next(iter(named_colors(values, n_points, parameter=parameter).items()))
     return name, found.values
-
-
-def shown_texts(values: np.ndarray, rows: np.ndarray, *, whole: bool = False) -> list[str]:
-    """Return the texts of some points, shortened so that the page stays small."""
-    texts = ["" if is_missing(value) else label_text(value) for value in values[rows]]
-    if whole:
-        return texts
-    most = _MOST_CHARACTERS
-    while most > 20 and sum(min(len(text), most) for text in texts) > _TEXT_BYTES:
-        most = most * 3 // 4
-    return [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,13 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
+from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources.anndata import read_obs
 from trigpoint._sources.arrow import SUFFIXES, ParquetFiles, holds_numbers, parquet_table
 from trigpoint._sources.atomic import atomic_write
 from trigpoint._sources.choosing import choose_name, split_place
 from trigpoint._sources.problems import check_is_file, naming_errors
 from trigpoint._sources.text import Layout, read_layout, text_suffix, usual_separator
-
-VALUE_FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
 
 # Ends of the names of columns that count rows.
 _COUNTER = re.compile(r".*(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
