@@ -8,6 +8,7 @@ import pickle
 import uuid
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,21 +97,15 @@ class DaskSource(Source):
     """
 
     def __init__(self, array: Any, columns: Columns) -> None:
-        sizes = array.chunks[0]
-        known = not np.isnan(sizes).any()
-        super().__init__("X", columns, int(sum(sizes)) if known else None)
-        self._array, self._known = array, list(map(int, sizes)) if known else None
-        if known:
-            check_shape((self.n, columns.count), "X")
+        super().__init__("X", columns)
+        self._array, sizes = array, array.chunks[0]
+        if not np.isnan(sizes).any():
+            self._sizes = list(map(int, sizes))
+            self.n = self._counted()
 
-    @property
+    @cached_property
     def _sizes(self) -> list[int]:
         """Number of rows of each partition, counted if it is not known."""
-        if self._known is None:
-            self._known = self._counted_sizes()
-        return self._known
-
-    def _counted_sizes(self) -> list[int]:
         import dask
 
         warn_user(
@@ -123,9 +118,7 @@ class DaskSource(Source):
         return list(dask.compute(*map(count, self._array.to_delayed().ravel())))
 
     def _counted(self) -> int:
-        n = sum(self._sizes)
-        check_shape((n, self.columns.count), "X")
-        return n
+        return check_shape((sum(self._sizes), self.columns.count), "X")[0]
 
     @property
     def _partitions(self) -> list[_Partition]:

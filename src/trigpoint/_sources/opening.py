@@ -57,8 +57,8 @@ FORMATS = (
     Format("dask", (), "dask", ("Array", "DataFrame", "Series", "Bag", "Delayed", "FrameBase")),
     Format("torch", (), "torch", ("Tensor",)),
 )
-# Libraries whose objects are opened as they are.
-_OPENED = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray", "dask", "torch")
+# Libraries whose objects scikit-learn does not validate.
+_OPENED = {known.package for known in FORMATS} - {"", "numpy", "scipy", "pandas"}
 _FEWEST_ROWS = 2
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
