@@ -14,7 +14,7 @@ import torch
 
 import trigpoint as tp
 
-OPTIONS: dict[str, Any] = {"landmarks": 300, "n_neighbors": 10, "random_state": 0}
+OPTIONS: dict[str, Any] = {"landmarks": 300, "graph": tp.KNNGraph(10), "random_state": 0}
 ESTIMATORS: dict[str, Any] = {
     "smooth": tp.LaplacianEigenmaps(extension="smooth", **OPTIONS),
     "graph": tp.LaplacianEigenmaps(extension="graph", **OPTIONS),

@@ -1,5 +1,6 @@
 """What travels to threads, processes and devices: a fitted map from rows to coordinates."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,3 +54,18 @@ class Model:
         """
         coordinates, far = self.extension(self.space(block, rows))
         return coordinates.astype(self.columns.dtype, copy=False), far
+
+    def to(self, device: Any) -> Callable[[Any, int], tuple[Any, Any]]:
+        """Return the same function for tensors on a PyTorch device."""
+        import torch
+
+        from trigpoint._extension.torch import on_device
+
+        space, extension = self.space.to(device), on_device(self.extension, device)
+        dtype = getattr(torch, self.columns.dtype.name)
+
+        def mapped(block: Any, first: int = 0) -> tuple[Any, Any]:
+            coordinates, far = extension(space(block, first))
+            return coordinates.to(dtype), far
+
+        return mapped

@@ -111,9 +111,10 @@ class Window:
         likely = self._likely(foreseen)
         likely = likely[self._places[likely] < end + np.arange(len(likely))]
         # Duplicates of a proposal are rejected if it is accepted, so one of them is enough.
-        first = np.unique(self._points[likely], axis=0, return_index=True)[1]
-        likely = likely[np.sort(first)]
-        asked = [i for i in likely.tolist() if self._places[i] not in self._known][:wanted]
+        first: dict[bytes, int] = {}
+        for i in likely.tolist():
+            first.setdefault(self._points[i].tobytes(), i)
+        asked = [i for i in first.values() if self._places[i] not in self._known][:wanted]
         if not asked:
             return
         found = self._index.search(self._points[asked], self._m)

@@ -148,11 +148,15 @@ class Standardized(Space):
         return cls(arrays["scales"])
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
+        import torch
+
         from trigpoint._spaces.torch import scaled
+
+        scales = torch.as_tensor(self.scales, device=device)
 
         def mapped(block: Any, rows: Any = 0) -> Any:
             del rows
-            return scaled(block, self.scales)
+            return scaled(block, scales)
 
         return mapped
 
