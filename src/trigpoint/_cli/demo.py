@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> Result:
             f"--landmarks {k} is too few or too many for --points {n}: choose at least 3 "
             f"landmarks, more points than landmarks, and more than {_FEWEST} points"
         )
-    require("matplotlib", "drawing the picture")
+    require("matplotlib", "drawing the plot")
     path = options.out / "swiss_roll.png"
     options.out.mkdir(parents=True, exist_ok=True)
     check_place(path, str(path))

@@ -71,7 +71,7 @@ def _suggest_array(options: argparse.Namespace, path: Path) -> None:
     if split_place(options.input)[1] is None and path.name.lower().endswith(".h5ad"):
         better = likely_points(stored_arrays(path)) if path.exists() else None
         if better not in (None, "X"):
-            say(options, f"points are X; embeddings are usually made of {path}::{better}")
+            say(options, f"points are X; cells are usually embedded from {path}::{better}")
 
 
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:

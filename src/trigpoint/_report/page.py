@@ -46,7 +46,7 @@ _COMPARED_EDGES = (10_000, 6_000)
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
 
-# By bars, or among the figures.
+# Lines of the verdict that bars or figures show.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}

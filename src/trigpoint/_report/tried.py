@@ -31,8 +31,8 @@ def tried_section(tried: Comparison, colors: Mapping[str, Given]) -> str:
     return (
         '<section id="tried" aria-labelledby="tried-title"><h2 id="tried-title">Methods tried</h2>'
         f"<p class=intro>Each was fitted to {tried.n_fitted:,} points with the same landmarks. The "
-        "score is how far neighborhoods of all sizes agree with those of the points, measured "
-        "along them: 1 is perfect, 0 is random. "
+        "score compares neighborhoods of every size with those in the data: 1 is perfect, 0 is "
+        "random. "
         f"Principal components score {tried.pca_score:.2f}.</p>"
         f"<div class=tried>{figures}</div>{failed}</section>"
     )

@@ -23,7 +23,7 @@ from trigpoint._sources.choosing import (
 )
 from trigpoint._sources.problems import is_from, naming_errors
 
-# Those of every format in which SciPy saves sparse arrays.
+# Members of the archives in which SciPy saves sparse arrays.
 _SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy"}
 
 

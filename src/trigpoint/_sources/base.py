@@ -313,7 +313,7 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
             refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
     if block.shape[0]:
-        # A few points among others may be near the origin.
+        # Points of one block may all be near the origin.
         check_magnitude(block, name, may_be_tiny=True)
     return block
 
