@@ -196,7 +196,13 @@ def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph
         decided = {"graph": name}
         yield (
             Fit(
-                "LaplacianEigenmaps", None, None, 0.0, graph, None, None, None, extended_by, decided
+                "LaplacianEigenmaps",
+                None,
+                None,
+                0.0,
+                graph,
+                extended_by=extended_by,
+                decided=decided,
             ),
             kept,
         )

@@ -143,8 +143,7 @@ def select(
     for attempt in attempts:
         try:
             for fit, extension in attempt():
-                graph, count = fit.decided["graph"], fit.decided.get("n_neighbors", "")
-                name = f"{graph} {count}".strip() + f", {fit.extended_by}"
+                name = _described(fit)
                 if name in made:
                     continue
                 assert fit.graph is not None
@@ -206,3 +205,9 @@ def _connected(fit: Fit) -> Fit:
     assert fit.graph is not None
     notes = tuple(n for n in fit.graph.notes if not isinstance(n, DisconnectedGraphWarning))
     return replace(fit, graph=replace(fit.graph, bridges=fit.graph.bridges[:0], notes=notes))
+
+
+def _described(fit: Fit) -> str:
+    """Return a graph and an extension in a few words."""
+    graph = f"{fit.decided['graph']} {fit.decided.get('n_neighbors', '')}".strip()
+    return f"{graph}, {fit.extended_by}"

@@ -255,8 +255,9 @@ class GraphNeighbors:
             )
             nearest_columns(to_all, nearest, squares)
         else:
-            dense, to_all = X, nothing
-            nearest, squares = self.search.nearest(X, count)
+            # In another memory order, sums are rounded differently.
+            dense, to_all = np.ascontiguousarray(X), nothing
+            nearest, squares = self.search.nearest(dense, count)
         shares = _shares(squares)
         return np.ascontiguousarray(nearest[:, : shares.shape[1]]), shares, dense, to_all
 
