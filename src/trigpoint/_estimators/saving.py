@@ -21,10 +21,10 @@ from trigpoint._common.records import Fit
 from trigpoint._embedding import HOW_IT_RUNS, Embedding
 from trigpoint._estimators.graph_embedding import GraphEmbedding
 from trigpoint._estimators.model_arrays import as_arrays, as_csr, fit_from_arrays, require
+from trigpoint._estimators.tensors import read_tensors, write_tensors
 from trigpoint._graphs import GRAPHS
 from trigpoint._model import Model
 from trigpoint._sources import Columns
-from trigpoint._sources.tensors import read_tensors, write_tensors
 from trigpoint._spaces import SPACES, Space, UserSpace
 
 FORMAT, FORMAT_VERSION = "trigpoint", 2
@@ -235,14 +235,8 @@ def _estimators() -> dict[str, Any]:
     # Imported here because the estimators import this module.
     from trigpoint import _estimators
 
-    kinds = (
-        _estimators.DiffusionMaps,
-        _estimators.Isomap,
-        _estimators.KernelPCA,
-        _estimators.LandmarkMap,
-        _estimators.LaplacianEigenmaps,
-    )
-    return {kind.__name__: kind for kind in kinds}
+    found = (getattr(_estimators, name) for name in _estimators.__all__)
+    return {kind.__name__: kind for kind in found if isinstance(kind, type)}
 
 
 def _described(fit: Fit) -> dict[str, Any]:
