@@ -13,7 +13,6 @@ from sklearn.base import clone
 from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
-from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.selection import (
     MOST_NEIGHBORS,
@@ -37,6 +36,7 @@ from trigpoint._graphs.weights import precomputed_graph
 from trigpoint._model import Model
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 
 if TYPE_CHECKING:
     from trigpoint._report import Subject
