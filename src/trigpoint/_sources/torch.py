@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
-from trigpoint._common.device import device_memory, resolve_device
+from trigpoint._common.device import device_memory, is_tensor, resolve_device
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -131,8 +131,14 @@ class TorchSource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> TorchSource:
-    """Open a tensor."""
+    """Open a tensor, or an array of another library on a GPU, whose coordinates are a tensor."""
     refuse_key(key, "X")
+    if not is_tensor(X):
+        # PyTorch must be installed, and find a GPU.
+        resolve_device("cuda")
+        import torch
+
+        X = torch.from_dlpack(X)
     return TorchSource(X, columns)
 
 
