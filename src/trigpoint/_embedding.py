@@ -26,7 +26,7 @@ from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
 from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
-from trigpoint._sources import Output, Source, open_source
+from trigpoint._sources import Output, Source, check_output, open_source
 from trigpoint._sources.validation import validated
 from trigpoint._spaces import check_metric, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -126,6 +126,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             of the file if `out` is given.
         """
         check_is_fitted(self)
+        check_output(out, X)
         source = validated(self, X, reset=False).matching(self.model_.columns)
         if out is not None:
             output = out if isinstance(out, Output) else Output(out)
@@ -142,9 +143,10 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return result
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
+        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
+        check_output(out, X)
         return self.fit(X, y).transform(X, out=out)
 
     def _check_parameters(self) -> None:

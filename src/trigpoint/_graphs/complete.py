@@ -41,10 +41,13 @@ class CompleteGraph(Graph):
         self.bandwidth = bandwidth
         self.mean_weight = mean_weight
 
-    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
-        del n_threads
+    def check_parameters(self) -> None:
         check_weights(self.bandwidth)
         check_share("mean_weight", self.mean_weight)
+
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        del n_threads
+        self.check_parameters()
         k = len(landmarks.points)
         check_dense("landmarks", k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
         lengths = distances_between(landmarks.points)

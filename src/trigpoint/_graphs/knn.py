@@ -97,6 +97,13 @@ class KNNGraph(Graph):
     def needs_masses(self) -> bool:
         return check_bool("by_mass", self.by_mass)
 
+    def check_parameters(self) -> None:
+        compared_covariance(self.metric, self.covariance)
+        check_bool("by_mass", self.by_mass)
+        check_weights(self.bandwidth, self.ridge)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
+
     def build(
         self,
         landmarks: Landmarks,
@@ -118,7 +125,7 @@ class KNNGraph(Graph):
             Number of neighbors to take instead if the graph would otherwise be disconnected, and is
             connected with so many.
         """
-        check_weights(self.bandwidth, self.ridge)
+        self.check_parameters()
         k = len(landmarks.points)
         search = NeighborSearch(landmarks, n_threads) if search is None else search
         edges = self._edges(k, search)

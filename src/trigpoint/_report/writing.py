@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trigpoint._common.checks import check_count
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
 from trigpoint._report.page import page
 from trigpoint._report.subject import Subject
@@ -87,7 +88,9 @@ def write_report(
             raise FileExistsError(f"{target} already exists: choose another name, or force=True")
         own = None if source is None else source.path
         if own is not None and own.exists() and own.samefile(target):
-            raise ValueError(f"{target} holds the points: write the page to another file")
+            raise ParameterValueError(
+                f"{target} holds the points: write the page to another file", "path"
+            )
     content = gather(
         subject,
         source,

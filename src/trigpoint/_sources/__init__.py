@@ -7,13 +7,14 @@ applies a model to all of them. Each format has a file of its own and a line in 
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._sources.base import Columns, Source
 from trigpoint._sources.opening import open_source
-from trigpoint._sources.writers import Output, open_output
+from trigpoint._sources.writers import Output, check_output, open_output
 
 __all__ = [
     "Columns",
     "DamagedFileError",
     "Output",
     "Source",
+    "check_output",
     "open_output",
     "open_source",
 ]

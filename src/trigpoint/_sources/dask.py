@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from trigpoint._common.checks import refuse_masked
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 from trigpoint._common.progress import Report
 from trigpoint._common.warn import warn_user
@@ -181,6 +182,12 @@ class DaskSource(Source):
 
         The number of far points is not known, and given as 0.
         """
+        if resolve_device(device) is not None:
+            raise ParameterValueError(
+                f"{device=} is not possible, because Dask's workers compute the coordinates of "
+                "its collections: leave device None",
+                "device",
+            )
         lazy = self._array.map_blocks(
             _coordinates,
             job=_shared((model, self._partitions)),

@@ -72,10 +72,3 @@ def _number_type(column: Any) -> np.dtype | None:
     except (TypeError, ValueError):
         return None
     return np.dtype(np.float64)
-
-
-def labeled_as(array: Any, coordinates: np.ndarray) -> Any:
-    """Coordinates as a labeled array, with the labels that the rows of another one have."""
-    rows = array.dims[0]
-    labels = {name: values for name, values in array.coords.items() if values.dims == (rows,)}
-    return type(array)(coordinates, dims=(rows, "component"), coords=labels, name="embedding")

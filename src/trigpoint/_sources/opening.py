@@ -118,7 +118,7 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     # Not by class name: views of AnnData have their own classes.
     if hasattr(X, "X") and hasattr(X, "obsm"):
         return importlib.import_module("trigpoint._sources.anndata").from_object(X, key, columns)
-    if _is_on_gpu(X):
+    if is_on_gpu(X):
         return importlib.import_module("trigpoint._sources.torch").from_object(X, key, columns)
     return from_object(X, key, columns)
 
@@ -170,7 +170,7 @@ def _module(known: Format) -> Any:
     return importlib.import_module(f"trigpoint._sources.{known.module}")
 
 
-def _is_on_gpu(X: Any) -> bool:
+def is_on_gpu(X: Any) -> bool:
     """Whether an array of another library, such as CuPy, is in the memory of a GPU."""
     if isinstance(X, type) or not hasattr(X, "__dlpack_device__"):
         return False

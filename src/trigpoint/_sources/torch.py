@@ -165,7 +165,7 @@ def mapped_on_device(
     model : Model
         ``model.to(device)`` is a function of a tensor on the device and of the number of its first
         row; it returns coordinates and a boolean tensor, true for far rows.
-    device : str or torch.device
+    device : torch.device
 
     Yields
     ------
@@ -177,7 +177,6 @@ def mapped_on_device(
     """
     import torch
 
-    device = resolve_device(device) or torch.device("cpu")
     with device_memory(device), torch.no_grad():
         extended, streams, computing = model.to(device), _streams(device), Lock()
 

@@ -11,7 +11,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._sources.base import Source
 
 # Libraries whose objects are opened as they are.
-_OPENED = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray", "dask", "torch", "cupy")
+_OPENED = ("h5py", "zarr", "pyarrow", "anndata", "polars", "xarray", "dask", "torch")
 
 _FEWEST_ROWS = 2
 
@@ -28,11 +28,11 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
     reset : bool
         True for `fit`, False for `transform`.
     """
-    from trigpoint._sources import open_source
+    from trigpoint._sources.opening import is_on_gpu, open_source
 
     library = type(X).__module__.partition(".")[0]
     is_opened = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
-    if is_opened or library in _OPENED or hasattr(X, "obsm"):
+    if is_opened or library in _OPENED or hasattr(X, "obsm") or is_on_gpu(X):
         source = open_source(X)
         if reset:
             estimator.n_features_in_ = source.columns.count
