@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import trigpoint as tp
 from trigpoint._common.errors import DamagedFileError
-from trigpoint._sources.tensors import read_tensors, write_tensors
+from trigpoint._estimators.tensors import read_tensors, write_tensors
 
 
 class Hellinger:

@@ -27,7 +27,7 @@ from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, Source, check_output, open_source
-from trigpoint._sources.validation import validated
+from trigpoint._sources.opening import validated
 from trigpoint._spaces import check_metric, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
@@ -113,7 +113,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             As for `fit`. Every row is checked. Names, precision and sparseness of the columns
             follow the fitted rows.
         out : path or None, default=None
-            A ``.npy``, ``.csv``, ``.zarr`` or ``.parquet`` file to write the coordinates to, block
+            A ``.npy``, ``.csv`` or ``.parquet`` file to write the coordinates to, block
             by block. It appears only when complete.
         device : torch.device, str or None, default=None
             PyTorch device to compute on. ``None`` uses the device of a tensor, and the CPU for

@@ -210,5 +210,5 @@ def test_colors_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=f"at most {MOST_COLORS}"):
         named_colors({str(j): [1, 2] for j in range(MOST_COLORS + 1)}, 2)
     frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"])
-    with pytest.raises(ValueError, match="columns of the same name among a, a: rename them"):
+    with pytest.raises(ValueError, match="duplicate column names: a, a; rename them"):
         named_colors(frame, 3)

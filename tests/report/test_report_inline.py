@@ -32,5 +32,5 @@ def test_it_says_what_it_is_where_it_cannot_be_shown(fitted):
 
 
 def test_points_in_the_place_of_the_path_are_refused(fitted, roll):
-    with pytest.raises(TypeError, match=r"path is no path of a file, .*points follow it"):
+    with pytest.raises(TypeError, match=r"path must be a file path, .*points follow it"):
         fitted.report(np.asarray(roll[0]))

@@ -42,7 +42,7 @@ def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
     page = show(np.arange(400.0))
     switch = page.get_by_role("checkbox", name="Landmarks")
     assert not switch.is_checked()
-    assert "they would hide the colors" in page.locator("#shown").inner_text()
+    assert "so that they do not cover the colors" in page.locator("#shown").inner_text()
     without = page.evaluate("document.getElementById('embedding').toDataURL()")
     switch.check()
     settle(page)

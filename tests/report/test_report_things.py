@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-from trigpoint._report.things import make_tiles, read_things, shown_texts
+from trigpoint._report.things import Things, make_tiles, read_things
 
 
 def decoded(png):
@@ -91,7 +91,7 @@ def test_images_that_do_not_fit_are_refused(images, message):
 
 
 def test_other_mistakes_are_refused():
-    with pytest.raises(ValueError, match="neither 1, 3 nor 4 channels"):
+    with pytest.raises(ValueError, match="does not have 1, 3 or 4 channels"):
         read_things((2, 2, 2), None, 10, 8)
     with pytest.raises(TypeError, match="text='a' is a single string: pass one value per row"):
         read_things(None, "a", 10, 8)
@@ -101,7 +101,7 @@ def test_other_mistakes_are_refused():
 
 def test_texts_are_shortened_so_that_the_page_stays_small():
     few = np.array(["x" * 1000, None, "y"], dtype=object)
-    assert shown_texts(few, np.arange(3)) == ["x" * 399 + "…", "", "y"]
-    assert shown_texts(few, np.arange(3), whole=True)[0] == "x" * 1000
+    assert Things(texts=few).shown_texts(np.arange(3)) == ("", ["x" * 399 + "…", "", "y"])
+    assert Things(addresses=few).shown_addresses(np.arange(3)) == ["x" * 1000, "", "y"]
     many = np.array(["z" * 300] * 40_000, dtype=object)
-    assert sum(map(len, shown_texts(many, np.arange(40_000)))) <= 1_500_000
+    assert sum(map(len, Things(texts=many).shown_texts(np.arange(40_000))[1])) <= 1_500_000

@@ -264,7 +264,7 @@ def test_outliers_do_not_set_the_axes(open_page, tmp_path):
     usual = width()
     assert usual > 200
     note = page.locator("#original-plot .view-note")
-    assert note.inner_text() == "1 outlier outside: the frame shows everything"
+    assert note.inner_text() == "1 outlier is out of view; press the frame button to see it"
     button = page.get_by_role("button", name="See everything: original coordinates")
     button.click()
     assert width() < 0.1 * usual

@@ -158,6 +158,8 @@ def annotated(X: Any) -> SimpleNamespace:
         X=X,
         obsm={"X_pca": X[:, :2], "frame": pd.DataFrame(X[:, :2], columns=["a", "b"])},
         layers={"counts": X},
+        obs={},
+        uns={},
         var_names=pd.Index(names(X)),
     )
 

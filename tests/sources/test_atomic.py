@@ -14,7 +14,7 @@ from trigpoint._sources.atomic import atomic_write, check_place
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
-NAMES = ["y.npy", "y.csv", "y.zarr", "y.parquet"]
+NAMES = ["y.npy", "y.csv", "y.parquet"]
 X = np.arange(3000.0).reshape(1000, 3)
 
 
@@ -74,74 +74,49 @@ def test_a_killed_run_leaves_the_old_file(tmp_path, name, old):
     assert left[0].exists()
 
 
-@pytest.mark.parametrize("name", ["y.npy", "y.zarr"])
-def test_planted_files_are_not_used(tmp_path, name, monkeypatch):
+def test_planted_files_are_not_used(tmp_path, monkeypatch):
     """Whoever can create files in the folder cannot predict the name."""
     elsewhere = tmp_path / "elsewhere"
     names = iter(["guessed", "free"])
     monkeypatch.setattr("tempfile._get_candidate_names", lambda: names)
     folder = tmp_path / "out"
     folder.mkdir()
-    planted = folder / f".trigpoint-guessed{'' if name == 'y.zarr' else '.npy'}"
+    planted = folder / ".trigpoint-guessed.npy"
     planted.symlink_to(elsewhere)
-    write(folder / name)
-    np.testing.assert_array_equal(read(folder / name), X)
+    write(folder / "y.npy")
+    np.testing.assert_array_equal(read(folder / "y.npy"), X)
     assert not elsewhere.exists()
     assert planted.is_symlink()
 
 
-@pytest.mark.parametrize("name", ["y.npy", "y.zarr"])
-def test_permissions_are_private_first_and_those_of_the_umask_then(tmp_path, name):
+def test_permissions_are_private_first_and_those_of_the_umask_then(tmp_path):
     seen = []
 
     def look():
-        (partial,) = [p for p in tmp_path.iterdir() if p.name != name]
+        (partial,) = tmp_path.iterdir()
         seen.append(stat.S_IMODE(partial.stat().st_mode) & 0o077)
 
     before = os.umask(0o027)
     try:
-        write(tmp_path / name, X, look)
+        write(tmp_path / "y.npy", X, look)
     finally:
         os.umask(before)
     assert seen == [0]
-    expected = 0o750 if name == "y.zarr" else 0o640
-    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == expected
+    assert stat.S_IMODE((tmp_path / "y.npy").stat().st_mode) == 0o640
 
 
-def test_an_old_folder_comes_back_if_the_new_one_cannot_be_moved(tmp_path, monkeypatch):
-    write(tmp_path / "y.zarr", X + 1)
-    rename = Path.rename
-
-    def fails(self, target):
-        if self.name.startswith(".trigpoint-") and (self / "zarr.json").exists() and not moved:
-            moved.append(self)
-            raise OSError(errno.EIO, "no")
-        return rename(self, target)
-
-    moved = []
-    monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(OSError, match="no"):
-        write(tmp_path / "y.zarr", X)
-    assert moved
-    np.testing.assert_array_equal(read(tmp_path / "y.zarr"), X + 1)
-    assert os.listdir(tmp_path) == ["y.zarr"]
-
-
-@pytest.mark.parametrize("name", ["y.npy", "y.zarr"])
-def test_everything_is_on_the_disk_before_and_after_the_move(tmp_path, name, monkeypatch):
-    done = []
+def test_everything_is_on_the_disk_before_and_after_the_move(tmp_path, monkeypatch):
+    done, move = [], atomic._move
 
     def sync(descriptor):
         done.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
 
-    move = atomic._move_folder if name == "y.zarr" else atomic._move_file
     monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(atomic, move.__name__, lambda *a: (done.append("move"), move(*a))[1])
-    write(tmp_path / name)
+    monkeypatch.setattr(atomic, "_move", lambda *a: (done.append("move"), move(*a))[1])
+    write(tmp_path / "y.npy")
     before, after = done[: done.index("move")], done[done.index("move") + 1 :]
     assert before[-1].startswith(".trigpoint-")
     assert after == [tmp_path.name]
-    assert ("zarr.json" in before) == (name == "y.zarr")
 
 
 def test_errors_of_the_system_name_the_file(tmp_path, monkeypatch):

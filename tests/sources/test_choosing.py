@@ -90,7 +90,7 @@ def test_key_in_npz(tmp_path, points):
         open_source(path)
     with pytest.raises(ValueError, match="has no array 'third': choose from first, second, y, wo"):
         open_source(path, key="third")
-    with pytest.raises(ValueError, match=r"a\.npz::word has 'a' where a number should be"):
+    with pytest.raises(ValueError, match=r"a\.npz::word has 'a' instead of a number in row 0"):
         open_source(path, key="word")
     with pytest.raises(ValueError, match=r"a\.npz::y has shape \(3,\)"):
         open_source(path, key="y")
@@ -160,12 +160,12 @@ def test_carried_keys(tmp_path, points, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_npz(tmp_path / "a::b.npz", points)
     assert open_source("a::b.npz").shape == points.shape
-    with pytest.raises(ValueError, match="includes a key that differs from key='b'"):
+    with pytest.raises(ValueError, match="includes a key, so key='b' has no place"):
         open_source("c.npz::a", key="b")
     for text in ("c.npz::", "::a"):
         with pytest.raises(ValueError, match="lacks a file or a key"):
             open_source(text)
     with pytest.raises(TypeError, match="key must be a name, got 3"):
         open_source("c.npz", key=3)
-    with pytest.raises(ValueError, match="X is already open: pass columns when opening"):
+    with pytest.raises(ValueError, match="X is already open: choose columns when opening"):
         open_source(open_source(points), columns=[0])

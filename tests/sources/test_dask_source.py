@@ -153,7 +153,7 @@ def test_float32_is_preserved_and_a_model_decides(points, columns):
         assert lazy.dtype == lazy.compute().dtype == fitted.dtype
 
 
-@pytest.mark.parametrize("name", ["y.npy", "y.zarr", "y.parquet"])
+@pytest.mark.parametrize("name", ["y.npy", "y.parquet"])
 def test_to_a_file(tmp_path, points, columns, name, monkeypatch):
     monkeypatch.setattr("trigpoint._sources.dask._BYTES_TOGETHER", 5000)
     told = []

@@ -99,7 +99,7 @@ def test_memory_order_does_not_matter(rng, order):
     np.testing.assert_array_equal(emb.fit_transform(other), expected)
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".zarr", ".parquet"])
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".parquet"])
 def test_coordinates_go_to_a_file(tmp_path, points, suffix):
     emb = eigenmaps().fit(points)
     path = tmp_path / f"coordinates{suffix}"

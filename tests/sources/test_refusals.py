@@ -41,7 +41,7 @@ def test_unknown_things(tmp_path):
     for thing in (3, None, {1, 2}, {"a": [1]}, np.ndarray, SimpleNamespace(X=1)):
         with pytest.raises(TypeError, match=r"X is (None|of type \w+), not points: pass an array"):
             open_source(thing)
-    with pytest.raises(ValueError, match="file path is empty"):
+    with pytest.raises(ValueError, match="the path of the points is empty"):
         open_source("")
 
 

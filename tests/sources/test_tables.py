@@ -12,7 +12,8 @@ import pytest
 from formats import save_h5ad, save_hdf5, save_npz, save_zarr_zip
 
 from trigpoint._sources.anndata import likely_points
-from trigpoint._sources.tables import copy_rows, read_values, stored_arrays
+from trigpoint._sources.opening import stored_arrays
+from trigpoint._sources.tables import copy_rows, read_values
 
 ROWS = [4, 0, 3]
 

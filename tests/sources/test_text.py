@@ -23,6 +23,8 @@ def rows_of(path, **choice):
         ("a.csv", "x;y\n1;2\n", ("x", "y"), [[1, 2]]),
         ("a.csv", "x|y\n1.5|2\n", ("x", "y"), [[1.5, 2]]),
         ("a.csv", '"a,b";c\n1;2\n', ("a,b", "c"), [[1, 2]]),
+        ("a.csv", "a;b,c\n1,2\n", ("a;b", "c"), [[1, 2]]),
+        ("a.txt", "a;b,c\n1,2\n", ("a;b", "c"), [[1, 2]]),
         ("a.csv", "x\ty\n1\t2\n", ("x", "y"), [[1, 2]]),
         ("a.tsv", "x\ty\n1\t2", ("x", "y"), [[1, 2]]),
         ("a.txt", "1 2\n3 4\n", None, [[1, 2], [3, 4]]),
@@ -31,7 +33,7 @@ def rows_of(path, **choice):
         ("a.txt", "1,2\n3,4\n", None, [[1, 2], [3, 4]]),
         ("a.csv", "x\n1\n2\n", ("x",), [[1], [2]]),
         ("a.csv", "4.5\n1\n", None, [[4.5], [1]]),
-        ("a.csv", "# by hand\n\nsep=,\nx,y\n\n1,2\n\n3,4\n\n", ("x", "y"), [[1, 2], [3, 4]]),
+        ("a.csv", "# by hand\n\nsep=,\nx,y\n1,2\n3,4\n\n", ("x", "y"), [[1, 2], [3, 4]]),
         ("a.txt", "# x y\n1.5 2\n", None, [[1.5, 2]]),
         ("a.csv", "x,1990\n.5,.6\n", ("x", "1990"), [[0.5, 0.6]]),
         ("a.csv", ",0,1\n0,.5,.6\n1,.7,.8\n", ("0", "1"), [[0.5, 0.6], [0.7, 0.8]]),
@@ -70,6 +72,20 @@ def test_a_first_line_that_counts_is_a_point_with_a_warning(tmp_path):
     (tmp_path / "a.csv").write_text("0,1\n.5,.6\n.7,.8\n")
     with pytest.warns(UserWarning, match="counts its columns and is read as a point"):
         assert rows_of(tmp_path / "a.csv")[0] == [0, 1]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_blank_lines_between_rows_are_skipped_with_a_warning(tmp_path, ending, recwarn):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n\n1,2\n\n\n3,4\n5,6\n".replace("\n", ending), newline="")
+    source = open_source(path)
+    with pytest.warns(UserWarning, match=r"a\.csv has 3 blank lines, which are skipped"):
+        assert source.n == 3
+    assert source.take(None).tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert len(recwarn) == 0
+    path.write_text(f"x,note\n1,a\n2,{'b' * 3000}\n\n3,c\n")
+    with pytest.warns(UserWarning, match=r"has 1 blank line, which is skipped"):
+        assert open_source(path, columns="x").n == 3
 
 
 def test_quotes_and_line_breaks_in_columns_that_are_not_read(tmp_path):

@@ -1,4 +1,4 @@
-"""What each subcommand takes. Nothing slow is imported here, so that help appears at once."""
+"""Arguments of the subcommands. Nothing slow is imported here, so that help appears at once."""
 
 import argparse
 import csv
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import trigpoint
+from trigpoint._common.words import VALUE_FORMATS
 
 METHODS = ("laplacian", "diffusion", "isomap", "kernel-pca", "map")
 SAMPLERS = (
@@ -18,9 +19,8 @@ SAMPLERS = (
     "greedy-nystrom",
     "uniform",
 )
-VALUE_FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
 
-_OUTPUT = "coordinates: .npy, .csv, .parquet or .zarr"
+_OUTPUT = "coordinates: .npy, .csv or .parquet"
 _MODEL = "a file written by --save"
 
 _EXIT_CODES = """
@@ -65,7 +65,7 @@ def _add_embed(commands: _Commands) -> None:
         trigpoint embed digits.npy -o Y.npy --report digits.html --images 28x28
         trigpoint embed sentences.npy -o Y.npy --metric cosine
         trigpoint embed big.npy -o Y.npy --save big.trig --json > run.json
-        trigpoint embed huge.zarr -o Y.zarr --dask local:4
+        trigpoint embed huge.zarr -o Y.npy --dask local:4
         """,
         "Coordinates are written block by block, and appear only when they are complete.",
     )
@@ -78,7 +78,7 @@ def _add_embed(commands: _Commands) -> None:
         type=_cluster,
         metavar="ADDRESS|local:N",
         help="read and embed the points on a Dask cluster: the address of its scheduler, or "
-        "local:N for N processes on this machine; reads .zarr, .npy and .parquet",
+        "local:N for N processes on this machine; text files cannot be read in parts",
     )
     parser.add_argument(
         "-l",
@@ -126,7 +126,7 @@ def _add_embed(commands: _Commands) -> None:
 
 
 def _add_page(parser: argparse.ArgumentParser) -> None:
-    """Add the page, the picture, and what they show."""
+    """Add the page, the plot, and what they show."""
     parser.add_argument(
         "--report", type=Path, metavar="HTML", help="also write an interactive page"
     )
@@ -140,7 +140,7 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
         "--color",
         type=names,
         metavar="NAME,...",
-        help="values to color page and picture by: columns of the same table, text or numbers, or "
+        help="values to color page and plot by: columns of the same table, text or numbers, or "
         f"{VALUE_FORMATS}",
     )
     parser.add_argument(
@@ -176,7 +176,7 @@ def _add_select(commands: _Commands) -> None:
     _add_input(parser, columns="columns to compare, by name or number")
     _add_output(
         parser,
-        "the chosen rows: .npy, .csv, .parquet or .zarr; for text also .tsv and .txt",
+        "the chosen rows: .npy, .csv or .parquet; for text also .tsv and .txt",
         required=False,
     )
     _add_selection(parser, fewest=1)
@@ -268,7 +268,7 @@ def _add_demo(commands: _Commands) -> None:
         )
     _add_seed(parser, "seed for the data and the landmarks")
     parser.add_argument(
-        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the picture"
+        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder for the plot"
     )
 
 
@@ -359,7 +359,7 @@ def _add_device(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Names or numbers, separated by commas; names with commas are in quotes, as in a CSV file."""
+    """Parse names or numbers separated by commas; names with commas are quoted, as in CSV."""
     found = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} contains an empty name: write A,B,C")
@@ -367,7 +367,7 @@ def names(text: str) -> list[str]:
 
 
 def count(text: str) -> int:
-    """Whole number, 1 or more."""
+    """Parse a whole number, 1 or more."""
     return _whole(text, 1)
 
 

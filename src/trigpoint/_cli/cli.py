@@ -85,7 +85,7 @@ def _show(result: Result, as_json: bool) -> int:
 
 
 def described(error: BaseException, parser: argparse.ArgumentParser | None = None) -> str:
-    """The message of an error, after the option that it is about."""
+    """Return the message of an error, preceded by the option that it is about."""
     if isinstance(error, MemoryError):
         return f"out of memory: {str(error) or 'choose fewer columns or landmarks'}"
     if isinstance(error, OSError) and error.strerror:
@@ -115,7 +115,7 @@ def _show_warning(
 
 
 def _line(text: str) -> str:
-    """A message for standard error; on a terminal, broken between words."""
+    """Return a message for standard error; on a terminal, it is wrapped between words."""
     text = printable(text)
     if not sys.stderr.isatty():
         return text

@@ -1,8 +1,8 @@
-"""``--dask``: points of a file that the workers of a Dask cluster read."""
+"""``--dask``: workers of a Dask cluster read and embed the points of a file."""
 
 import argparse
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from trigpoint._cli.results import CommandError, say
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._report.sample import dense
 from trigpoint._sources import Source, open_source
 from trigpoint._sources.choosing import split_place
 from trigpoint._sources.problems import require
+from trigpoint._sources.text import text_suffix
 
 _PARTITION_BYTES = 64 * 2**20
 
@@ -57,53 +60,34 @@ def on_cluster(options: argparse.Namespace, source: Source) -> Iterator[Source]:
 
 
 def _lazy(source: Source, options: argparse.Namespace) -> Any:
-    """The points as a Dask array, whose partitions the workers read."""
+    """Return the points as a Dask array whose partitions the workers read from the file."""
     import dask
     import dask.array
 
-    # A worker may be in another folder.
     file, key = split_place(options.input)
-    path = str(Path(file).absolute())
-    if file.lower().endswith(".zarr"):
-        return dask.array.from_zarr(path, component=key)[:, _numbers(options)]
-    if file.lower().endswith(".npy"):
-        stored = np.load(path, mmap_mode="r")
-        rows = max(1, _PARTITION_BYTES // max(1, stored[:1].nbytes))
-        chunks = (rows, stored.shape[1])
-        chunks = dask.array.core.normalize_chunks(chunks, stored.shape, dtype=stored.dtype)
-        whole = dask.array.map_blocks(_npy_rows, path, chunks=chunks, dtype=stored.dtype)
-        return whole[:, _numbers(options)]
-    if file.lower().endswith((".parquet", ".pq")) and Path(file).is_file():
-        names = list(source.columns.names or ())
-        groups = require("pyarrow.parquet", "--dask").ParquetFile(path).metadata
-        read = dask.delayed(_row_group)
-        parts = [
-            dask.array.from_delayed(
-                read(path, group, names, source.dtype),
-                (groups.row_group(group).num_rows, len(names)),
-                dtype=source.dtype,
-            )
-            for group in range(groups.num_row_groups)
-        ]
-        return dask.array.concatenate(parts)
-    raise CommandError(
-        f"{options.input} cannot be read by several processes: convert it to .zarr, .npy or "
-        ".parquet first, or leave out --dask"
-    )
+    if source.path is None or bool(text_suffix(source.path)):
+        raise CommandError(
+            f"{options.input} cannot be read in parts by several processes: convert it to .zarr, "
+            ".npy or .parquet first, or leave out --dask"
+        )
+    # A worker may run in another folder.
+    columns = source.columns.names or (options.columns and list(map(int, options.columns)))
+    place = str(Path(file).absolute()), key, columns
+    row_bytes = source.columns.count * source.dtype.itemsize
+    parts = [
+        dask.array.from_delayed(
+            dask.delayed(_read)(*place, part.start, part.stop),
+            (part.stop - part.start, source.columns.count),
+            dtype=source.dtype,
+        )
+        for part in row_blocks(source.n, block_rows(row_bytes, _PARTITION_BYTES))
+    ]
+    return dask.array.concatenate(parts)
 
 
-def _numbers(options: argparse.Namespace) -> Any:
-    """The columns of an array, which have no names."""
-    return slice(None) if options.columns is None else list(map(int, options.columns))
-
-
-def _npy_rows(path: str, block_info: Any = None) -> np.ndarray:
-    (start, stop), _ = block_info[None]["array-location"]
-    return np.array(np.load(path, mmap_mode="r")[start:stop])
-
-
-def _row_group(path: str, group: int, names: list[str], dtype: np.dtype) -> np.ndarray:
-    from pyarrow.parquet import ParquetFile
-
-    table = ParquetFile(path).read_row_group(group, columns=names)
-    return np.column_stack([table.column(name).to_numpy() for name in names]).astype(dtype)
+def _read(
+    path: str, key: str | None, columns: Sequence[str | int] | None, start: int, stop: int
+) -> np.ndarray:
+    """Read consecutive rows; this runs on a worker."""
+    source = open_source(path, key=key, columns=columns)
+    return dense(source.take(np.arange(start, stop)))

@@ -1,16 +1,15 @@
 """``trigpoint demo``: a Swiss roll of a million points, unrolled from a thousand landmarks."""
 
 import argparse
-import os
 import time
 from pathlib import Path
 
 import numpy as np
 
 from trigpoint import plot
-from trigpoint._cli.results import CommandError, Result, UsageError, progress
+from trigpoint._cli.results import Result, UsageError, progress
 from trigpoint._estimators import LaplacianEigenmaps
-from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.atomic import atomic_write, check_place
 from trigpoint._sources.problems import require
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import coordinate_recovery, coverage_radius, shortcut_rate
@@ -29,8 +28,10 @@ def run(options: argparse.Namespace) -> Result:
             f"--landmarks {k} is too few or too many for --points {n}: choose at least 3 "
             f"landmarks, more points than landmarks, and more than {_FEWEST} points"
         )
-    require("matplotlib", "drawing the picture")
-    _make_folder(options.out)
+    require("matplotlib", "drawing the plot")
+    path = options.out / "swiss_roll.png"
+    options.out.mkdir(parents=True, exist_ok=True)
+    check_place(path, str(path))
     X, intrinsic = make_swiss_roll(n, random_state=seed)
     # Compiling, which happens once on a machine, would count as a slow stage.
     LaplacianEigenmaps(landmarks=_FEWEST, random_state=seed).fit(X).transform(X[:_SOME])
@@ -38,7 +39,6 @@ def run(options: argparse.Namespace) -> Result:
     start = time.perf_counter()
     Y = emb.transform(X)
     seconds = emb.stage_seconds_ | {"extension": time.perf_counter() - start}
-    path = options.out / "swiss_roll.png"
     _draw(emb, X, Y, intrinsic, path)
     figures = _figures(emb, X, Y, intrinsic)
     lines = [f"A Swiss roll of {n:,} points, embedded in 2-D from {k:,} landmarks", ""]
@@ -54,15 +54,6 @@ def run(options: argparse.Namespace) -> Result:
     ]
     values = {"points": n, "landmarks": k, "stage_seconds": seconds, "written": [str(path)]}
     return Result("\n".join(lines), values | figures)
-
-
-def _make_folder(path: Path) -> None:
-    """Make the folder now, before a million points are embedded."""
-    if path.exists() and not path.is_dir():
-        raise CommandError(f"{path} is a file: name a folder")
-    path.mkdir(parents=True, exist_ok=True)
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise CommandError(f"{path} cannot be written: no permission to write in it")
 
 
 def _figures(
@@ -81,29 +72,22 @@ def _figures(
 def _draw(
     emb: LaplacianEigenmaps, X: np.ndarray, Y: np.ndarray, intrinsic: np.ndarray, path: Path
 ) -> None:
-    """Draw the roll, the landmarks on the unrolled plane, and the embedding."""
+    """Draw the roll and the embedding."""
     # Not by pyplot, which would need a display.
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
     arc = intrinsic[:, 0]
     shown = slice(None, None, max(1, len(X) // _DRAWN_IN_3D))
-    figure = Figure(figsize=(13, 4.2), layout="constrained")
-    axes = figure.add_subplot(1, 3, 1, projection="3d")
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    axes = figure.add_subplot(1, 2, 1, projection="3d")
     axes.scatter(X[shown, 0], X[shown, 1], X[shown, 2], c=arc[shown], s=1, linewidths=0)
     axes.view_init(elev=8, azim=-75)
     # Empty lists of labels would make Matplotlib 3.10 give up the layout.
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
         axis.set_major_formatter(NullFormatter())
     axes.set_title(f"{len(X):,} points (some shown)")
-
-    axes = figure.add_subplot(1, 3, 2)
-    on_plane = intrinsic[emb.landmark_indices_]
-    axes.scatter(on_plane[:, 0], on_plane[:, 1], c=on_plane[:, 0], s=7)
-    axes.set(xlabel="arc length", ylabel="height")
-    axes.set_title(f"{len(on_plane):,} landmarks on the unrolled plane")
-
-    axes = figure.add_subplot(1, 3, 3)
-    plot.embedding(Y, color=arc, ax=axes, title="Laplacian eigenmaps of every point")
+    title = "Laplacian eigenmaps of all points"
+    plot.embedding(Y, color=arc, landmarks=emb, ax=figure.add_subplot(1, 2, 2), title=title)
     with atomic_write(path) as partial:
         figure.savefig(partial, dpi=130)

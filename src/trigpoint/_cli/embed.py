@@ -1,4 +1,4 @@
-"""``trigpoint embed``: coordinates of every point of a file."""
+"""``trigpoint embed``: embed all points of a file."""
 
 import argparse
 import re
@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint import plot
 from trigpoint._cli.cluster import on_cluster
 from trigpoint._cli.inspection import DOMINANT_SHARE, dominant_columns
-from trigpoint._cli.points import check_outputs, listed, open_points, read_colors, read_named
+from trigpoint._cli.points import check_outputs, described, open_points, read_colors, read_named
 from trigpoint._cli.results import Result, UsageError, item, progress, say
 from trigpoint._common.words import counted, duration
 from trigpoint._estimators import (
@@ -31,6 +31,7 @@ from trigpoint._report.things import read_things
 from trigpoint._samplers import EfficientDPP
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.atomic import atomic_write
+from trigpoint._sources.choosing import listed_names
 from trigpoint._sources.problems import require
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.plot._colors import read_coloring
@@ -65,7 +66,7 @@ _INCHES, _DPI = (8, 6), 150
 
 
 class _Shown(NamedTuple):
-    """What the page and the picture show of the points, besides their coordinates."""
+    """Values, texts and images of the points, for the page and the plot."""
 
     color: dict[str, np.ndarray]
     # The arguments `images` and `text` of `report`.
@@ -73,7 +74,7 @@ class _Shown(NamedTuple):
 
 
 def run(options: argparse.Namespace) -> Result:
-    """Fit, write the coordinates, then the model, the page and the picture."""
+    """Fit, write the coordinates, then the model, the page and the plot."""
     _check_choices(options)
     source = open_points(options)
     shown = _read_shown(options, source)
@@ -164,13 +165,13 @@ def _say_scales(options: argparse.Namespace, source: Source) -> None:
         names = source.columns.names or tuple(map(str, range(source.columns.count)))
         say(
             options,
-            f"columns {listed(names[j] for j in dominant)} hold {DOMINANT_SHARE:.1%} of the "
-            "variance: if the columns differ in units, add --metric seuclidean",
+            f"columns {listed_names(names[j] for j in dominant)} hold {DOMINANT_SHARE:.1%} of the "
+            "variance; if the columns differ in units, add --metric seuclidean",
         )
 
 
 def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Comparison | None]:
-    """The method that was asked for, or the best in a comparison, and that comparison."""
+    """Return the requested method, or the best of a comparison and that comparison."""
     if options.method is not None:
         return options.method, None
     if _not_compared(options, points.n):
@@ -188,7 +189,7 @@ def _choose_method(options: argparse.Namespace, points: Source) -> tuple[str, Co
 
 
 def _not_compared(options: argparse.Namespace, n: int) -> str:
-    """Why methods are not compared; empty if they are."""
+    """Return the reason why methods are not compared; empty if they are."""
     given = [name for name in _OF_EIGENMAPS if getattr(options, name) is not None]
     if given:
         return f"--{given[0]} is an option of it"
@@ -242,7 +243,7 @@ def _draw(options: argparse.Namespace, color: Mapping[str, np.ndarray]) -> None:
 
 
 def _drawn_values(color: Mapping[str, np.ndarray]) -> tuple[str | None, np.ndarray | None]:
-    """Name and values of the first color; dates as years."""
+    """Return the name and values of the first color; dates become years."""
     name, values = next(iter(color.items()), (None, None))
     if values is not None and values.dtype.kind == "M":
         days = values.astype("datetime64[D]")
@@ -259,19 +260,14 @@ def _result(
     written: list[Path],
     seconds: float,
 ) -> Result:
-    """What is printed at the end, as text and as JSON."""
+    """Summarize the run as text and as JSON."""
     k, n_components = estimator.landmark_embedding_.shape
     scores = {} if tried is None else {_NAMES[name]: s for name, s in tried.scores.items()}
     failures = {} if tried is None else {_NAMES[name]: why for name, why in tried.failures.items()}
     if tried is not None:
         scores["pca"] = tried.pca_score
     values = {
-        "input": {
-            "name": source.name,
-            "rows": source.n,
-            "columns": source.columns.count,
-            "dtype": source.dtype.name,
-        },
+        "input": described(source),
         "method": method,
         "scores": {name: round(score, 4) for name, score in scores.items()},
         "not_tried": failures,
@@ -296,7 +292,7 @@ def _result(
 
 
 def _reason(scores: Mapping[str, float], failures: Mapping[str, str]) -> str:
-    """Why the first of the methods was chosen."""
+    """Return the scores that made the first method the best."""
     (_, best), *others = [(name, score) for name, score in scores.items() if name != "pca"]
     text = f"best neighborhood agreement, {best:.2f} of 1"
     text += "".join(f", {name} {score:.2f}" for name, score in others)

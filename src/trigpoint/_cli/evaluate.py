@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _labels(text: str, source: Source) -> np.ndarray:
-    """Labels of all points, which have to be classes."""
+    """Read the labels of all points; they must be classes."""
     _, _, labels = read_named("--labels", text, source)
     missing = [row for row, label in enumerate(labels) if is_missing(label)]
     if missing:
@@ -84,7 +84,7 @@ def _labels(text: str, source: Source) -> np.ndarray:
 
 
 def _accuracy(coordinates: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> float:
-    """Accuracy with each half of the points classified by the other half."""
+    """Return the accuracy when each half of the points is classified by the other half."""
     halves = np.array_split(rng.permutation(len(labels)), 2)
     right = [
         knn_accuracy(coordinates[a], labels[a], coordinates[b], labels[b]) * len(b)

@@ -11,15 +11,16 @@ from typing import Any
 
 from trigpoint._cli.cli import described
 from trigpoint._cli.inspection import DOMINANT_SHARE, inspect
-from trigpoint._cli.points import listed, open_points
+from trigpoint._cli.points import open_points
 from trigpoint._cli.results import Result, listing
 from trigpoint._common.words import counted, size
 from trigpoint._estimators import load
+from trigpoint._estimators.tensors import is_tensor_file
 from trigpoint._sources import DamagedFileError, Source, open_source
 from trigpoint._sources.anndata import likely_points, obs_columns
-from trigpoint._sources.choosing import split_place
-from trigpoint._sources.tables import is_table, read_values, stored_arrays, table_columns
-from trigpoint._sources.tensors import is_tensor_file
+from trigpoint._sources.choosing import listed, listed_names, split_place
+from trigpoint._sources.opening import stored_arrays
+from trigpoint._sources.tables import is_table, read_values, table_columns
 from trigpoint.metrics._outliers import FACTOR, SHARE
 
 # Most bytes of points whose values are checked without --check: a second or two.
@@ -27,9 +28,6 @@ _LITTLE = 2**28
 
 # Columns of text are classes if they have at most this many different values.
 _MOST_CLASSES = 40
-
-# Two coordinates need at least three landmarks.
-_FEWEST_ROWS = 3
 
 # For scripts, and for people.
 _Found = tuple[dict[str, Any], dict[str, str]]
@@ -43,31 +41,23 @@ def run(options: argparse.Namespace) -> Result:
     values: dict[str, Any] = {"name": options.input}
     shown: dict[str, str] = {}
     kinds: dict[str, str] = {}
-    if options.input == str(path) and path.exists():
-        arrays = stored_arrays(path)
+    is_columns = path.exists() and is_table(path)
+    if options.input == str(path) and path.exists() and (arrays := stored_arrays(path)):
         if (likely := likely_points(arrays)) is not None:
             options.input = f"{path}::{likely}"
-        if arrays:
-            values["arrays"] = {
-                key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()
-            }
-            shown["arrays"] = listed(
-                f"{key} ({' x '.join(map(str, shape))} {kind})"
-                for key, (shape, kind) in arrays.items()
-            )
-    if path.exists() and is_table(path):
-        columns = table_columns(path)
-        kinds = {of.name or str(number): of.kind for number, of in enumerate(columns)}
-        values["column_kinds"] = kinds
+        values["arrays"] = {key: [list(shape), str(kind)] for key, (shape, kind) in arrays.items()}
+        shown["arrays"] = listed(
+            f"{key} ({' x '.join(map(str, shape))} {kind})" for key, (shape, kind) in arrays.items()
+        )
+    if is_columns:
+        columns = enumerate(table_columns(path))
+        values["column_kinds"] = kinds = {of.name or str(number): of.kind for number, of in columns}
         shown["columns"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
-    elif path.name.lower().endswith(".h5ad") and path.exists():
+    elif path.exists() and path.name.lower().endswith(".h5ad"):
         values["obs"] = kinds = obs_columns(path)
         shown["obs"] = listed(f"{name} ({kind})" for name, kind in kinds.items())
-    if kinds and "column_kinds" in values and "number" not in kinds.values():
-        values["problem"] = shown["problem"] = "no column holds numbers: there are no points"
-    else:
-        found, told = _points(options, kinds if "column_kinds" in values else {})
-        values, shown = values | found, shown | told
+    found, told = _points(options, kinds if is_columns else {})
+    values, shown = values | found, shown | told
     if "problem" not in values:
         values["next"] = _next_command(options, kinds, values)
         shown["next"] = _wrapped(values["next"])
@@ -75,31 +65,31 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _points(options: argparse.Namespace, kinds: Mapping[str, str]) -> _Found:
-    """What the points are, and what is wrong with them."""
+    """Describe the points and their problems."""
+    values: dict[str, Any] = {}
+    shown: dict[str, str] = {}
+    numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
     try:
-        numbers = [number for number, kind in enumerate(kinds.values()) if kind == "number"]
+        if kinds and not numbers:
+            raise ValueError("no column holds numbers: there are no points")
         if options.columns is None and 0 < len(numbers) < len(kinds):
             source = open_source(options.input, columns=numbers)
         else:
             source = open_points(options)
         values, shown = _described(source)
-    except DamagedFileError:
-        raise
-    except ValueError as error:
-        # What is asked for has to exist, but any table can be described.
-        if not kinds or options.columns is not None:
-            raise
-        return {"problem": described(error)}, {"problem": described(error)}
-    if values["bytes"] > _LITTLE and not options.check:
-        shown["values"] = "not checked: --check finds missing values and constant columns"
-        return values, shown
-    try:
+        if values["bytes"] > _LITTLE and not options.check:
+            shown["values"] = "not checked: --check finds missing values and constant columns"
+            return values, shown
         found, told = _inspected(source)
+        return values | found, shown | told
     except DamagedFileError:
         raise
     except ValueError as error:
-        found, told = {"problem": described(error)}, {"problem": described(error)}
-    return values | found, shown | told
+        # A wrong choice is an error; but any table, and any points, can be described.
+        if not values and (not kinds or options.columns is not None):
+            raise
+        problem = {"problem": described(error)}
+        return values | problem, shown | problem
 
 
 def _described(source: Source) -> _Found:
@@ -116,46 +106,41 @@ def _described(source: Source) -> _Found:
     table = f"{counted(n, 'row')} x {counted(columns.count, 'column')}, {kind}"
     shown = {"points": table if columns.sparse else f"{table} ({size(values['bytes'])} in memory)"}
     if columns.names is not None:
-        shown["columns used"] = listed(columns.names)
+        shown["columns used"] = listed_names(columns.names)
     return values, shown
 
 
 def _inspected(source: Source) -> _Found:
-    """Constant columns, the local dimension, and what may spoil an embedding."""
-    seen = inspect(source)
-    if source.n < _FEWEST_ROWS:
-        raise ValueError(f"{counted(source.n, 'row')}: too few to choose landmarks from")
+    """Describe constant columns, the local dimension, and what may spoil an embedding."""
+    found, n_sampled = inspect(source)
     names: Sequence[Any] = source.columns.names or range(source.columns.count)
-    values = {
-        "constant_columns": seen.constant,
-        "dimension": round(seen.dimension, 2),
-        "dominant_columns": seen.dominant,
-        "outliers": seen.outliers,
-    }
+    constant, dominant = (
+        listed_names(names[j] for j in found[kind])
+        for kind in ("constant_columns", "dominant_columns")
+    )
     shown = {"values": "all finite"}
-    if seen.constant:
-        shown["constant"] = f"columns {listed(names[j] for j in seen.constant)}: can be left out"
-    if seen.dimension:
-        shown["dimension"] = f"about {seen.dimension:.1f} around each point"
-    if seen.dominant:
+    if constant:
+        shown["constant"] = f"columns {constant}: can be left out"
+    if found["dimension"]:
+        shown["dimension"] = f"about {found['dimension']:.1f} around each point"
+    if dominant:
         shown["scales"] = (
-            f"columns {listed(names[j] for j in seen.dominant)} hold {DOMINANT_SHARE:.1%} of the "
-            "variance; if the columns differ in units, keep --metric seuclidean, which divides "
-            "each by its standard deviation"
+            f"columns {dominant} hold {DOMINANT_SHARE:.1%} of the variance; if columns differ in "
+            "units, keep --metric seuclidean, which divides each by its standard deviation"
         )
-    if seen.outliers:
-        among = "" if seen.n_sampled == source.n else f" among {seen.n_sampled:,} sampled rows"
+    if outliers := listed(found["outliers"]):
+        among = "" if n_sampled == source.n else f" among {n_sampled:,} sampled rows"
         shown["outliers"] = (
-            f"rows {listed(seen.outliers)}{among} lie more than {FACTOR:g} times farther from the "
-            f"rest than {SHARE:.0%} of rows; remove them if they are errors"
+            f"rows {outliers}{among} lie more than {FACTOR:g} times farther from the rest than "
+            f"{SHARE:.0%} of rows; remove them if they are errors"
         )
-    return values, shown
+    return found, shown
 
 
 def _next_command(
     options: argparse.Namespace, kinds: Mapping[str, str], found: Mapping[str, Any]
 ) -> str:
-    """The command to embed the points, as typed into a shell."""
+    """Return the shell command that embeds the points."""
     path = Path(split_place(options.input)[0])
     # A name that begins like an option is given with its folder.
     stem, here = path.name.partition(".")[0], "./" if path.name.startswith("-") else ""
@@ -174,7 +159,7 @@ def _next_command(
 
 
 def _are_classes(path: Path, name: str, kind: str) -> bool:
-    """Whether the values of a column are few, and many points share them."""
+    """Return whether a column has few distinct values, each shared by many points."""
     if kind != "text" or path.stat().st_size > _LITTLE:
         return kind == "classes"
     values = read_values(f"{path}::{name}")
@@ -182,14 +167,14 @@ def _are_classes(path: Path, name: str, kind: str) -> bool:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Names as an option takes them, separated by commas; those with commas in quotes."""
+    """Join names with commas, as options take them; names with commas are quoted."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
 
 
 def _wrapped(command: str) -> str:
-    """A command in lines that fit beside its name, continued as shells do."""
+    """Wrap a command to the width of the terminal, with the continuation marks of a shell."""
     room = shutil.get_terminal_size().columns - 20
     lines = [""]
     for word in map(shlex.quote, shlex.split(command)):
@@ -223,7 +208,7 @@ def _model(options: argparse.Namespace) -> Result:
     coordinates = counted(n_components, "coordinate")
     shown = {
         "model": f"{values['estimator']}, {coordinates} from {k:,} landmarks",
-        "takes": f"points of {d:,} columns" + ("" if names is None else f": {listed(names)}"),
+        "takes": f"points of {d:,} columns" + ("" if names is None else f": {listed_names(names)}"),
         "size": size(float(n_bytes)),
     }
     parameters["landmarks"] = k

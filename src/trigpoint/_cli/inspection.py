@@ -1,9 +1,10 @@
 """Inspection of the values of points, before they are embedded."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from trigpoint._common.words import counted
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._report.sample import dense
 from trigpoint._sources import Source
@@ -16,63 +17,43 @@ DOMINANT_SHARE = 0.999
 _SAMPLE, _SAMPLE_BYTES = 100_000, 2**27
 _LANDMARKS = 1_000
 
-
-@dataclass(frozen=True)
-class Inspection:
-    """Findings about points.
-
-    Attributes
-    ----------
-    constant : list of int
-        Columns in which all points are equal.
-    dominant : list of int
-        Columns that hold nearly all of the variance, if there are such.
-    outliers : list of int
-        Rows that lie far from all others.
-    n_sampled : int
-        Number of rows that outliers were looked for in.
-    dimension : float
-        Local dimension of the points.
-    """
-
-    constant: list[int]
-    dominant: list[int]
-    outliers: list[int]
-    n_sampled: int
-    dimension: float
+# Two coordinates need at least three landmarks.
+_FEWEST_ROWS = 3
 
 
-def inspect(source: Source) -> Inspection:
-    """Check all values, and inspect a sample.
+def inspect(source: Source) -> tuple[dict[str, Any], int]:
+    """Check all values and inspect a sample; return the findings and the size of the sample.
 
     Raises
     ------
     ValueError
         If the points cannot be embedded.
     """
-    low, high = np.full(source.columns.count, np.inf), np.full(source.columns.count, -np.inf)
+    n, d = source.shape
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
     for _, block in source.blocks():
         # The extremes of a sparse column include the zeros that are not stored.
         low = np.minimum(low, dense(block.min(axis=0)).ravel())
         high = np.maximum(high, dense(block.max(axis=0)).ravel())
-    constant = np.flatnonzero(low == high).tolist() if source.n > 1 else []
-    if source.n > 1 and len(constant) == source.columns.count:
-        raise ValueError(f"all {source.n:,} rows are the same point: there is nothing to embed")
+    if n < _FEWEST_ROWS:
+        raise ValueError(f"{counted(n, 'row')}: too few to choose landmarks from")
+    constant = np.flatnonzero(low == high).tolist()
+    if len(constant) == d:
+        raise ValueError(f"all {n:,} rows are the same point: there is nothing to embed")
+    found = {"constant_columns": constant, "dimension": 0.0, "dominant_columns": [], "outliers": []}
     if source.columns.sparse:
-        return Inspection(constant, [], [], 0, 0.0)
-    row_bytes = source.columns.count * source.dtype.itemsize
-    size = min(source.n, _SAMPLE, max(1, _SAMPLE_BYTES // row_bytes))
-    rng = np.random.default_rng(0)
-    rows = np.sort(rng.choice(source.n, size, replace=False))
+        return found, 0
+    size = min(n, _SAMPLE, max(1, _SAMPLE_BYTES // (d * source.dtype.itemsize)))
+    rows = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
     points = dense(source.take(rows))
-    outliers, _ = outlying_rows(points, every=True)
-    dimension = local_dimension(points, _LANDMARKS) if source.n > 1 else 0.0
-    dominant = dominant_columns(points)
-    return Inspection(constant, dominant, rows[outliers].tolist(), size, dimension)
+    found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
+    found["dominant_columns"] = dominant_columns(points)
+    found["outliers"] = rows[outlying_rows(points, every=True)[0]].tolist()
+    return found, size
 
 
 def dominant_columns(points: np.ndarray) -> list[int]:
-    """Columns that hold nearly all variance, if they are at most half of those that vary."""
+    """Return the columns that hold nearly all variance, if they are at most half of all."""
     variances = points.var(axis=0, dtype=np.float64)
     order = np.argsort(-variances, kind="stable")
     share = np.cumsum(variances[order]) / max(variances.sum(), np.finfo(np.float64).tiny)

@@ -1,4 +1,4 @@
-"""The points that a subcommand reads, the values that go with them, and files to write."""
+"""Inputs and outputs of subcommands: points, values that belong to them, and files to write."""
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._cli.arguments import VALUE_FORMATS
 from trigpoint._cli.results import CommandError, say
+from trigpoint._common.words import VALUE_FORMATS
 from trigpoint._sources import Output, Source, open_source
 from trigpoint._sources.anndata import likely_points
-from trigpoint._sources.choosing import split_place
-from trigpoint._sources.tables import is_table, read_values, stored_arrays, table_columns
-
-_LISTED = 20
+from trigpoint._sources.choosing import listed, listed_names, split_place
+from trigpoint._sources.opening import stored_arrays
+from trigpoint._sources.tables import is_table, read_values, table_columns
 
 
 def open_points(options: argparse.Namespace, model: Any = None) -> Source:
@@ -34,8 +33,8 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
         source = open_source(options.input, columns=_numbered(options.columns, names))
         if fitted is not None and source.columns.names not in (None, tuple(fitted)):
             raise CommandError(
-                f"--columns selects {listed(source.columns.names)}, but the model was fitted to "
-                f"{listed(fitted)}: leave out --columns, and they are found by name"
+                f"--columns selects {listed_names(source.columns.names or ())}, but the model was "
+                f"fitted to {listed_names(fitted)}: leave out --columns, and they are found by name"
             )
         return source
     if fitted is not None and None not in names:
@@ -44,7 +43,7 @@ def open_points(options: argparse.Namespace, model: Any = None) -> Source:
 
 
 def _numbered(columns: Sequence[str] | None, names: Sequence[str | None]) -> list[str | int] | None:
-    """Columns with numbers as such, unless a column has a number as its name."""
+    """Convert digits to column numbers, unless a column has that name."""
     if columns is None:
         return None
     return [int(name) if name.isdecimal() and name not in names else name for name in columns]
@@ -63,7 +62,7 @@ def _open_numbers(options: argparse.Namespace, path: Path) -> Source:
         return open_source(options.input)
     source = open_source(options.input, columns=numbers)
     taken = numbers if source.columns.names is None else source.columns.names
-    say(options, f"points are the columns {listed(taken)}; left out: {listed(others)}")
+    say(options, f"points are the columns {listed_names(taken)}; left out: {listed(others)}")
     return source
 
 
@@ -72,14 +71,7 @@ def _suggest_array(options: argparse.Namespace, path: Path) -> None:
     if split_place(options.input)[1] is None and path.name.lower().endswith(".h5ad"):
         better = likely_points(stored_arrays(path)) if path.exists() else None
         if better not in (None, "X"):
-            say(options, f"points are X; embeddings are usually made of {path}::{better}")
-
-
-def listed(names: Iterable[object]) -> str:
-    """The first few names; those with commas in quotes, as --columns takes them."""
-    texts = [f'"{name}"' if "," in str(name) else str(name) for name in names]
-    more = f" and {len(texts) - _LISTED} more" if len(texts) > _LISTED else ""
-    return ", ".join(texts[:_LISTED]) + more
+            say(options, f"points are X; cells are usually embedded from {path}::{better}")
 
 
 def read_named(option: str, text: str, source: Source) -> tuple[str, Path, np.ndarray]:
@@ -134,6 +126,12 @@ def read_colors(names: Sequence[str], source: Source) -> tuple[dict[str, np.ndar
     return colors, files
 
 
+def described(source: Source) -> dict[str, Any]:
+    """Return what ``--json`` says about the points."""
+    n, d = source.shape
+    return {"name": source.name, "rows": n, "columns": d, "dtype": source.dtype.name}
+
+
 def check_outputs(
     options: argparse.Namespace, read: Iterable[Path | None], outputs: Mapping[str, Path | None]
 ) -> None:
@@ -144,7 +142,7 @@ def check_outputs(
     """
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
-        if path.is_dir() and path.suffix != ".zarr":
+        if path.is_dir():
             raise CommandError(f"{path} is a folder: name a file")
         if not path.parent.is_dir():
             raise CommandError(f"{path} cannot be written: there is no folder {path.parent}")

@@ -1,4 +1,4 @@
-"""Results of subcommands, the ways in which they fail, and messages on the way."""
+"""Results, errors and messages of subcommands."""
 
 import argparse
 import json
@@ -44,7 +44,7 @@ class Result:
 
 
 def listing(values: Mapping[str, str]) -> str:
-    """Two columns, names and values, that fit the terminal."""
+    """Format names and values in two columns that fit the terminal."""
     width = max(map(len, values), default=0)
     return "\n".join(
         item(value, f"  {name:<{width}}  ", " " * (width + 4)) for name, value in values.items()
@@ -52,7 +52,7 @@ def listing(values: Mapping[str, str]) -> str:
 
 
 def item(text: str, first: str, others: str) -> str:
-    """A paragraph after `first`, broken between words so that it fits the terminal."""
+    """Wrap a paragraph that begins with `first` to the width of the terminal."""
     # A paragraph of several lines was broken before.
     if "\n" in text:
         return first + text.replace("\n", f"\n{others}")
@@ -74,7 +74,7 @@ def say(options: argparse.Namespace, text: str) -> None:
 
 
 def progress(options: argparse.Namespace) -> Any:
-    """What estimators take as `verbose`: a display that `main` closes, or False."""
+    """Return the value of `verbose` for estimators: a display that `main` closes, or False."""
     if options.quiet or sys.stderr is None:
         return False
     if getattr(options, "display", None) is None:

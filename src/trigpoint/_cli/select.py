@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._cli.points import check_outputs, open_points
+from trigpoint._cli.points import check_outputs, described, open_points
 from trigpoint._cli.results import CommandError, Result, UsageError, progress
 from trigpoint._common.words import counted, duration
 from trigpoint._report.sample import dense
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> Result:
     chosen = select(source, sampler, metric=options.metric, callback=progress(options) or None)
     rows = np.asarray(chosen.indices).tolist()
     values = {
-        "input": {"name": source.name, "rows": source.n, "columns": source.columns.count},
+        "input": described(source),
         "method": options.method,
         "seed": options.seed,
         "seconds": round(time.perf_counter() - start, 3),
@@ -84,7 +84,7 @@ def _sampler(options: argparse.Namespace) -> Any:
 
 
 def _copies_rows(source: Source, out: Path | None) -> bool:
-    """Whether whole rows are copied, from table to table."""
+    """Return whether whole rows are copied from one table to another."""
     return out is not None and source.path is not None and is_table(source.path) and is_table(out)
 
 

@@ -16,7 +16,7 @@ _FIRST = 10_000
 
 
 def are_classes(values: np.ndarray) -> bool:
-    """Whether values are names of classes rather than numbers or dates.
+    """Return whether values are classes rather than numbers or dates.
 
     Text and booleans are. Integers are if there are at most 14 distinct ones. So are whole floats
     with missing values, because that is how tables store integers when some are missing.
@@ -53,7 +53,7 @@ def _are_few(values: np.ndarray) -> bool:
 
 
 def natural_order(text: str) -> tuple[Any, ...]:
-    """Sort numbers by value and before words, and words by the numbers in them."""
+    """Return a sort key: numbers by value and first, then words by the numbers in them."""
     parts = re.split(r"(\d+)", text.casefold())
     # Digits by their count and then as text, since numbers may be too long to convert.
     parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
@@ -66,7 +66,7 @@ def natural_order(text: str) -> tuple[Any, ...]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA."""
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
     # For the last three, comparison with itself is not true.
     if value is None:
         return True

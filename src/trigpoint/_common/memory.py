@@ -44,7 +44,7 @@ def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
 
 
 def physical_memory() -> float:
-    """Bytes of memory that this process may use at most; infinite if the system does not say.
+    """Return how many bytes of memory this process may use; infinite if that is unknown.
 
     The smallest of what the machine has and what a container, a batch system or ``ulimit -v``
     allows.
@@ -57,7 +57,7 @@ def physical_memory() -> float:
 
 
 def _limits() -> Iterator[float]:
-    """Limits of this process and of its control groups, in bytes."""
+    """Yield the memory limits of this process and of its control groups, in bytes."""
     yield float("inf")
     if resource is not None:
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -72,7 +72,7 @@ def _limits() -> Iterator[float]:
 
 
 def _group_limits(root: Path, path: str, name: str) -> Iterator[float]:
-    """Limits of a control group and its parents; inside a container, the own group is the root."""
+    """Yield the limits of a control group and its parents; in a container, the root is its own."""
     group = root / path.lstrip("/")
     for folder in (group, *group.parents):
         most = _text(folder / name).strip()

@@ -12,6 +12,15 @@ ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 # Ordered so that similar colors are far apart.
 OKABE_ITO = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK)
 
+# For classes: the eight above, and others that are as far as possible from the earlier ones, from
+# white and from the gray of missing values, for normal vision and three kinds of dichromacy.
+CLASS_COLORS = (
+    *OKABE_ITO,
+    *("#A2002E", "#8B00FF", "#A274FF", "#8B4674", "#A2D1FF", "#2E46B9", "#FFB98B", "#B94646"),
+    *("#74748B", "#B946D1", "#E8742E", "#D1D100", "#FF74D1", "#B9A28B", "#E800A2", "#5D468B"),
+    *("#5DE8D1", "#467446", "#B90000", "#B974D1", "#8BB95D", "#D12E00", "#8BA25D", "#FF00FF"),
+)
+
 # For missing values and background points.
 GRAY = "#BBBBBB"
 
@@ -25,5 +34,5 @@ PAGE_ACCENT = {"light": "#0B6B66", "dark": "#6FD3C6"}
 
 
 def graded(count: int) -> list[str]:
-    """Hues from blue by way of red to orange, for numbers."""
+    """Return a scale of colors for numbers, from blue through red to orange."""
     return [f"hsl({(250 + 140 * j // max(count - 1, 1)) % 360} 65% 52%)" for j in range(count)]

@@ -46,7 +46,7 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 class ProgressMixin(BaseEstimator):
-    """For estimators with `verbose`: clones share the function that receives progress.
+    """Mixin for estimators with `verbose`: clones share the function that receives progress.
 
     Such a function may belong to a window or a file, which can be neither copied nor pickled.
     Pickles and other copies are silent.
@@ -75,14 +75,14 @@ class Display(Protocol):
 
 
 def progress_display(stream: TextIO) -> Display:
-    """Bars on a terminal or in a notebook, plain lines elsewhere."""
+    """Return bars for a terminal or notebook, and plain lines elsewhere."""
     if _in_notebook():
         return NotebookBars()
     return ProgressBars(stream) if stream.isatty() else ProgressLines(stream)
 
 
 def _in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this code; in one, IPython has been imported."""
+    """Return whether a Jupyter kernel runs this code; it has imported IPython."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
@@ -134,7 +134,7 @@ class ProgressBars:
 
 
 def _width(stream: TextIO) -> dict[str, Any]:
-    """Options for the width of a bar; some terminals report 0, at which tqdm draws nothing."""
+    """Return the width of a bar; for terminals that report 0, where tqdm draws nothing, 80."""
     try:
         is_known = os.get_terminal_size(stream.fileno()).columns > 0
     except (OSError, ValueError, AttributeError):

@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-_INSIDE = ("trigpoint.", "sklearn.", "numba.", "contextlib")
+_INSIDE = ("trigpoint.", "sklearn.", "numba.", "contextlib", "functools")
 
 
 def warn_user(warning: Warning) -> None:

@@ -4,12 +4,15 @@ import unicodedata
 from collections.abc import Mapping
 from html import escape
 
+# Files that hold one value for each point.
+VALUE_FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
+
 # Characters that turn the direction of the text after them.
 _DIRECTIONS = frozenset(map(chr, (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def plural(noun: str, count: int) -> str:
-    """The noun after a count: "point" after 1, else "points"."""
+    """Return the noun that follows a count: "point" after 1, else "points"."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -19,14 +22,14 @@ def counted(count: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, for people: "0.5 s", "42 s", "10 min", "2.5 h"."""
+    """Format a duration: "0.5 s", "42 s", "10 min", "2.5 h"."""
     if seconds < 100:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def size(n_bytes: float) -> str:
-    """Bytes in units of a thousand: "12 B", "34 kB", "5.6 MB", "7.8 GB"."""
+    """Format a number of bytes: "12 B", "34 kB", "5.6 MB", "7.8 GB"."""
     for unit in ("B", "kB", "MB"):
         if n_bytes < 999.5:
             return f"{n_bytes:.3g} {unit}"
@@ -35,7 +38,7 @@ def size(n_bytes: float) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text with control characters written out, as ``\x1b``; tabs and line breaks are kept.
+    r"""Escape control characters in a text, as in ``\x1b``, except tabs and line breaks.
 
     Names from files may contain sequences that a terminal would obey: they can move its cursor,
     hide text, or set its title. So may characters that turn the direction of writing.
@@ -52,7 +55,7 @@ def _is_control(character: str) -> bool:
 
 
 def html_table(heading: str, rows: Mapping[str, str]) -> str:
-    """A table of names and values below a heading, for notebooks."""
+    """Return an HTML table of names and values below a heading, for notebooks."""
     lines = "".join(
         f'<tr><th style="text-align: left">{escape(name)}</th>'
         f'<td style="text-align: left">{escape(value)}</td></tr>'

@@ -25,8 +25,8 @@ def fit_anndata(
     adata : AnnData
         The cells, in memory or backed by a file.
     estimator : estimator or None, default=None
-        What to fit, such as `DiffusionMaps`; ``None`` takes ``LandmarkMap(random_state=0)``, a
-        picture.
+        What to fit, such as `DiffusionMaps`; ``None`` takes ``LandmarkMap(random_state=0)``, a map
+        for visualization.
     use_rep : str or None, default=None
         The entry of ``obsm`` to embed, or ``"X"``; ``None`` takes ``X_pca`` if there is one.
     key_added : str, default="trigpoint"
@@ -35,7 +35,8 @@ def fit_anndata(
     Returns
     -------
     estimator
-        Fitted, for `transform` of other cells, `quality` and `report`.
+        The fitted estimator. Its methods take AnnData objects of other cells, and use the entry
+        of ``obsm`` that was fitted, which `anndata_key_` names.
 
     Notes
     -----
@@ -71,6 +72,7 @@ def fit_anndata(
         use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
     points = open_source(adata, key=use_rep)
     coordinates = np.asarray(estimator.fit(points).transform(points))
+    estimator.anndata_key_ = use_rep
     added: dict[str, Any] = {
         "params": {"method": type(estimator).__name__, "use_rep": use_rep, **_plain(estimator)},
         "landmark_embedding": estimator.landmark_embedding_,

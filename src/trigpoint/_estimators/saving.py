@@ -21,10 +21,10 @@ from trigpoint._common.records import Fit
 from trigpoint._embedding import HOW_IT_RUNS, Embedding
 from trigpoint._estimators.graph_embedding import GraphEmbedding
 from trigpoint._estimators.model_arrays import as_arrays, as_csr, fit_from_arrays, require
+from trigpoint._estimators.tensors import read_tensors, write_tensors
 from trigpoint._graphs import GRAPHS
 from trigpoint._model import Model
 from trigpoint._sources import Columns
-from trigpoint._sources.tensors import read_tensors, write_tensors
 from trigpoint._spaces import SPACES, Space, UserSpace
 
 FORMAT, FORMAT_VERSION = "trigpoint", 2

@@ -21,26 +21,23 @@ _CROWDED = 0.8
 
 
 class _Axes:
-    """Maps values to positions in the chart; either axis may be logarithmic."""
+    """Positions of values in a chart, whose axes may both be logarithmic."""
 
     def __init__(self, x: tuple[float, float], y: tuple[float, float], *, log: bool) -> None:
-        self._log = log
-        self._x, self._y = (self._scaled(np.array(x)), self._scaled(np.array(y)))
-
-    def _scaled(self, values: np.ndarray) -> np.ndarray:
-        return np.log10(values) if self._log else np.asarray(values, dtype=float)
+        self._scaled = np.log10 if log else np.asarray
+        self._x, self._y = self._scaled(x), self._scaled(y)
 
     def x(self, value: float) -> float:
-        share = (float(self._scaled(np.array(value))) - self._x[0]) / (self._x[1] - self._x[0])
-        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+        share = (self._scaled(value) - self._x[0]) / (self._x[1] - self._x[0])
+        return float(_LEFT + share * (_WIDTH - _LEFT - _RIGHT))
 
     def y(self, value: float) -> float:
-        share = (float(self._scaled(np.array(value))) - self._y[0]) / (self._y[1] - self._y[0])
-        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
+        share = (self._scaled(value) - self._y[0]) / (self._y[1] - self._y[0])
+        return float(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM))
 
 
 def spectrum_chart(eigenvalues: Eigenvalues) -> str:
-    """Eigenvalues in order, filled for the coordinates, and the widest gap."""
+    """Draw the eigenvalues in order, filled for the coordinates, and the widest gap."""
     values = eigenvalues.values
     low, high = min(0.0, float(values.min())), float(values.max())
     crowded = _CROWDED * high < values.min() < high
@@ -68,7 +65,7 @@ def spectrum_chart(eigenvalues: Eigenvalues) -> str:
 
 
 def curve_chart(curve: LandmarkCurve, n_landmarks: int) -> str:
-    """Relative trace error against the number of landmarks, both logarithmic."""
+    """Draw the relative trace error against the number of landmarks, both logarithmic."""
     errors = np.maximum(curve.errors, _LEAST_ERROR)
     numbers = curve.n_landmarks.astype(float)
     lower = 10.0 ** np.floor(np.log10(errors.min()))
@@ -109,7 +106,7 @@ def _whole_ticks(last: int) -> list[int]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """About four round numbers between two others."""
+    """Return about four round numbers between two others."""
     if high <= low:
         return [low]
     rough = (high - low) / 4
@@ -119,7 +116,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _marked(x: float, label: str) -> list[str]:
-    """A vertical line with a label above the frame, where nothing is drawn."""
+    """Draw a vertical line, with a label above the frame where nothing else is drawn."""
     anchor = "start" if x < _WIDTH / 2 else "end"
     line = _line("gap", x, _TOP - 4, x, _HEIGHT - _BOTTOM)
     return [line, _text("note", x, _TOP - 9, label, anchor)]

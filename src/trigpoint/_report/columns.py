@@ -64,7 +64,7 @@ class Column:
 
 
 def number_column(name: str, values: np.ndarray, dtype: Any = np.uint32) -> Column:
-    """Column of numbers on their own scale; those that are not finite are missing.
+    """Make a column of numbers on their own scale; those that are not finite are missing.
 
     With codes of type uint32, values keep nine digits of their range; with uint16, four.
     """
@@ -86,7 +86,7 @@ def number_column(name: str, values: np.ndarray, dtype: Any = np.uint32) -> Colu
 
 
 def date_column(name: str, values: np.ndarray) -> Column:
-    """Column of dates in any numpy unit, on a scale like numbers."""
+    """Make a column of dates in any NumPy unit, on a scale like numbers."""
     known = ~np.isnat(values)
     years = values[known].astype("datetime64[Y]").astype(np.int64)
     if (abs(years) > _MOST_YEARS).any():
@@ -102,7 +102,7 @@ def date_column(name: str, values: np.ndarray) -> Column:
 
 
 def _unit(milliseconds: np.ndarray, step: float) -> str:
-    """The largest unit in which all dates are whole, or a larger one if steps are coarser."""
+    """Return the largest unit in which all dates are whole, or one as large as the steps."""
     found = "millisecond"
     for unit, size in _UNITS.items():
         if step >= _UNITS[found] or not (milliseconds % size).any():
@@ -111,7 +111,7 @@ def _unit(milliseconds: np.ndarray, step: float) -> str:
 
 
 def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = None) -> Column:
-    """Column of labels; with more than 14, only the 13 most frequent have a color of their own.
+    """Make a column of labels; of more than 14, only the 13 most frequent have their own color.
 
     They are in the given order, otherwise in natural order: 2 before 10.
     """
@@ -135,7 +135,7 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
 
 
 def label_text(value: Any) -> str:
-    """A label as text; bytes are decoded."""
+    """Return a label as text; bytes are decoded."""
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 

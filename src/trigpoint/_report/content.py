@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._common.words import counted
@@ -19,7 +20,7 @@ from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
 from trigpoint._report.parameters import used_parameters
 from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
-from trigpoint._report.things import Things, Tiles, make_tiles, read_things, shown_texts
+from trigpoint._report.things import Things, Tiles, make_tiles, read_things
 from trigpoint._report.tried import tried_section
 from trigpoint._samplers import LandmarkCurve, landmark_curve
 from trigpoint._samplers.count import distinct_points
@@ -90,7 +91,26 @@ def gather(
     curve: bool = True,
     tried: Comparison | None = None,
 ) -> Content:
-    """Compute the content of a report on a fitted embedding; see `write_report`."""
+    """Compute the content of a report on a fitted embedding.
+
+    Parameters
+    ----------
+    subject : Subject
+    source : Source or None
+    color, images, text
+        Values of all points, as for `report` of the estimators.
+    title : str or None, default=None
+    sample : int, default=40000
+        Most points to show one by one.
+    coordinates : array-like, file or None, default=None
+        Coordinates of all points, if they have been computed before.
+    neighborhoods : sequence of int or None
+        Numbers of neighbors of the graphs to compare.
+    curve : bool, default=True
+        Whether to measure the error for several numbers of landmarks.
+    tried : Comparison or None, default=None
+    """
+    check_count("sample", sample)
     fitted, n = subject.fitted, None if source is None else source.n
     landmarks, graph = fitted.landmarks, fitted.graph
     if n is None and color is not None:
@@ -106,11 +126,11 @@ def gather(
     # Images: one pixel against another shows nothing.
     shown = _chosen_columns(landmarks.points) if things.image_shape is None else np.arange(0)
     quality = None if drawn is None else _measured(subject, drawn, edges)
-    colors = (
-        []
-        if drawn is None
-        else [color_column(name, one.take(drawn.rows)) for name, one in given.items()]
-    )
+    tiles, addresses, texts = None, None, None
+    if drawn is not None:
+        tiles = _tiles(things, landmarks.points, drawn)
+        addresses = things.shown_addresses(drawn.rows)
+        texts = things.shown_texts(drawn.rows)
     return Content(
         title=title or _title(fitted, n),
         fitted=fitted,
@@ -119,10 +139,14 @@ def gather(
         columns=_columns(subject, source, drawn, shown),
         first_columns=_first_columns(landmarks.points[:, shown]),
         derived=_derived(drawn, quality),
-        colors=colors,
-        tiles=_tiles(things, landmarks.points, drawn),
-        addresses=_addresses(things, drawn),
-        text=_text(things, drawn),
+        colors=[
+            color_column(name, one.take(drawn.rows))
+            for name, one in given.items()
+            if drawn is not None
+        ],
+        tiles=tiles,
+        addresses=addresses,
+        text=texts,
         # A drawing of all pairs shows nothing.
         edges=None if graph is None or is_complete(graph) else edges,
         quality=quality,
@@ -133,19 +157,19 @@ def gather(
         curve_wanted=curve,
         neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
         parameters=used_parameters(fitted, subject.decided),
-        seconds=_seconds(subject, drawn),
+        seconds=subject.seconds | ({"extension": drawn.seconds} if drawn and drawn.seconds else {}),
         versions=_versions(),
     )
 
 
 def _dense_part(sample: Sample) -> np.ndarray:
-    """Evenly spaced points of the sample, as an array of limited size."""
+    """Return evenly spaced points of the sample, as an array of limited size."""
     s, d = sample.points.shape
     return dense(sample.points[:: max(1, -(-s * d * 4 // _CURVE_BYTES))])
 
 
 def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
-    """Coordinates of the sample and of the landmarks.
+    """Return the coordinates of the sample and of the landmarks.
 
     Those of the landmarks are computed by the extension, like those of the points: in high
     dimension it smooths, and the landmarks' own coordinates would lie outside the cloud.
@@ -168,7 +192,7 @@ def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
 
 
 def _chosen_columns(points: np.ndarray) -> np.ndarray:
-    """The first columns; if there are many, those in which the landmarks vary most."""
+    """Return the first columns or, if there are many, those in which the landmarks vary most."""
     if points.shape[1] <= _MOST_COLUMNS:
         return np.arange(points.shape[1])
     variances = points.var(axis=0, dtype=np.float64)
@@ -186,7 +210,7 @@ def _first_columns(points: np.ndarray) -> tuple[int, int]:
 def _columns(
     subject: Subject, source: Source | None, sample: Sample | None, shown: np.ndarray
 ) -> list[Column]:
-    """Values of the sample and of the landmarks in the chosen columns."""
+    """Return the values of the sample and of the landmarks in the chosen columns."""
     landmarks = subject.fitted.landmarks.points
     values = landmarks[:, shown].astype(np.float64)
     if sample is not None:
@@ -203,29 +227,16 @@ def _columns(
     return [number_column(str(names[j]), values[:, place]) for place, j in enumerate(shown)]
 
 
-def _tiles(things: Things, landmarks: np.ndarray, sample: Sample | None) -> Tiles | None:
-    if things.image_shape is None or sample is None:
+def _tiles(things: Things, landmarks: np.ndarray, sample: Sample) -> Tiles | None:
+    if things.image_shape is None:
         return None
     s, d = sample.points.shape
     places = np.arange(s)[:: max(1, -(-s * d * 4 // _TILED_BYTES))]
     return make_tiles(dense(sample.points[places]), places, landmarks, things.image_shape)
 
 
-def _addresses(things: Things, sample: Sample | None) -> list[str] | None:
-    if things.addresses is None or sample is None:
-        return None
-    # A shortened address leads nowhere.
-    return shown_texts(things.addresses, sample.rows, whole=True)
-
-
-def _text(things: Things, sample: Sample | None) -> tuple[str, list[str]] | None:
-    if things.texts is None or sample is None:
-        return None
-    return things.text_name, shown_texts(things.texts, sample.rows)
-
-
 def _measured(subject: Subject, sample: Sample, edges: JudgedEdges | None) -> Quality | None:
-    """The verdict, on the same points as `quality` of the estimators if all are in the sample."""
+    """Measure the quality, on the points that `quality` of an estimator takes if possible."""
     size = sample_size(sample.n, sample.points.shape[1], sample.points.dtype.itemsize)
     size = min(size, len(sample.rows))
     if size < LEAST_SAMPLE:
@@ -260,7 +271,7 @@ def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
 
 
 def _curve(points: np.ndarray, subject: Subject) -> LandmarkCurve | None:
-    """Error curve on part of the sample, including the number of landmarks if within reach."""
+    """Measure the error curve on part of the sample; it includes the number of landmarks."""
     most, k = min(_CURVE_LAST, len(points) // 2), len(subject.fitted.landmarks.points)
     last = distinct_points(points, most) if most >= _CURVE_FEWEST else 0
     if last < _CURVE_FEWEST:
@@ -271,12 +282,6 @@ def _curve(points: np.ndarray, subject: Subject) -> LandmarkCurve | None:
     report: Report = subject.progress
     report("landmark curve", 0, len(numbers))
     return landmark_curve(points, sorted(numbers), random_state=0, verbose=report)
-
-
-def _seconds(subject: Subject, sample: Sample | None) -> dict[str, float]:
-    if sample is None or sample.seconds is None:
-        return dict(subject.seconds)
-    return subject.seconds | {"extension": sample.seconds}
 
 
 def _title(fitted: Any, n: int | None) -> str:

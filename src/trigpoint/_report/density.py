@@ -1,7 +1,5 @@
 """Density of all points in a plane of the embedding."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 # How far the grid may extend beyond the landmarks, as a share of their extent. Points farther away
@@ -12,31 +10,8 @@ _REACH = 1.5
 _MARGIN = 0.06
 
 
-@dataclass(frozen=True)
-class DensityImage:
-    """Number of points in each cell of a plane.
-
-    Attributes
-    ----------
-    axes : (int, int)
-        The coordinates that span the plane.
-    low, high : ndarray of shape (2,)
-        Extent of the image along each.
-    counts : int64 ndarray of shape (height, width)
-        Points in each cell; the first row has the smallest second coordinate.
-    outside : int
-        Points too far away to be in the image.
-    """
-
-    axes: tuple[int, int]
-    low: np.ndarray
-    high: np.ndarray
-    counts: np.ndarray
-    outside: int
-
-
 class Grid:
-    """Counts points in the cells of a plane.
+    """Counter of points in the cells of a plane.
 
     Parameters
     ----------
@@ -46,6 +21,16 @@ class Grid:
         Coordinates of the landmarks and of some of the points, which set the extent.
     size : int
         Cells per side.
+
+    Attributes
+    ----------
+    axes : (int, int)
+    low, high : ndarray of shape (2,)
+        Extent of the grid along each axis.
+    counts : int64 ndarray of shape (size, size)
+        Points in each cell; the first row has the smallest second coordinate.
+    outside : int
+        Points too far away to be in the grid.
     """
 
     def __init__(
@@ -56,25 +41,21 @@ class Grid:
         here = np.concatenate([landmarks[:, axes], sample[:, axes]])
         low = np.maximum(here.min(axis=0), ends[0] - _REACH * extent)
         high = np.minimum(here.max(axis=0), ends[1] + _REACH * extent)
-        self._axes, self._outside = axes, 0
-        self._low, self._high = low - _MARGIN * extent, high + _MARGIN * extent
-        self._counts = np.zeros((size, size), dtype=np.int64)
+        self.axes, self.outside = axes, 0
+        self.low, self.high = low - _MARGIN * extent, high + _MARGIN * extent
+        self.counts = np.zeros((size, size), dtype=np.int64)
 
     def add(self, coordinates: np.ndarray) -> None:
         """Count points, given by all their coordinates (b, l)."""
-        size = len(self._counts)
-        points = coordinates[:, self._axes].astype(np.float64)
-        share = (points - self._low) / (self._high - self._low)
+        size = len(self.counts)
+        points = coordinates[:, self.axes].astype(np.float64)
+        share = (points - self.low) / (self.high - self.low)
         inside = ((share >= 0) & (share < 1)).all(axis=1)
-        self._outside += int(len(points) - inside.sum())
+        self.outside += int(len(points) - inside.sum())
         cells = (share[inside] * size).astype(np.int64)
-        np.add.at(self._counts.reshape(-1), cells @ [1, size], 1)
-
-    def image(self) -> DensityImage:
-        """Return the counts."""
-        return DensityImage(self._axes, self._low, self._high, self._counts, self._outside)
+        np.add.at(self.counts.reshape(-1), cells @ [1, size], 1)
 
 
 def grid_size(n_points: int) -> int:
-    """Cells per side for this many points: a power of 2, from 128 to 1,024."""
+    """Return the cells per side for this many points: a power of 2, from 128 to 1,024."""
     return int(np.clip(2 ** np.round(np.log2(max(n_points, 1)) / 2 - 1), 128, 1024))

@@ -38,7 +38,7 @@ _TERMS_OF_GRAPH = {
 
 
 def explained(about: str, html: str) -> str:
-    """An explanation behind a question mark."""
+    """Return an explanation behind a question mark."""
     return (
         f'<details class="help"><summary aria-label="About {about}">?</summary>'
         f"<div>{html}</div></details>"
@@ -46,7 +46,7 @@ def explained(about: str, html: str) -> str:
 
 
 def terms(content: Content) -> str:
-    """What the numbers at the top mean."""
+    """Explain the numbers at the top."""
     known = {} if content.quality is None else _TERMS
     if content.edges is not None:
         known = known | _TERMS_OF_GRAPH
@@ -56,7 +56,7 @@ def terms(content: Content) -> str:
 
 
 def graph_note(content: Content) -> str:
-    """When an edge is suspected of being a shortcut."""
+    """Explain when an edge is suspected of being a shortcut."""
     if content.edges is None:
         return "All pairs of landmarks are compared, so there is no graph to draw."
     apart = "its ends have no neighbor in common, while those of the median edge have three or more"

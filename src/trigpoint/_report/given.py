@@ -35,12 +35,12 @@ class Given:
     order: tuple[str, ...] | None = None
 
     def take(self, rows: np.ndarray) -> Self:
-        """Values of some of the points."""
+        """Return the values of some of the points."""
         return replace(self, values=self.values[rows])
 
 
 def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[str, Given]:
-    """Columns passed as ``color=``, by name; rejected unless there is one value per point."""
+    """Return the columns passed as ``color=`` by name; each must have one value per point."""
     if color is None:
         return {}
     named = {name: _read(values) for name, values in _by_name(color, parameter).items()}
@@ -69,7 +69,7 @@ def named_colors(color: Any, n_points: int, parameter: str = "color") -> dict[st
 
 
 def color_column(name: str, given: Given) -> Column:
-    """Values of the sampled points as a column: labels, dates or numbers."""
+    """Convert values of the sampled points to a column of labels, dates or numbers."""
     if given.order is not None:
         return label_column(name, given.values, given.order)
     if are_classes(given.values):
@@ -81,23 +81,19 @@ def color_column(name: str, given: Given) -> Column:
 def _by_name(color: Any, unnamed: str) -> dict[str, Any]:
     if isinstance(color, Mapping):
         return {str(name): values for name, values in color.items()}
-    if hasattr(color, "iloc") and hasattr(color, "columns"):
-        named = {str(name): color.iloc[:, j] for j, name in enumerate(color.columns)}
-        if len(named) < len(color.columns):
-            raise ParameterValueError(
-                f"color has duplicate column names: {', '.join(map(str, color.columns))}; rename "
-                "them",
-                "color",
-            )
-        return named
     if hasattr(color, "columns"):
-        return {str(name): color[name] for name in color.columns}
+        names = list(map(str, color.columns))
+        if len(set(names)) < len(names):
+            raise ParameterValueError(
+                f"color has duplicate column names: {', '.join(names)}; rename them", "color"
+            )
+        return {str(label): color[label] for label in color.columns}
     name = getattr(color, "name", None)
     return {unnamed if name is None else str(name): color}
 
 
 def _read(values: Any) -> Given:
-    """Values as an array, masked ones as missing, with the order of a pandas Categorical."""
+    """Convert values to an array; note the order of a pandas Categorical."""
     dtype = getattr(values, "dtype", None)
     codes = getattr(getattr(values, "cat", values), "codes", None)
     if codes is not None and hasattr(dtype, "categories"):
@@ -114,7 +110,7 @@ def _read(values: Any) -> Given:
 
 
 def _unmasked(values: np.ma.MaskedArray) -> np.ndarray:
-    """Values with masked ones replaced by missing values."""
+    """Replace masked values by missing ones."""
     if values.dtype.kind == "M":
         # As objects, nanoseconds would become integers.
         return np.asarray(values.filled(np.datetime64("NaT")))

@@ -118,7 +118,7 @@ def _embedded(subject: Subject, landmarks: Landmarks, metric: str, number: int) 
 
 
 def _turned(coordinates: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """Coordinates with signs flipped to correlate positively with another embedding."""
+    """Flip signs of coordinates to correlate positively with another embedding."""
     shared = min(coordinates.shape[1], like.shape[1])
     around, others = coordinates - coordinates.mean(axis=0), like - like.mean(axis=0)
     signs = np.ones(coordinates.shape[1])

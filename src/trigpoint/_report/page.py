@@ -16,7 +16,7 @@ from trigpoint._common.words import counted, plural
 from trigpoint._report.charts import curve_chart, spectrum_chart
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.content import Content
-from trigpoint._report.density import DensityImage
+from trigpoint._report.density import Grid
 from trigpoint._report.explanations import (
     KEYS,
     LANDMARKS,
@@ -46,7 +46,7 @@ _COMPARED_EDGES = (10_000, 6_000)
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
 
-# By bars, or among the figures.
+# Lines of the verdict that bars or figures show.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
 
 _STYLE_SLOTS = {f"accent_{theme}": color for theme, color in PAGE_ACCENT.items()}
@@ -58,7 +58,7 @@ _ALIGNMENT = 4
 
 
 class Packed:
-    """The arrays of a page in one block of bytes; `add` returns the location of each one."""
+    """Arrays of a page in one block of bytes; `add` returns the location of each one."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -78,7 +78,7 @@ class Packed:
         return self.add(array.astype(np.uint16 if array.max(initial=0) < 2**16 else np.uint32))
 
     def text(self) -> str:
-        """The whole block, as base64."""
+        """Return the whole block as base64."""
         return base64.b64encode(b"".join(self._parts)).decode("ascii")
 
 
@@ -121,7 +121,7 @@ def page(content: Content) -> str:
 
 
 def page_script() -> str:
-    """All scripts, in a scope of their own."""
+    """Return all scripts, in a scope of their own."""
     return (
         "(() => {\n'use strict';\n"
         + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
@@ -198,7 +198,7 @@ def _tiles(tiles: Tiles, packed: Packed) -> dict[str, Any]:
     }
 
 
-def _image(image: DensityImage, packed: Packed) -> dict[str, Any]:
+def _image(image: Grid, packed: Packed) -> dict[str, Any]:
     """Map counts to 255 logarithmic levels; 0 is for cells without points."""
     most = int(image.counts.max())
     levels = np.ceil(255 * np.log1p(image.counts) / np.log1p(max(most, 1)))
@@ -261,7 +261,7 @@ def _lead(content: Content) -> str:
 
 
 def _verdict(quality: Quality) -> str:
-    """How good the embedding is, beside PCA, before anything else."""
+    """Describe the quality of the embedding compared with PCA."""
     word, _, rest = quality.verdict.partition(": ")
     sentence = escape(rest[0].upper() + rest[1:])
     if quality.remedy:
@@ -324,7 +324,7 @@ def _figure(count: int, noun: str) -> tuple[str, str]:
 
 
 def _neighborhoods(content: Content) -> str:
-    """The section, only a note on why there is nothing to compare, or nothing."""
+    """Return the section on neighborhoods, which may hold only notes, or be empty."""
     found = content.neighborhoods
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
     if found.embeddings:

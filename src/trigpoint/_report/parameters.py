@@ -11,7 +11,7 @@ _MOST_CHARACTERS = 120
 
 
 def used_parameters(fitted: Any, decided: Mapping[str, Any]) -> dict[str, str]:
-    """Texts of the parameters of a fit, by name.
+    """Return the parameters of a fit as text, by name.
 
     `decided` holds values of automatic parameters that the result alone does not show.
     """
@@ -30,7 +30,7 @@ def used_parameters(fitted: Any, decided: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _found(fitted: Any) -> dict[str, Any]:
-    """What the result shows of the automatic parameters."""
+    """Return the automatic parameters that the result shows."""
     landmarks, graph = fitted.landmarks, fitted.graph
     found = {
         "landmarks": len(landmarks.points),
@@ -44,7 +44,7 @@ def _found(fitted: Any) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    """A short description of a value; arrays by their shape."""
+    """Describe a value briefly; an array by its shape."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):

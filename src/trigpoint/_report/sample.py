@@ -12,7 +12,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._report.density import DensityImage, Grid, grid_size
+from trigpoint._report.density import Grid, grid_size
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source, open_source
 
@@ -44,7 +44,7 @@ class Sample:
         Points nearest to each landmark: counted in the sample, and scaled up to all points.
     covering_radius : float
         Largest distance from a sampled point to its nearest landmark.
-    images : list of DensityImage
+    images : list of Grid
         Densities of all points; empty if all of them are in the sample.
     seconds : float or None
         How long computing the coordinates of all points took, if that was necessary.
@@ -57,11 +57,11 @@ class Sample:
     cells: np.ndarray
     cell_sizes: np.ndarray
     covering_radius: float
-    images: list[DensityImage]
+    images: list[Grid]
     seconds: float | None
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
-        """Values (s, q) of the sampled points in some columns, float64."""
+        """Return the values (s, q) of the sampled points in some columns, float64."""
         return dense(self.points[:, chosen]).astype(np.float64)
 
 
@@ -105,7 +105,7 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
         cells,
         np.rint(counts * (n / size)).astype(np.int64),
         float(distances.max()),
-        [grid.image() for grid in grids],
+        grids,
         seconds,
     )
 
@@ -122,7 +122,7 @@ def _given(coordinates: Any, n: int) -> Source:
 
 
 def _embedded(subject: Subject, source: Source) -> Iterator[tuple[int, np.ndarray]]:
-    """Coordinates of all points, block by block."""
+    """Yield the coordinates of all points, block by block."""
     for first, block in source.matching(subject.model.columns).blocks():
         yield first, subject.coordinates(subject.model.space(block, first))
 
@@ -130,7 +130,7 @@ def _embedded(subject: Subject, source: Source) -> Iterator[tuple[int, np.ndarra
 def _nearest_landmark(
     landmarks: np.ndarray, points: Points, n_threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Distance to the nearest landmark (s,), and which that is (s,)."""
+    """Return the distance to the nearest landmark (s,), and its number (s,)."""
     parts = row_blocks(points.shape[0], block_rows(8 * points.shape[1]))
     found = [nearest(landmarks, dense(points[part]), 1, n_threads) for part in parts]
     distances, cells = (np.concatenate(values)[:, 0] for values in zip(*found, strict=True))
@@ -138,12 +138,12 @@ def _nearest_landmark(
 
 
 def _grids(landmarks: np.ndarray, sample: np.ndarray, n: int) -> list[Grid]:
-    """Grids of pairs of coordinates; the first pair is shown first."""
+    """Make grids for pairs of coordinates; the first pair is shown first."""
     pairs = combinations(range(min(sample.shape[1], _DENSITY_COORDINATES)), 2)
     sizes = grid_size(n), grid_size(n) // 2
     return [Grid(axes, landmarks, sample, sizes[axes != (0, 1)]) for axes in pairs]
 
 
 def dense(points: Any) -> np.ndarray:
-    """Points as an array."""
+    """Return points as a dense array."""
     return np.asarray(points.toarray() if hasattr(points, "toarray") else points)

@@ -1,4 +1,4 @@
-"""What a report is about."""
+"""Subject of a report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -44,12 +44,12 @@ class Subject:
     decided: dict[str, str] = field(default_factory=dict)
 
     def points(self, source: Source, rows: np.ndarray) -> Points:
-        """Euclidean coordinates of some rows, in ascending order, read in one pass."""
+        """Read some rows, in ascending order, as Euclidean coordinates."""
         points: Points = self.model.space(source.matching(self.model.columns).take(rows))
         return points
 
     def coordinates(self, points: Points) -> np.ndarray:
-        """Coordinates (b, l) in the embedding, float64, of points in Euclidean coordinates."""
+        """Return the coordinates (b, l) in the embedding, float64, of Euclidean points."""
         extension = self.model.extension
         parts = row_blocks(points.shape[0], block_rows(extension.row_bytes))
         found = thread_map(lambda part: extension(points[part])[0], parts, self.n_threads)

@@ -1,4 +1,4 @@
-"""What the page shows of a point: its image, the address of an image, and text."""
+"""Images and texts of points on the page."""
 
 import struct
 import zlib
@@ -31,7 +31,7 @@ _ACROSS = 64
 
 @dataclass(frozen=True)
 class Things:
-    """What to show of a point.
+    """Images and texts of all points.
 
     Attributes
     ----------
@@ -48,6 +48,20 @@ class Things:
     addresses: np.ndarray | None = None
     texts: np.ndarray | None = None
     text_name: str = ""
+
+    def shown_addresses(self, rows: np.ndarray) -> list[str] | None:
+        """Return the addresses of the images of some points."""
+        return None if self.addresses is None else _as_text(self.addresses[rows])
+
+    def shown_texts(self, rows: np.ndarray) -> tuple[str, list[str]] | None:
+        """Return the texts of some points, shortened so that the page stays small."""
+        if self.texts is None:
+            return None
+        texts, most = _as_text(self.texts[rows]), _MOST_CHARACTERS
+        while most > 20 and sum(min(len(text), most) for text in texts) > _TEXT_BYTES:
+            most = most * 3 // 4
+        short = [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
+        return self.text_name, short
 
 
 def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -> Things:
@@ -69,6 +83,10 @@ def read_things(images: Any, text: Any, n_points: int | None, n_features: int) -
     return Things(shape, addresses, texts, name)
 
 
+def _as_text(values: np.ndarray) -> list[str]:
+    return ["" if is_missing(value) else label_text(value) for value in values]
+
+
 def _check_shape(shape: tuple[int, ...], n_features: int) -> None:
     if len(shape) < 2 or int(np.prod(shape)) != n_features:
         raise ParameterValueError(
@@ -85,7 +103,7 @@ def _check_shape(shape: tuple[int, ...], n_features: int) -> None:
 
 
 def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.ndarray]:
-    """One text per point, and the name of the column."""
+    """Return the name of the column, and one text per point."""
     if isinstance(values, str):
         raise ParameterTypeError(
             f"{parameter}={short(values)} is a single string: pass one value per row of X",
@@ -96,17 +114,6 @@ def _texts(parameter: str, values: Any, n_points: int | None) -> tuple[str, np.n
         values = np.array(values, dtype=object)
     name, found = next(iter(named_colors(values, n_points, parameter=parameter).items()))
     return name, found.values
-
-
-def shown_texts(values: np.ndarray, rows: np.ndarray, *, whole: bool = False) -> list[str]:
-    """Texts of some of the points, shortened so that the page stays small."""
-    texts = ["" if is_missing(value) else label_text(value) for value in values[rows]]
-    if whole:
-        return texts
-    most = _MOST_CHARACTERS
-    while most > 20 and sum(min(len(text), most) for text in texts) > _TEXT_BYTES:
-        most = most * 3 // 4
-    return [text if len(text) <= most else text[: most - 1] + "…" for text in texts]
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,7 @@ def _spread(items: np.ndarray, most: int) -> np.ndarray:
 
 
 def _scale(rows: np.ndarray) -> tuple[float, float]:
-    """Values shown as black and white: those of common pixels, otherwise the extremes."""
+    """Return the values of black and white: those of common image formats, or the extremes."""
     low, high = float(rows.min()), float(rows.max())
     if low >= 0 and high <= 255:
         return 0.0, 1.0 if high <= 1 else 255.0
@@ -172,7 +179,7 @@ def _scale(rows: np.ndarray) -> tuple[float, float]:
 
 
 def _pictures(rows: np.ndarray, shape: tuple[int, ...], scale: tuple[float, float]) -> np.ndarray:
-    """Images (p, height, width, channels) with 1 or 3 channels, uint8."""
+    """Return images (p, height, width, channels) with 1 or 3 channels, uint8."""
     pixels = rows.reshape(len(rows), *shape).astype(np.float32)
     if len(shape) == 2:
         pixels = pixels[..., None]
@@ -190,7 +197,7 @@ def _pictures(rows: np.ndarray, shape: tuple[int, ...], scale: tuple[float, floa
 
 
 def _sheet(pictures: np.ndarray) -> np.ndarray:
-    """One image (rows, columns, channels) of all images, from left to right, then down."""
+    """Arrange images in one image (rows, columns, channels), from left to right, then down."""
     count, height, width, channels = pictures.shape
     down = -(-count // _ACROSS)
     sheet = np.zeros((down * _ACROSS, height, width, channels), dtype=np.uint8)
@@ -200,7 +207,7 @@ def _sheet(pictures: np.ndarray) -> np.ndarray:
 
 
 def _png(image: np.ndarray) -> bytes:
-    """A PNG file of an image with 1 or 3 channels; matplotlib's writer is not always installed."""
+    """Encode an image with 1 or 3 channels as PNG; Matplotlib may not be installed."""
     height, width, channels = image.shape
     # Each line begins with the number of its filter: none.
     lines = np.zeros((height, 1 + width * channels), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Small pictures of the methods that were tried before one was chosen."""
+"""Small plots of the methods that were compared."""
 
 from collections.abc import Mapping
 from html import escape
@@ -14,7 +14,7 @@ _LEVELS = 10
 
 
 def tried_section(tried: Comparison, colors: Mapping[str, Given]) -> str:
-    """A picture of each method with its score, the chosen one first.
+    """Return a plot of each method with its score, the best first.
 
     Points have the first of the given colors, or those of the first coordinate of the best method.
     """
@@ -31,15 +31,15 @@ def tried_section(tried: Comparison, colors: Mapping[str, Given]) -> str:
     return (
         '<section id="tried" aria-labelledby="tried-title"><h2 id="tried-title">Methods tried</h2>'
         f"<p class=intro>Each was fitted to {tried.n_fitted:,} points with the same landmarks. The "
-        "score is how far neighborhoods of all sizes agree with those of the points, measured "
-        "along them: 1 is perfect, 0 is random. "
+        "score compares neighborhoods of every size with those in the data: 1 is perfect, 0 is "
+        "random. "
         f"Principal components score {tried.pca_score:.2f}.</p>"
         f"<div class=tried>{figures}</div>{failed}</section>"
     )
 
 
 def _groups(tried: Comparison, colors: Mapping[str, Given]) -> tuple[np.ndarray, list[str]]:
-    """The group (r,) of each point, and a color for each group."""
+    """Return the group (r,) of each point, and a color for each group."""
     if not colors:
         values = tried.attempts[0].coordinates[:, 0]
     else:
@@ -57,7 +57,7 @@ def _groups(tried: Comparison, colors: Mapping[str, Given]) -> tuple[np.ndarray,
 
 
 def _picture(attempt: Attempt, groups: np.ndarray, palette: list[str]) -> str:
-    """Points as dots in a square, to one scale; dots are lines of no length with round ends."""
+    """Draw points to one scale; dots are lines of no length with round ends."""
     points = attempt.coordinates[:, :2]
     if points.shape[1] == 1:
         points = np.column_stack([points, np.zeros(len(points))])

@@ -1,25 +1,22 @@
 """The report of a fitted embedding, in a file or for a notebook."""
 
 import os
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._report.content import NEIGHBORHOODS, SAMPLE, gather
+from trigpoint._report.content import gather
 from trigpoint._report.page import page
 from trigpoint._report.subject import Subject
 from trigpoint._sources import Source
 from trigpoint._sources.atomic import atomic_write
-from trigpoint.metrics._comparison import Comparison
 
 _HEIGHT = 900
 
 
 class InlinePage:
-    """The page of a report, shown below the cell of a notebook that ends with it.
+    """Page of a report, displayed in notebooks.
 
     Attributes
     ----------
@@ -53,16 +50,8 @@ def write_report(
     path: str | os.PathLike[str] | None,
     source: Source | None = None,
     *,
-    color: Any = None,
-    images: Any = None,
-    text: Any = None,
-    title: str | None = None,
-    sample: int = SAMPLE,
-    coordinates: Any = None,
-    neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
-    curve: bool = True,
-    tried: Comparison | None = None,
     force: bool = True,
+    **options: Any,
 ) -> Path | InlinePage:
     """Write an interactive page about a fitted embedding, in one HTML file.
 
@@ -73,15 +62,16 @@ def write_report(
         The file to write; ``None`` returns the page instead.
     source : Source or None, default=None
         The points to show; without them, only the landmarks are shown.
-    color, images, text, title, sample, coordinates, neighborhoods, curve, tried, force
-        As for `report` of the estimators.
+    force : bool, default=True
+        Whether to replace an existing file.
+    **options
+        As for `gather`.
 
     Returns
     -------
     Path or InlinePage
         The file that was written, or the page.
     """
-    check_count("sample", sample)
     target = None if path is None else Path(path)
     if target is not None and target.exists():
         if not force:
@@ -91,18 +81,5 @@ def write_report(
             raise ParameterValueError(
                 f"{target} holds the points: write the page to another file", "path"
             )
-    content = gather(
-        subject,
-        source,
-        color=color,
-        images=images,
-        text=text,
-        title=title,
-        sample=sample,
-        coordinates=coordinates,
-        neighborhoods=neighborhoods,
-        curve=curve,
-        tried=tried,
-    )
-    made = InlinePage(page(content))
+    made = InlinePage(page(gather(subject, source, **options)))
     return made if target is None else made.save(target)

@@ -14,7 +14,7 @@ from trigpoint._common.words import counted, html_table
 from trigpoint._samplers.count import ErrorEstimate, distinct_points
 from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.sampler import Sampler, too_much_of_sparse
-from trigpoint._sources.validation import validated
+from trigpoint._sources.opening import validated
 from trigpoint._spaces import Euclidean
 
 # Numbers of landmarks to try if none are given.

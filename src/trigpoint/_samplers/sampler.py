@@ -16,7 +16,7 @@ from trigpoint._common.records import Landmarks
 from trigpoint._common.words import size
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks
 from trigpoint._sources import Source
-from trigpoint._sources.validation import validated
+from trigpoint._sources.opening import validated
 from trigpoint._spaces import Euclidean, Space
 
 SILENT = reporter(False)

@@ -16,7 +16,7 @@ from trigpoint._sources.chunked import ChunkedSource
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.hdf5 import open_hdf5
 from trigpoint._sources.problems import is_from
-from trigpoint._sources.sparse_array import check_inside, from_sparse
+from trigpoint._sources.sparse_array import SparseSource, check_inside
 
 # Where scanpy keeps principal components.
 PRINCIPAL_COMPONENTS = "obsm/X_pca"
@@ -26,7 +26,7 @@ _FEWEST_COLUMNS = 10
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
-    """Points in X or an ``obsm`` entry of an ``.h5ad`` file."""
+    """Open X or an ``obsm`` entry of an ``.h5ad`` file."""
     name = str(path)
     with open_h5ad(path) as file:
         full_key = _full_key(
@@ -43,7 +43,7 @@ def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Points in X or an ``obsm`` entry of an AnnData object, in memory or backed by its file."""
+    """Open X or an ``obsm`` entry of an AnnData object, in memory or backed by its file."""
     layers = [f"layers/{layer}" for layer in getattr(X, "layers", None) or ()]
     full_key = _full_key(key, X.X is not None, list(X.obsm), lambda k: k in layers, "AnnData")
     name = f"AnnData {full_key}"
@@ -55,12 +55,12 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
     if isinstance(points, np.ndarray):
         return ArraySource(np.asarray(points), name, columns, names)
     if sparse.issparse(points):
-        return from_sparse(points, name, columns, names)
+        return SparseSource(points, name, columns, names)
     return ChunkedSource(lambda: nullcontext(points), name, columns, names)
 
 
-def h5ad_members(path: Path) -> Members:
-    """X, the entries of ``obsm``, and the layers."""
+def members(path: Path) -> Members:
+    """Return the shapes and types of X, the entries of ``obsm``, and the layers."""
     with open_h5ad(path) as file:
         keys = ["X"] * ("X" in file)
         keys += [f"{group}/{key}" for group in ("obsm", "layers") for key in file.get(group, ())]
@@ -74,7 +74,7 @@ def h5ad_members(path: Path) -> Members:
 
 
 def likely_points(arrays: Members) -> str | None:
-    """Key of the array that is most likely meant: principal components, or the largest table."""
+    """Return the key of the likely points: principal components, or the largest table."""
     tables = tables_among(arrays)
     reduced = [
         key for key in tables if key.startswith("obsm/") and arrays[key][0][1] >= _FEWEST_COLUMNS
@@ -129,7 +129,7 @@ def read_obs(path: Path, key: str) -> np.ndarray:
 
 
 def obs_columns(path: Path) -> dict[str, str]:
-    """Names of the columns of ``obs``, and what each holds: numbers, text or classes."""
+    """Return the kind of each column of ``obs`` by name: numbers, text or classes."""
 
     def kind(node: Any) -> str:
         if not hasattr(node, "dtype"):
@@ -145,7 +145,7 @@ def obs_columns(path: Path) -> dict[str, str]:
 def _full_key(
     key: str | None, has_x: bool, obsm: list[str], known: Callable[[str], bool], name: str
 ) -> str:
-    """Key of the points: ``X``, ``obsm/NAME``, or another one that exists."""
+    """Return the full key of the points: ``X``, ``obsm/NAME``, or another one that exists."""
     choices = ["X"] * has_x + [f"obsm/{entry}" for entry in obsm]
     wanted = "X" if key is None else key.strip("/")
     for candidate in (wanted, f"obsm/{wanted}"):
@@ -172,7 +172,7 @@ def _rows_of(node: Any, name: str) -> Any:
 
 
 def _var_names(file: Any) -> list[str] | None:
-    """Names of the columns of X, if the file has them as text."""
+    """Read the names of the columns of X, if the file has them as text."""
     var = file.get("var")
     index: Any = None if var is None else var.get(_text(var.attrs.get("_index", "_index")))
     if not hasattr(index, "dtype"):
@@ -181,12 +181,12 @@ def _var_names(file: Any) -> list[str] | None:
 
 
 def _text(value: Any) -> str:
-    """Text of an attribute or a dataset; that of fixed length comes as bytes."""
+    """Return an attribute or a value as text; text of fixed length comes as bytes."""
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _decoded(values: np.ndarray) -> np.ndarray:
-    """Text as str, where h5py gives bytes; numbers as they are."""
+    """Convert the bytes that h5py returns for text to str; leave numbers unchanged."""
     if values.dtype.kind not in "OS":
         return values
     return np.array(list(map(_text, values)), dtype=object)

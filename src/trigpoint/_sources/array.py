@@ -12,43 +12,23 @@ from scipy.sparse import load_npz
 from trigpoint._common.checks import as_array, refuse_masked, refuse_non_numbers
 from trigpoint._common.errors import DamagedFileError
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import (
     Members,
     check_shape,
-    choose_columns,
     choose_member,
+    describe_columns,
     point_dtype,
     refuse_key,
 )
 from trigpoint._sources.problems import is_from, naming_errors
 
-# Those of every format in which SciPy saves sparse arrays.
+# Members of the archives in which SciPy saves sparse arrays.
 _SPARSE_MEMBERS = {"format.npy", "shape.npy", "data.npy"}
 
 
-def chosen_columns(
-    chosen: np.ndarray | None, names: Sequence[str] | None, count: int, dtype: np.dtype
-) -> Columns:
-    """Describe the chosen ones of `count` columns."""
-    if chosen is not None:
-        names, count = names and [names[number] for number in chosen], len(chosen)
-    return Columns(None if names is None else tuple(names), count, dtype)
-
-
 class ArraySource(Source):
-    """Points in an array in memory, or in a memory map.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    name : str
-        What messages call it.
-    columns : str, int, sequence of them, or None
-        Columns to read.
-    names : sequence of str or None
-        Names of all columns.
-    """
+    """Points in an array (n, d) in memory, or in a memory map; `names` are those of all columns."""
 
     def __init__(
         self,
@@ -61,10 +41,10 @@ class ArraySource(Source):
             refuse_non_numbers(X, name)
             X = X.astype(np.float64)
         n, count = check_shape(X.shape, name)
-        self._X, self._chosen = X, choose_columns(columns, count, names, name)
-        super().__init__(
-            name, chosen_columns(self._chosen, names, count, point_dtype(X.dtype, name)), n
-        )
+        dtype = point_dtype(X.dtype, name)
+        self._X = X
+        self._chosen, described = describe_columns(columns, count, names, dtype, name)
+        super().__init__(name, described, n)
         self._row_bytes = count * X.dtype.itemsize
         if isinstance(X, np.memmap) and isinstance(X.filename, (str, Path)):
             # Nothing may be written over the file.
@@ -77,7 +57,14 @@ class ArraySource(Source):
         return X if as_needed and self._chosen is None and not self.columns.sparse else None
 
     def _taken(self, rows: np.ndarray | slice | None) -> np.ndarray:
-        self._refuse_cut()
+        X: Any = self._X
+        mapped = getattr(X, "_mmap", None)
+        if mapped is not None and mapped.size() < X.offset + X.nbytes:
+            # Reading what is gone would end the process.
+            raise DamagedFileError(
+                f"{self.name} has become shorter since it was opened: do not change it while it is "
+                "being read"
+            )
         some = self._X if rows is None else self._X[rows]
         return some if self._chosen is None else some[:, self._chosen]
 
@@ -89,19 +76,9 @@ class ArraySource(Source):
         for part in row_blocks(len(self._X), step):
             yield part.start, self._taken(part)
 
-    def _refuse_cut(self) -> None:
-        """Refuse a map of a file that has become shorter: reading what is gone ends the process."""
-        X: Any = self._X
-        mapped = getattr(X, "_mmap", None)
-        if mapped is not None and mapped.size() < X.offset + X.nbytes:
-            raise DamagedFileError(
-                f"{self.name} has become shorter since it was opened: do not change it while it is "
-                "being read"
-            )
-
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Points in an array of any kind, a list, or an open ``np.load(...)``."""
+    """Open an array of any kind, a list, or an open ``np.load(...)``."""
     if is_from(X, "numpy", "NpzFile"):
         name = str(X.zip.filename or "X")
         member = choose_member(key, _members(X.zip), name)
@@ -117,7 +94,7 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> Source:
-    """Points in a ``.npy`` file, as a read-only memory map, or in an array of a ``.npz`` file."""
+    """Open a ``.npy`` file as a read-only memory map, or an array of a ``.npz`` file."""
     name = str(path)
     if path.name.lower().endswith(".npz"):
         return _from_npz(path, name, key, columns)
@@ -133,34 +110,35 @@ def _from_npz(path: Path, name: str, key: str | None, columns: Any) -> Source:
     with naming_errors(name, "arrays of numbers"):
         with zipfile.ZipFile(path) as archive:
             if set(archive.namelist()) >= _SPARSE_MEMBERS:
-                from trigpoint._sources.sparse_array import check_inside, from_sparse
+                from trigpoint._sources.sparse_array import SparseSource, check_inside
 
                 refuse_key(key, name)
                 stored = load_npz(path)
                 if hasattr(stored, "check_format"):
                     check_inside(stored)
-                return from_sparse(stored, name, columns)
+                return SparseSource(stored, name, columns)
             member = choose_member(key, _members(archive), name)
         with np.load(path, allow_pickle=False) as npz:
             return ArraySource(npz[member], f"{name}::{member}", columns)
 
 
-def npz_members(path: Path) -> Members:
-    """The arrays of an archive."""
+def members(path: Path) -> Members:
+    """Return the shapes and types of the arrays of an archive; none for other files."""
+    if not path.name.lower().endswith(".npz"):
+        return {}
     with naming_errors(str(path), "arrays of numbers"), zipfile.ZipFile(path) as archive:
         return _members(archive)
 
 
 def _members(archive: zipfile.ZipFile) -> Members:
-    """Shapes and types of the arrays of an archive, without reading them."""
+    """Return the shapes and types of the arrays of an archive, without reading them."""
     members = {}
     for name in archive.namelist():
         if name.endswith(".npy"):
             with archive.open(name) as file:
-                version = np.lib.format.read_magic(file)
-                old = version == (1, 0)
-                header = np.lib.format
-                read = header.read_array_header_1_0 if old else header.read_array_header_2_0
+                layout = np.lib.format
+                is_old = layout.read_magic(file) == (1, 0)
+                read = layout.read_array_header_1_0 if is_old else layout.read_array_header_2_0
                 shape, _, dtype = read(file)
                 # A forged header could ask for any memory.
                 if math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:

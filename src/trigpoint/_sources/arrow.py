@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._sources.base import Columns, Source
+from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import (
+    Columns,
     check_shape,
     choose_columns,
     listed,
@@ -21,33 +25,86 @@ from trigpoint._sources.choosing import (
 )
 from trigpoint._sources.problems import naming_errors
 
+SUFFIXES = (".parquet", ".pq")
+
 # Batches are converted one by one, so they are kept small.
 BATCH_ROWS = 2**16
+
+# Rows that show what the columns of a file hold.
+_HEAD_ROWS = 1000
 
 # Yields (number of the first row, record batch) from positions of columns, a number of rows and the
 # ascending row numbers that are wanted, or None.
 Batches = Callable[[list[int], int, np.ndarray | None], Iterator[tuple[int, Any]]]
 
 
+@dataclass(frozen=True)
+class ParquetFiles:
+    """A Parquet file, or the files of a folder in sequence.
+
+    Attributes
+    ----------
+    groups : list of (Path, list of int)
+        Each file and the number of rows in its row groups.
+    names : list of str
+        Names of the columns, which all files share; the first file gives the order.
+    types : list of list of pyarrow.DataType
+        The types of each column, one for each file.
+    labels : set of int
+        Columns in which pandas keeps its index.
+    """
+
+    groups: list[tuple[Path, list[int]]]
+    names: list[str]
+    types: list[list[Any]]
+    labels: set[int]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return sum(sum(sizes) for _, sizes in self.groups)
+
+    def head(self) -> Any:
+        """Return the first rows of all columns as a record batch."""
+        with opened_parquet(self.groups[0][0]) as opened:
+            empty = pyarrow.RecordBatch.from_pylist([], opened.schema_arrow)
+            return next(opened.iter_batches(_HEAD_ROWS), empty)
+
+    def stored(self, columns: list[int]) -> Iterator[tuple[int, Any]]:
+        """Yield (first row, record batch) of some columns."""
+        return self.batches(columns, BATCH_ROWS, None)
+
+    def batches(
+        self, columns: list[int], at_once: int, rows: np.ndarray | None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield (first row, record batch) of some columns, without row groups of no wanted row."""
+        first = 0
+        wanted = [self.names[number] for number in columns]
+        for path, sizes in self.groups:
+            # Memory-mapped: otherwise whole columns of a row group are read before the first batch.
+            with opened_parquet(path, memory_map=True) as opened:
+                for group, size in enumerate(sizes):
+                    if rows is None or np.diff(np.searchsorted(rows, (first, first + size)))[0]:
+                        start = first
+                        for batch in opened.iter_batches(
+                            batch_size=at_once, row_groups=[group], columns=wanted
+                        ):
+                            # The reader gives them in the order of the file.
+                            yield start, batch.select(wanted)
+                            start += batch.num_rows
+                        if start != first + size:
+                            raise DamagedFileError(
+                                f"{path} has {start - first} rows where its row group {group} "
+                                f"declares {size}: it is damaged, write it again"
+                            )
+                    first += size
+
+
 class ArrowSource(Source):
     """Points in the columns of Arrow record batches.
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    names : sequence of str or None
-        All its columns.
-    types : sequence of sequence of pyarrow.DataType
-        The types of each column, one for each file.
-    columns : str, int, sequence of them, or None
-        Columns to read.
-    labels : collection of int
-        Columns of row labels, which are left out if `columns` is None.
-    n : int or None
-        Number of rows, if it is known.
-    batches : callable
-        See `Batches`.
+    `names` and `types` are those of all columns, see `ParquetFiles`; `labels` are columns of row
+    labels, which are left out if `columns` is None.
     """
 
     def __init__(
@@ -62,10 +119,10 @@ class ArrowSource(Source):
     ) -> None:
         count = len(types)
         check_shape((1 if n is None else n, count), name)
-        chosen = choose_columns(columns, count, names, name)
-        self._chosen = (
-            [j for j in range(count) if j not in labels] if chosen is None else chosen.tolist()
-        )
+        if columns is None:
+            self._chosen = [j for j in range(count) if j not in labels]
+        else:
+            self._chosen = choose_columns(columns, count, names, name).tolist()
         shown = list(map(str, range(count))) if names is None else list(names)
         numeric = [j for j in range(count) if all(map(holds_numbers, types[j])) and j not in labels]
         refused = [
@@ -88,8 +145,6 @@ class ArrowSource(Source):
     def _cut(self, piece: Any, part: Any) -> Any:
         if isinstance(part, slice):
             return piece.slice(part.start, part.stop - part.start)
-        import pyarrow
-
         return piece.take(pyarrow.array(part))
 
     def _values(self, piece: Any, rows: int | np.ndarray) -> np.ndarray:
@@ -110,81 +165,46 @@ class ArrowSource(Source):
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> ArrowSource:
-    """Points in the columns of a Parquet file, or of a folder of them in sequence."""
-    name = str(path)
-    refuse_key(key, name)
-    schemas, groups = [], []
-    for file in parquet_files(path):
-        with opened_parquet(file) as opened:
-            schemas.append((str(file), opened.schema_arrow))
-            meta = opened.metadata
-            groups.append((file, [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]))
-    n = sum(sum(sizes) for _, sizes in groups)
-    names, types = _merged(schemas)
-    labels = {names.index(label) for label in index_columns(schemas[0][1]) & set(names)}
-    batches = partial(_parquet_batches, groups, names)
-    return ArrowSource(name, names, types, columns, labels, n, batches)
+    """Open points in the columns of a Parquet file, or of a folder of them in sequence."""
+    refuse_key(key, str(path))
+    files = parquet_table(path)
+    return ArrowSource(
+        str(path), files.names, files.types, columns, files.labels, files.n, files.batches
+    )
 
 
 def from_object(X: Any, key: str | None, columns: Any, name: str = "") -> ArrowSource:
-    """Points in the columns of a pyarrow Table or Dataset."""
+    """Open points in the columns of a pyarrow Table or Dataset."""
     name = name or type(X).__name__
     refuse_key(key, name)
     is_table = hasattr(X, "num_rows")
-    names, types = _merged([(name, X.schema)])
-    labels = {names.index(label) for label in index_columns(X.schema) & set(names)}
+    names, types, labels = _merged([(name, X.schema)])
     batches = partial(_table_batches if is_table else _dataset_batches, X)
     n = X.num_rows if is_table else X.count_rows()
     return ArrowSource(name, names, types, columns, labels, n, batches)
 
 
-def parquet_files(path: Path) -> list[Path]:
-    """The file, or the Parquet files of a folder by name, without hidden files and markers."""
-    if not path.is_dir():
-        return [path]
-    return sorted(
-        file
-        for file in path.iterdir()
-        if file.name.lower().endswith((".parquet", ".pq")) and file.name[0] not in "._"
-    )
+def parquet_table(path: Path) -> ParquetFiles:
+    """Read the headers of a Parquet file, or of the visible ones of a folder by name."""
+    files = [path]
+    if path.is_dir():
+        found = (file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))
+        files = sorted(file for file in found if file.name[0] not in "._")
+    schemas, groups = [], []
+    for file in files:
+        with opened_parquet(file) as opened:
+            schemas.append((str(file), opened.schema_arrow))
+            meta = opened.metadata
+            groups.append((file, [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]))
+    return ParquetFiles(groups, *_merged(schemas))
 
 
 @contextmanager
 def opened_parquet(path: Path, memory_map: bool = False) -> Iterator[Any]:
-    """A Parquet file; errors while it is open name it."""
-    import pyarrow.parquet as pq
-
-    with naming_errors(str(path), "Parquet"), pq.ParquetFile(path, memory_map=memory_map) as opened:
+    """Open a Parquet file; errors while it is open name it."""
+    reader = pyarrow.parquet.ParquetFile
+    with naming_errors(str(path), "Parquet"), reader(path, memory_map=memory_map) as opened:
         yield opened
-
-
-def _parquet_batches(
-    groups: list[tuple[Path, list[int]]],
-    names: list[str],
-    columns: list[int],
-    at_once: int,
-    rows: np.ndarray | None,
-) -> Iterator[tuple[int, Any]]:
-    first = 0
-    wanted = [names[number] for number in columns]
-    for path, sizes in groups:
-        # Memory-mapped: otherwise whole columns of a row group are read before the first batch.
-        with opened_parquet(path, memory_map=True) as opened:
-            for group, size in enumerate(sizes):
-                if rows is None or np.diff(np.searchsorted(rows, (first, first + size)))[0]:
-                    start = first
-                    for batch in opened.iter_batches(
-                        batch_size=at_once, row_groups=[group], columns=wanted
-                    ):
-                        # The reader gives them in the order of the file.
-                        yield start, batch.select(wanted)
-                        start += batch.num_rows
-                    if start != first + size:
-                        raise DamagedFileError(
-                            f"{path} has {start - first} rows where its row group {group} declares "
-                            f"{size}: it is damaged, write it again"
-                        )
-                first += size
 
 
 def _table_batches(
@@ -209,8 +229,8 @@ def _numbered(batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
         first += batch.num_rows
 
 
-def _merged(schemas: Sequence[tuple[str, Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Names of the columns of all files, and their types in each; the first gives the order."""
+def _merged(schemas: Sequence[tuple[str, Any]]) -> tuple[list[str], list[list[Any]], set[int]]:
+    """Return the names of the columns of all files, their types in each, and index columns."""
     first_label, first = schemas[0]
     for label, schema in schemas:
         doubled = sorted({name for name in schema.names if schema.names.count(name) > 1})
@@ -223,18 +243,11 @@ def _merged(schemas: Sequence[tuple[str, Any]]) -> tuple[list[str], list[list[An
                 "folder must have the same columns"
             )
     types = [[schema.field(name).type for _, schema in schemas] for name in first.names]
-    return list(first.names), types
-
-
-def index_columns(schema: Any) -> set[str]:
-    """Columns in which pandas keeps the labels of rows."""
-    stored = (schema.pandas_metadata or {}).get("index_columns", ())
-    return {column for column in stored if isinstance(column, str)}
+    index = (first.pandas_metadata or {}).get("index_columns", ())
+    return first.names, types, {j for j, name in enumerate(first.names) if name in index}
 
 
 def holds_numbers(arrow_type: Any) -> bool:
-    """Whether a column of this type can be read as numbers."""
-    from pyarrow import types
-
-    known = (types.is_floating, types.is_integer, types.is_boolean)
+    """Return whether a column of this type can be read as numbers."""
+    known = (pyarrow.types.is_floating, pyarrow.types.is_integer, pyarrow.types.is_boolean)
     return any(is_kind(arrow_type) for is_kind in known)

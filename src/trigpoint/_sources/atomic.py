@@ -1,13 +1,10 @@
-"""Atomic output: a new file or folder appears complete or not at all.
+"""Atomic output: a new file appears complete or not at all.
 
-It is written under an unpredictable name beside the target and then moved there. Nothing that was
-found in the folder is ever opened.
+It is written under an unpredictable name in the same folder and then moved.
 """
 
 import errno
 import os
-import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,54 +17,45 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 
 @contextmanager
-def atomic_write(
-    path: str | os.PathLike[str], *, replace: bool = True, folder: bool = False
-) -> Iterator[Path]:
-    """Yield the path of an empty file, or folder, which becomes `path` at the end.
+def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:
+    """Yield the path of an empty file, which becomes `path` at the end.
 
     Parameters
     ----------
     path : path
-        Of a link, the target is replaced and not the link.
+        If it is a link, its target is replaced.
     replace : bool, default=True
-        Whether to replace what exists at the end.
-    folder : bool, default=False
-        Whether to write a folder.
+        Whether to replace a file that exists at the end.
     """
     name, target = os.fspath(path), Path(os.path.realpath(path))
     check_place(target, name)
-    if target.is_dir() and not folder:
+    if target.is_dir():
         raise IsADirectoryError(f"{name} is a folder: write to another name")
     partial: Path | None = None
     try:
-        # Created here and nowhere else: if the name exists, another is tried.
-        if folder:
-            partial = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=target.parent))
-        else:
-            descriptor, made = tempfile.mkstemp(target.suffix, _PREFIX, target.parent)
-            partial = Path(made)
-            os.close(descriptor)
+        descriptor, made = tempfile.mkstemp(target.suffix, _PREFIX, target.parent)
+        partial = Path(made)
+        os.close(descriptor)
         yield partial
-        _sync(partial)
-        partial.chmod((0o777 if folder else 0o666) & ~_umask())
-        (_move_folder if folder else _move_file)(partial, target, replace)
-        _sync_folder(target.parent)
+        # Windows does not flush what was opened for reading.
+        _sync(partial, os.O_RDWR)
+        partial.chmod(0o666 & ~_umask())
+        _move(partial, target, replace)
+        with suppress(OSError):
+            _sync(target.parent, os.O_RDONLY)
     except FileExistsError as error:
-        raise FileExistsError(errno.EEXIST, "a file or folder of this name exists", name) from error
+        raise FileExistsError(errno.EEXIST, "a file of this name exists", name) from error
     except OSError as error:
         if error.errno is None or (error.filename and Path(str(error.filename)) != partial):
             raise
         raise OSError(error.errno, error.strerror, name) from error
     finally:
-        # What was moved is there no more.
-        if partial is not None and partial.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)
-        elif partial is not None:
+        if partial is not None:
             partial.unlink(missing_ok=True)
 
 
 def check_place(path: Path, name: str) -> None:
-    """Reject a place where nothing can be written; messages call it `name`."""
+    """Reject a path that cannot be written; messages call it `name`."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to write {name} in")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -76,7 +64,7 @@ def check_place(path: Path, name: str) -> None:
         raise FileExistsError(f"{name} is a pipe or a device: write to another name")
 
 
-def _move_file(partial: Path, target: Path, replace: bool) -> None:
+def _move(partial: Path, target: Path, replace: bool) -> None:
     if replace:
         os.replace(partial, target)
         return
@@ -90,23 +78,6 @@ def _move_file(partial: Path, target: Path, replace: bool) -> None:
         os.replace(partial, target)
 
 
-def _move_folder(partial: Path, target: Path, replace: bool) -> None:
-    if not os.path.lexists(target):
-        partial.rename(target)
-        return
-    if not replace:
-        raise FileExistsError(target)
-    old = target.with_name(f"{_PREFIX}{secrets.token_hex(8)}")
-    target.rename(old)
-    try:
-        partial.rename(target)
-    except BaseException:
-        with suppress(OSError):
-            old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
 def _umask() -> int:
     # It can only be read by setting it. Files that other threads create meanwhile are private.
     mask = os.umask(0o077)
@@ -114,26 +85,10 @@ def _umask() -> int:
     return mask
 
 
-def _sync(path: Path) -> None:
-    """Wait until a file, or everything in a folder, is on the disk."""
-    if not path.is_dir():
-        # Windows does not flush what was opened for reading.
-        descriptor = os.open(path, os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        return
-    for place in path.iterdir():
-        _sync(place)
-    _sync_folder(path)
-
-
-def _sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can."""
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _sync(path: Path, mode: int) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, mode)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

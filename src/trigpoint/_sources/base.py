@@ -1,4 +1,4 @@
-"""The interface of everything that points are read from."""
+"""Base class of sources of points."""
 
 import zipfile
 import zlib
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
 from copy import copy
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._sources.choosing import Columns
 from trigpoint._sources.writers import Output, open_output
 
 # Raised by readers for files that are truncated, damaged or gone since they were opened.
@@ -35,26 +36,6 @@ _SCALE_ROWS = 1000
 
 # Most names of columns in a message.
 _NAMES_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What the columns of points are, and the form that their values have in memory.
-
-    Attributes
-    ----------
-    names : tuple of str or None
-    count : int
-    dtype : dtype
-        float32 or float64.
-    sparse : bool, default=False
-        Whether blocks are CSR arrays.
-    """
-
-    names: tuple[str, ...] | None
-    count: int
-    dtype: np.dtype
-    sparse: bool = False
 
 
 class Source(ABC):
@@ -92,28 +73,28 @@ class Source(ABC):
     path: Path | None = None
 
     def __init__(self, name: str, columns: Columns, n: int | None = None) -> None:
-        self.name, self.columns, self._n = name, columns, n
+        self.name, self.columns = name, columns
+        if n is not None:
+            self.n = n
 
     def __repr__(self) -> str:
-        # Not `shape`, which may have to be counted.
-        n = "?" if self._n is None else self._n
+        # It may not have been counted.
+        n = self.__dict__.get("n", "?")
         return f"<{type(self).__name__} {self.name} ({n}, {self.columns.count}) {self.dtype}>"
 
     def __len__(self) -> int:
         return self.n
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        """All points in memory, for ``np.asarray``."""
+        """Return all points as a dense array."""
         points = self.take(None)
         dense = points.toarray() if isinstance(points, csr_array) else points
         return np.array(dense, dtype=dtype, copy=copy)
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of rows."""
-        if self._n is None:
-            self._n = self._counted()
-        return self._n
+        return self._counted()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -244,13 +225,13 @@ class Source(ABC):
             yield from thread_map(apply, self._parts(model.step), n_threads)
 
     def _parts(self, step: int) -> Iterator[tuple[int, Any]]:
-        """Pieces of at most `step` rows."""
+        """Yield pieces of at most `step` rows."""
         for first, piece in self._walk():
             for part in row_blocks(_length(piece), step):
                 yield first + part.start, self._cut(piece, part)
 
     def _walk(self, rows: np.ndarray | None = None) -> Iterator[tuple[int, Any]]:
-        """Pieces with the numbers of their first rows; those without any of `rows` may miss."""
+        """Yield (first row, piece); pieces without any of `rows` may be left out."""
         done = 0
         try:
             for first, piece in self._pieces(rows):
@@ -267,7 +248,7 @@ class Source(ABC):
             )
 
     def _taken(self, rows: np.ndarray | None) -> Any:
-        """All rows or some, as values of any type and memory order."""
+        """Return all rows or some, as values of any type and memory order."""
         n = self.n if rows is None else len(rows)
         result = np.empty((0 if self.columns.sparse else n, self.columns.count), self.dtype)
         found, done = [], 0
@@ -295,25 +276,21 @@ class Source(ABC):
         """Yield all rows in pieces, or at least those pieces that have some of `rows`."""
 
     def _cut(self, piece: Any, part: Any) -> Any:
-        """Some rows of a piece, by a slice or by an array of places."""
+        """Return some rows of a piece, by a slice or by an array of positions."""
         return piece[part]
 
     def _values(self, piece: Any, rows: int | np.ndarray) -> Any:
-        """The numbers in a piece, of which the first row, or all rows, have these numbers."""
+        """Return the values of a piece; `rows` is the number of its first row, or of all rows."""
         del rows
         return piece
 
     def _counted(self) -> int:
-        """Number of rows, counted in a pass of its own, where it is not known."""
+        """Count the rows in a separate pass."""
         raise NotImplementedError
-
-    def _rows_at_once(self) -> int:
-        """Rows of a block of the usual number of bytes."""
-        return block_rows(self.columns.count * self.dtype.itemsize)
 
 
 def as_dense(values: Any) -> Any:
-    """Rows as an array, if they are sparse."""
+    """Convert sparse rows to an array; leave others unchanged."""
     return values.toarray() if hasattr(values, "toarray") else values
 
 
@@ -338,13 +315,13 @@ def checked(values: Any, columns: Columns, name: str, rows: int | np.ndarray) ->
             numbers = rows[part] if isinstance(rows, np.ndarray) else rows + part.start
             refuse_non_finite(as_dense(block[part]), name, columns.names, numbers)
     if block.shape[0]:
-        # A few points among others may be near the origin.
+        # Points of one block may all be near the origin.
         check_magnitude(block, name, may_be_tiny=True)
     return block
 
 
 def _canonical(values: Any, dtype: np.dtype) -> csr_array:
-    """Rows with sorted columns, each at most once, and without stored zeros."""
+    """Return rows with sorted and unique columns, and without stored zeros."""
     block = csr_array(values).astype(dtype, copy=False)
     if not block.has_canonical_format or not block.data.all():
         block = block.copy()
@@ -354,7 +331,7 @@ def _canonical(values: Any, dtype: np.dtype) -> csr_array:
 
 
 def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
-    """Coordinates of a block in the fitted precision, and how many of its points are far."""
+    """Return the coordinates of a block in the fitted precision, and the number of far points."""
     coordinates, far = model(block, first)
     coordinates = np.asarray(coordinates, dtype=model.columns.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -362,15 +339,15 @@ def applied(model: Any, block: Points, first: int) -> tuple[np.ndarray, int]:
     if not (finite or np.isfinite(coordinates).all()):
         bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
         raise ParameterValueError(
-            f"the coordinates of row {first + int(bad[0])} would not be finite: the numbers of "
-            "this model do not belong together, so fit it again",
+            f"the coordinates of row {first + int(bad[0])} are not finite: this model is "
+            "damaged, so fit it again",
             "X",
         )
     return coordinates, int(np.count_nonzero(far))
 
 
 def stays_sparse(n_stored: int, shape: tuple[int, int], dtype: np.dtype) -> bool:
-    """Whether points with so many stored values stay sparse instead of becoming an array.
+    """Return whether points with this many stored values stay sparse.
 
     Trees need dense points, and an array takes less memory if few values are zero.
     """

@@ -1,6 +1,7 @@
-"""Choosing what to read: an array by its key, columns by name or number, a floating type."""
+"""Choice of an array by its key, of columns by name or number, and of a floating type."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -54,24 +55,45 @@ def check_shape(shape: Sequence[int], name: str) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Names, number and type of the columns of points.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+    count : int
+    dtype : dtype
+        float32 or float64.
+    sparse : bool, default=False
+        Whether blocks are CSR arrays.
+    """
+
+    names: tuple[str, ...] | None
+    count: int
+    dtype: np.dtype
+    sparse: bool = False
+
+
+def describe_columns(
+    columns: Any, count: int, names: Sequence[str] | None, dtype: np.dtype, source: str
+) -> tuple[np.ndarray | None, Columns]:
+    """Return the positions of the chosen columns, as `choose_columns` does, and describe them."""
+    chosen = None
+    if columns is not None:
+        chosen = choose_columns(columns, count, names, source)
+        names, count = names and [names[number] for number in chosen], len(chosen)
+    return chosen, Columns(None if names is None else tuple(names), count, dtype)
+
+
 def choose_columns(
     columns: Any, n_columns: int, names: Sequence[str] | None, source: str
-) -> np.ndarray | None:
-    """Return the numbers of the chosen columns in the requested order; None for all.
+) -> np.ndarray:
+    """Return the positions of the chosen columns in the requested order.
 
-    Parameters
-    ----------
-    columns : str, int, sequence of them, or None
-        Names or numbers, counted from 0.
-    n_columns : int
-        Number of columns in the source.
-    names : sequence of str or None
-        Their names, if they have any.
-    source : str
-        Name of the source, for messages.
+    `columns` are names or numbers from 0. The source, which messages call `source`, has `n_columns`
+    columns, with `names` if they have any.
     """
-    if columns is None:
-        return None
     are_many = isinstance(columns, Iterable) and not isinstance(columns, str)
     wanted = list(columns) if are_many else [columns]
     if not wanted:
@@ -98,7 +120,8 @@ def _column_number(column: Any, n_columns: int, names: Sequence[str] | None, sou
         )
     if names is None:
         raise ParameterValueError(
-            f"columns of {source} have no names, so there is no {column!r}: {numbers}", "columns"
+            f"columns of {source} have no names, so there is no column {column!r}: {numbers}",
+            "columns",
         )
     found = [number for number, name in enumerate(names) if name == column]
     if len(found) == 1:
@@ -153,14 +176,14 @@ def choose_member(key: str | None, members: Members, source: str) -> str:
 
 
 def tables_among(members: Members) -> list[str]:
-    """Names of the arrays that may be points: numbers, in two dimensions."""
+    """Return the names of the arrays that may be points: two-dimensional and numeric."""
     return [
         name for name, (shape, dtype) in members.items() if len(shape) == 2 and dtype.kind in "fbiu"
     ]
 
 
 def key_place(source: str, key: str) -> str:
-    """How to ask for an array: in the name of a file, or of an object by its key."""
+    """Return an example of how to choose an array of a file or object."""
     return f"'{source}::{key}'" if Path(source).exists() else f"tp.open_source(X, {key=})"
 
 
@@ -173,7 +196,7 @@ def refuse_key(key: str | None, source: str) -> None:
 
 
 def split_place(text: str) -> tuple[str, str | None]:
-    """File and key of ``"file::key"``; the key is None if `text` is the name of a file."""
+    """Split ``"file::key"``; the key is None if `text` is the name of a file."""
     if _KEY_MARK not in text or Path(text).exists():
         return text, None
     file, _, key = text.partition(_KEY_MARK)
@@ -183,16 +206,15 @@ def split_place(text: str) -> tuple[str, str | None]:
 def choose_name(name: str, names: Sequence[str], what: str, place: str) -> str:
     """Return `name` if it is one of `names`, or the only one if `name` is empty.
 
-    `what` says in the singular what is chosen, and `place` what precedes its name:
+    `what` says in the singular what is chosen, and `place` is what precedes its name, as in
     ``"table.csv::"``.
     """
     file = place.partition(_KEY_MARK)[0]
-    if not name and len(names) == 1:
-        return names[0]
+    name = name or (names[0] if len(names) == 1 else "")
     times = list(names).count(name)
-    if name and times == 1:
+    if times == 1:
         return name
-    if name and times:
+    if times:
         raise ParameterValueError(f"{file} has {times} {what}s named {name!r}: rename them", "key")
     problem = f"{file} has no {what} {name!r}" if name else f"{file} has {len(names)} {what}s"
     first = next(iter(names), what)
@@ -208,6 +230,6 @@ def listed(items: Iterable[object]) -> str:
     return ", ".join(texts[:_LISTED]) + more
 
 
-def listed_names(names: Iterable[str]) -> str:
+def listed_names(names: Iterable[object]) -> str:
     """Join the first few names; those with commas are quoted, as in a file and in an option."""
-    return listed(f'"{name}"' if "," in name else name for name in names)
+    return listed(f'"{name}"' if "," in str(name) else name for name in names)

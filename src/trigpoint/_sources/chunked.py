@@ -9,17 +9,15 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source, stays_sparse
 from trigpoint._sources.choosing import (
     Members,
     check_shape,
-    choose_columns,
     choose_member,
+    describe_columns,
     point_dtype,
     refuse_key,
 )
-from trigpoint._sources.writers import NAMES_ATTRIBUTE
 
 # Rows of one chunk are decoded together, so they are held in memory if they need no more than this.
 _BAND_BYTES = 256 * 2**20
@@ -28,17 +26,8 @@ _BAND_BYTES = 256 * 2**20
 class ChunkedSource(Source):
     """Points in an object with `shape` and `dtype` whose rows can be sliced.
 
-    Parameters
-    ----------
-    open_rows : callable
-        Returns a context manager around the object. A file is opened for every pass, so that a
-        source does not hold it open.
-    name : str
-        What messages call it.
-    columns : str, int, sequence of them, or None
-        Columns to read.
-    names : sequence of str or None
-        Names of all columns.
+    `open_rows` returns a context manager around the object: a file is opened for every pass, and
+    closed after it. `names` are those of all columns.
     """
 
     def __init__(
@@ -62,8 +51,7 @@ class ChunkedSource(Source):
             self._row_bytes = count * stored.dtype.itemsize
             self._chunk = int((getattr(stored, "chunks", None) or (1,))[0])
             n_stored = getattr(stored, "nnz", None)
-        self._chosen = choose_columns(columns, count, names, name)
-        described = chosen_columns(self._chosen, names, count, dtype)
+        self._chosen, described = describe_columns(columns, count, names, dtype, name)
         if n_stored is not None:
             # An estimate, with some of the columns.
             n_stored = int(n_stored) * described.count // count
@@ -79,7 +67,7 @@ class ChunkedSource(Source):
                     yield band.start, part if self._chosen is None else part[:, self._chosen]
 
     def _band_rows(self) -> int:
-        """Rows to read at once, so that no chunk is decoded twice."""
+        """Return the number of rows to read at once, so that no chunk is decoded twice."""
         rows = block_rows(self._row_bytes)
         if self._chunk <= rows:
             return rows - rows % self._chunk
@@ -93,21 +81,17 @@ def array_in(
     key: str | None,
     columns: Any,
 ) -> ChunkedSource:
-    """Points in an array, or in one of the arrays of a group or file, which `members` lists."""
+    """Open an array, or one of the arrays of a group or file, which `members` lists."""
     with open_root() as root:
         member = None
         if hasattr(root, "shape"):
             refuse_key(key, name)
         else:
             member = choose_member(key, members(root), name)
-        array = root[member] if member else root
-        names = array.attrs.get(NAMES_ATTRIBUTE)
-        if not isinstance(names, list) or array.ndim != 2 or len(names) != array.shape[1]:
-            names = None
 
     @contextmanager
     def open_rows() -> Iterator[Any]:
         with open_root() as root:
             yield root[member] if member else root
 
-    return ChunkedSource(open_rows, f"{name}::{member}" if member else name, columns, names)
+    return ChunkedSource(open_rows, f"{name}::{member}" if member else name, columns)

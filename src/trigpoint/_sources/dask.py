@@ -6,8 +6,9 @@ repeating and placing of work to Dask, and no scheduler in particular is needed.
 
 import pickle
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,22 +17,21 @@ from scipy.sparse import issparse
 from trigpoint._common.checks import refuse_masked
 from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
-from trigpoint._common.progress import Report
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import one_blas_thread
-from trigpoint._sources.array import chosen_columns
-from trigpoint._sources.base import Columns, Source, applied, checked
+from trigpoint._sources.base import Source, applied, checked
 from trigpoint._sources.choosing import (
+    Columns,
     check_shape,
     choose_columns,
+    describe_columns,
     point_dtype,
     refuse_key,
 )
 from trigpoint._sources.frames import from_pandas
 from trigpoint._sources.problems import is_from
-from trigpoint._sources.writers import Output, open_output
 
 # A model of more bytes goes to distributed workers directly, so that the graph stays small.
 _MODEL_IN_GRAPH = 4 * 2**20
@@ -43,12 +43,12 @@ _BYTES_TOGETHER = 2**28
 
 
 class UnknownChunksWarning(ParameterWarning):
-    """The rows of a Dask collection had to be counted, which reads all of it."""
+    """Warning that the rows of a Dask collection had to be counted, which reads all of it."""
 
 
 @dataclass(frozen=True)
 class _Partition:
-    """What a task must know of its partition to check it.
+    """Position and size of a partition, for the task that checks it.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class _Partition:
     columns: Columns
 
     def rows(self, block: Any, places: np.ndarray | None = None) -> Any:
-        """Rows of a partition, all or some; whether their values can be used is still to check."""
+        """Return all or some rows of a partition; their values are still to be checked."""
         name = f"partition {self.number} of X, which begins at row {self.first},"
         shape = np.shape(block) if not hasattr(block, "shape") else block.shape
         if shape != (self.n, self.columns.count):
@@ -83,7 +83,7 @@ class _Partition:
         return values if places is None else values[places]
 
     def checked(self, block: Any) -> Points:
-        """All rows of a partition, checked."""
+        """Return all rows of a partition, checked."""
         return checked(self.rows(block), self.columns, "X", self.first)
 
 
@@ -98,21 +98,15 @@ class DaskSource(Source):
     """
 
     def __init__(self, array: Any, columns: Columns) -> None:
-        sizes = array.chunks[0]
-        known = not np.isnan(sizes).any()
-        super().__init__("X", columns, int(sum(sizes)) if known else None)
-        self._array, self._known = array, list(map(int, sizes)) if known else None
-        if known:
-            check_shape((self.n, columns.count), "X")
+        super().__init__("X", columns)
+        self._array, sizes = array, array.chunks[0]
+        if not np.isnan(sizes).any():
+            self._sizes = list(map(int, sizes))
+            self.n = self._counted()
 
-    @property
+    @cached_property
     def _sizes(self) -> list[int]:
-        """Rows of each partition, counted if they are not known."""
-        if self._known is None:
-            self._known = self._counted_sizes()
-        return self._known
-
-    def _counted_sizes(self) -> list[int]:
+        """Number of rows of each partition, counted if it is not known."""
         import dask
 
         warn_user(
@@ -125,9 +119,7 @@ class DaskSource(Source):
         return list(dask.compute(*map(count, self._array.to_delayed().ravel())))
 
     def _counted(self) -> int:
-        n = sum(self._sizes)
-        check_shape((n, self.columns.count), "X")
-        return n
+        return check_shape((sum(self._sizes), self.columns.count), "X")[0]
 
     @property
     def _partitions(self) -> list[_Partition]:
@@ -162,33 +154,30 @@ class DaskSource(Source):
             yield part.first, values
 
     def _computed(self, tasks: Sequence[Any], row_bytes: int) -> Iterator[np.ndarray]:
-        """Results of tasks of one partition each, in order; a few are computed together."""
+        """Yield the results of tasks, one per partition, in order; a few are computed together."""
         import dask
 
         at_once = block_rows(row_bytes * max(self._sizes), _BYTES_TOGETHER)
         for some in row_blocks(len(tasks), at_once):
             yield from dask.compute(*tasks[some])
 
-    def map(
-        self,
-        model: Any,
-        *,
-        out: Any = None,
-        n_threads: int = 1,
-        report: Report | None = None,
-        device: Any = None,
-    ) -> tuple[Any, int]:
-        """Coordinates of all rows as a lazy Dask array, or written to a file.
+    def map(self, model: Any, *, out: Any = None, **options: Any) -> tuple[Any, int]:
+        """Return the coordinates of all rows as a lazy Dask array, or write them to a file.
 
         The number of far points is not known, and given as 0.
         """
-        if resolve_device(device) is not None:
+        if resolve_device(options.get("device")) is not None:
             raise ParameterValueError(
-                f"{device=} is not possible, because Dask's workers compute the coordinates of "
-                "its collections: leave device None",
+                "device cannot be used with a Dask collection, whose workers compute the "
+                "coordinates: leave device None",
                 "device",
             )
-        lazy = self._array.map_blocks(
+        if out is None:
+            return self._lazy(model), 0
+        return super().map(model, out=out, report=options.get("report"))
+
+    def _lazy(self, model: Any) -> Any:
+        return self._array.map_blocks(
             _coordinates,
             job=_shared((model, self._partitions)),
             dtype=model.columns.dtype,
@@ -196,24 +185,20 @@ class DaskSource(Source):
             meta=np.empty((0, model.n_components), dtype=model.columns.dtype),
             name=f"trigpoint-coordinates-{uuid.uuid4().hex}",
         )
-        if out is None:
-            return lazy, 0
-        output = out if isinstance(out, Output) else Output(out)
-        shape, done = (self.n, model.n_components), 0
-        with open_output(output, shape, model.columns.dtype) as writer:
-            row_bytes = shape[1] * np.dtype(model.columns.dtype).itemsize
-            for coordinates in self._computed(lazy.to_delayed().ravel(), row_bytes):
-                writer.write(coordinates)
-                done += len(coordinates)
-                if report is not None:
-                    report("points", done, self.n)
-        return writer.path, 0
+
+    def _mapped(
+        self, model: Any, n_threads: int
+    ) -> Generator[tuple[int, np.ndarray, int], None, None]:
+        blocks = self._lazy(model).to_delayed().ravel()
+        row_bytes = model.n_components * np.dtype(model.columns.dtype).itemsize
+        for part, found in zip(self._partitions, self._computed(blocks, row_bytes), strict=True):
+            yield part.first, found, 0
 
 
 def _coordinates(
     block: Any, *, job: tuple[Any, list[_Partition]], block_id: tuple[int, int]
 ) -> np.ndarray:
-    """Coordinates of one partition; Dask runs as many at once as it has threads."""
+    """Compute the coordinates of one partition; Dask runs as many at once as it has threads."""
     model, part = job[0], job[1][block_id[0]]
     points = part.checked(block)
     found = np.empty((part.n, model.n_components), dtype=model.columns.dtype)
@@ -224,7 +209,7 @@ def _coordinates(
 
 
 def _shared(job: Any) -> Any:
-    """One key of the graph for all blocks, whose value is a model, or is on the workers."""
+    """Share a model between the tasks of a graph, large ones through the workers."""
     import dask
 
     if len(pickle.dumps(job, protocol=5)) > _MODEL_IN_GRAPH:
@@ -241,14 +226,14 @@ def _shared(job: Any) -> Any:
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
-    """Points in a Dask array or DataFrame; only its metadata is looked at."""
+    """Open a Dask array or DataFrame; only its metadata is used."""
     refuse_key(key, "X")
     if is_from(X, "dask", "DataFrame"):
         # What pandas makes of a partition tells names, types and columns without numbers.
         described = from_pandas(X._meta_nonempty, columns, "X").columns
-        labels = list(map(str, X.columns))
-        chosen = choose_columns(columns, len(labels), labels, "X")
-        X = X if chosen is None else X[[X.columns[number] for number in chosen]]
+        if columns is not None:
+            labels = list(map(str, X.columns))
+            X = X[[X.columns[j] for j in choose_columns(columns, len(labels), labels, "X")]]
         meta = np.empty((0, described.count), dtype=described.dtype)
         array = X.map_partitions(
             _numbers, described.dtype, meta=X._meta.astype(described.dtype)
@@ -268,13 +253,12 @@ def from_object(X: Any, key: str | None, columns: Any) -> DaskSource:
             f"X has chunks of type {type(X._meta).__name__}: {_TO_ARRAYS}", "X"
         )
     dtype = point_dtype(X.dtype, "X")
-    chosen = choose_columns(columns, X.shape[1], None, "X")
-    described = chosen_columns(chosen, None, int(X.shape[1]), dtype)
+    chosen, described = describe_columns(columns, int(X.shape[1]), None, dtype, "X")
     X = X if chosen is None else X[:, chosen]
     return DaskSource(X if X.numblocks[1] == 1 else X.rechunk({1: -1}), described)
 
 
 def _numbers(frame: Any, dtype: np.dtype) -> Any:
-    """A partition of a DataFrame, all of one type; missing values become NaN."""
+    """Convert a partition of a DataFrame to one type; missing values become NaN."""
     values = frame.to_numpy(dtype=dtype, na_value=np.nan)
     return type(frame)(values, index=frame.index, columns=frame.columns)

@@ -14,7 +14,7 @@ from trigpoint._sources.problems import is_from
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> Source:
-    """Points in the columns of a data frame, or in a labeled array."""
+    """Open the columns of a data frame, or a labeled array."""
     name = type(X).__name__
     refuse_key(key, name)
     if is_from(X, "pandas", "DataFrame"):
@@ -30,17 +30,14 @@ def from_object(X: Any, key: str | None, columns: Any) -> Source:
 
 
 def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySource:
-    """Points in the columns of a pandas data frame, in one array."""
+    """Convert the columns of a pandas data frame to one array."""
     shown = [str(label) for label in frame.columns]
     check_shape(frame.shape, name)
-    chosen = choose_columns(columns, len(shown), shown, name)
-    if chosen is not None:
-        frame = frame.iloc[:, chosen]
+    if columns is not None:
+        frame = frame.iloc[:, choose_columns(columns, len(shown), shown, name)]
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise ParameterValueError(
-            f"{name} has several columns of the name {twice!r}: rename them", "X"
-        )
+        raise ParameterValueError(f"{name} has several columns named {twice!r}: rename them", "X")
     dtypes = [_number_type(frame.iloc[:, j]) for j in range(frame.shape[1])]
     refused = [
         f"column {str(label)!r} of type {kind}"
@@ -56,7 +53,7 @@ def from_pandas(frame: Any, columns: Any, name: str = "DataFrame") -> ArraySourc
 
 
 def _number_type(column: Any) -> np.dtype | None:
-    """The NumPy type that a column of numbers is read as; None for other columns."""
+    """Return the NumPy type that a column of numbers is read as; None for other columns."""
     kind = column.dtype
     # The types of pandas that allow missing values or store few know the type of the values.
     dtype = getattr(kind, "numpy_dtype", getattr(kind, "subtype", kind))

@@ -12,12 +12,12 @@ from trigpoint._sources.problems import naming_errors, require
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
-    """Points in a dataset of an HDF5 file."""
+    """Open a dataset of an HDF5 file."""
     return array_in(lambda: open_hdf5(path), hdf5_members, str(path), key, columns)
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> ChunkedSource:
-    """Points in an open h5py dataset, or in one of an open group or file."""
+    """Open an h5py dataset, or one in an h5py group or file."""
     if not X:
         raise ParameterValueError(
             "X belongs to an HDF5 file that is closed: open it again or pass its path", "X"
@@ -34,8 +34,14 @@ def open_hdf5(path: Path) -> Iterator[Any]:
         yield file
 
 
+def members(path: Path) -> Members:
+    """Return the shapes and types of the datasets of a file."""
+    with open_hdf5(path) as file:
+        return hdf5_members(file)
+
+
 def hdf5_members(group: Any) -> Members:
-    """The datasets of a file or group."""
+    """Return the shapes and types of the datasets of a file or group."""
     found = {}
 
     def note(member: str, node: Any) -> None:

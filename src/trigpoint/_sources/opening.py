@@ -1,26 +1,26 @@
-"""Recognize the format that points are in."""
+"""Recognize the format of points, and open them."""
 
 import importlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
+from trigpoint._common.checks import refuse_masked, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import split_place
+from trigpoint._sources.choosing import Members, split_place
 from trigpoint._sources.problems import check_is_file, is_from
 
 
-@dataclass(frozen=True)
-class Format:
-    """A module of this package that reads files, objects or both.
+class Format(NamedTuple):
+    """A module of this package that reads files, objects or both; it is imported when needed.
 
-    It has ``from_path(path, key, columns)`` if it reads files, and ``from_object(X, key, columns)``
-    if it reads objects. It is imported when it is needed.
+    It has ``from_path(path, key, columns)`` if it reads files, ``from_object(X, key, columns)`` if
+    it reads objects, and ``members(path)`` if a file may hold several arrays.
 
     Attributes
     ----------
@@ -38,6 +38,10 @@ class Format:
     package: str = ""
     classes: tuple[str, ...] = ()
 
+    def load(self) -> Any:
+        """Import the module."""
+        return importlib.import_module(f"trigpoint._sources.{self.module}")
+
 
 FORMATS = (
     Format("array", (".npy", ".npz"), "numpy", ("NpzFile",)),
@@ -53,6 +57,9 @@ FORMATS = (
     Format("dask", (), "dask", ("Array", "DataFrame", "Series", "Bag", "Delayed", "FrameBase")),
     Format("torch", (), "torch", ("Tensor",)),
 )
+# Libraries whose objects scikit-learn does not validate.
+_OPENED = {known.package for known in FORMATS} - {"", "numpy", "scipy", "pandas"}
+_FEWEST_ROWS = 2
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
@@ -114,13 +121,65 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
         return X
     for known in FORMATS:
         if known.package and is_from(X, known.package, *known.classes):
-            return _module(known).from_object(X, key, columns)
+            return known.load().from_object(X, key, columns)
     # Not by class name: views of AnnData have their own classes.
     if hasattr(X, "X") and hasattr(X, "obsm"):
-        return importlib.import_module("trigpoint._sources.anndata").from_object(X, key, columns)
+        return Format("anndata").load().from_object(X, key, columns)
     if is_on_gpu(X):
-        return importlib.import_module("trigpoint._sources.torch").from_object(X, key, columns)
+        return Format("torch").load().from_object(X, key, columns)
     return from_object(X, key, columns)
+
+
+def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
+    """Open `X` for an estimator, and set or check the number and names of its columns.
+
+    Parameters
+    ----------
+    estimator : estimator or sampler
+        Gets `n_features_in_` and `feature_names_in_` if `reset`.
+    X : object
+        Anything that `open_source` accepts.
+    reset : bool
+        True for `fit`, False for `transform`.
+    """
+    library = type(X).__module__.partition(".")[0]
+    is_opened = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
+    if reset and hasattr(estimator, "anndata_key_"):
+        del estimator.anndata_key_
+    if is_opened or library in _OPENED or hasattr(X, "obsm") or is_on_gpu(X):
+        # Cells have several representations; those that were fitted are meant.
+        key = getattr(estimator, "anndata_key_", None) if hasattr(X, "obsm") else None
+        source = open_source(X, key=key)
+        if reset:
+            estimator.n_features_in_ = source.columns.count
+            if source.columns.names is not None:
+                estimator.feature_names_in_ = np.array(source.columns.names, dtype=object)
+            elif hasattr(estimator, "feature_names_in_"):
+                del estimator.feature_names_in_
+    else:
+        refuse_masked(X)
+        if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+            refuse_non_numbers(X)
+        # A data frame is opened as it is: its columns may have several types.
+        is_frame = hasattr(X, "iloc")
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=_FEWEST_ROWS if reset else 1,
+            skip_check_array=is_frame,
+        )
+        source = open_source(X if is_frame else checked)
+    if reset and source.n < _FEWEST_ROWS:
+        raise ParameterValueError(
+            f"{source.name} has {source.n} row(s), but at least two are needed: choose another "
+            "file",
+            "X",
+        )
+    return source
 
 
 def _open_path(text: str, key: str | None, columns: Any) -> Source:
@@ -134,17 +193,17 @@ def _open_path(text: str, key: str | None, columns: Any) -> Source:
             )
         if key is not None:
             raise ParameterValueError(
-                f"{text!r} includes a key, and {key=} is different: give only one", "key"
+                f"{text!r} includes a key, so {key=} has no place: give only one", "key"
             )
     path = Path(file)
     check_is_file(path)
-    source = _module(format_of(path)).from_path(path, carried or key, columns)
+    source = format_of(path).load().from_path(path, carried or key, columns)
     source.path = path
     return source
 
 
 def format_of(path: Path) -> Format:
-    """The format of a file or folder."""
+    """Return the format of a file or folder."""
     name = path.name.lower()
     if path.is_dir():
         if any((path / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup")):
@@ -153,8 +212,8 @@ def format_of(path: Path) -> Format:
             name = ".parquet"
         else:
             raise ParameterValueError(
-                f"{path} is a folder, but not a Zarr array or group, and has no Parquet files "
-                "(.parquet, .pq) directly in it",
+                f"{path} is a folder that is neither a Zarr array or group nor has Parquet files "
+                "(.parquet, .pq) in it",
                 "X",
             )
     for known in FORMATS:
@@ -166,13 +225,15 @@ def format_of(path: Path) -> Format:
     raise ParameterValueError(f"{path} has an unknown suffix: {remedy}", "X")
 
 
-def _module(known: Format) -> Any:
-    return importlib.import_module(f"trigpoint._sources.{known.module}")
-
-
 def is_on_gpu(X: Any) -> bool:
-    """Whether an array of another library, such as CuPy, is in the memory of a GPU."""
+    """Return whether an array of another library, such as CuPy, is in the memory of a GPU."""
     if isinstance(X, type) or not hasattr(X, "__dlpack_device__"):
         return False
     # Numbers that DLPack has for memory of CUDA, of a device and managed.
     return int(X.__dlpack_device__()[0]) in (2, 13)
+
+
+def stored_arrays(path: Path) -> Members:
+    """Return the arrays in a file of several; none for other files."""
+    module = format_of(path).load()
+    return module.members(path) if hasattr(module, "members") else {}

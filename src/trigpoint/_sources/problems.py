@@ -1,4 +1,4 @@
-"""Errors about points and files, and optional libraries that reading them needs."""
+"""Errors of files, and imports of optional libraries."""
 
 import importlib
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def require(module: str, task: str) -> Any:
 
 
 def is_from(thing: Any, package: str, *class_names: str) -> bool:
-    """Whether `thing` is an instance of one of the named classes of `package`, or of a subclass.
+    """Return whether `thing` is an instance of a named class of `package`, or of a subclass.
 
     The package is not imported: before it is, none of its objects can exist.
     """

@@ -10,20 +10,26 @@ from scipy.sparse import csr_array
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.sparse import stored_row_bytes
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source, stays_sparse
-from trigpoint._sources.choosing import check_shape, choose_columns, point_dtype, refuse_key
+from trigpoint._sources.choosing import check_shape, describe_columns, point_dtype, refuse_key
 
 
 class SparseSource(Source):
     """Points in the rows of a CSR array."""
 
-    def __init__(self, X: csr_array, name: str, names: Sequence[str] | None) -> None:
+    def __init__(self, X: Any, name: str, columns: Any, names: Sequence[str] | None = None) -> None:
+        if X.dtype.kind == "c":
+            raise ParameterValueError(
+                f"{name} holds {X.dtype}: Complex data not supported; pass {name}.real, or "
+                f"scipy.sparse.hstack([{name}.real, {name}.imag])",
+                "X",
+            )
         n, count = check_shape(X.shape, name)
-        columns = chosen_columns(None, names, count, point_dtype(X.dtype, name))
-        sparse = stays_sparse(X.nnz, X.shape, columns.dtype)
-        super().__init__(name, replace(columns, sparse=sparse), n)
-        self._X = X
+        dtype = point_dtype(X.dtype, name)
+        chosen, described = describe_columns(columns, count, names, dtype, name)
+        self._X = csr_array(X) if chosen is None else csr_array(X)[:, chosen]
+        sparse = stays_sparse(self._X.nnz, self._X.shape, dtype)
+        super().__init__(name, replace(described, sparse=sparse), n)
 
     def _taken(self, rows: np.ndarray | None) -> csr_array:
         return self._X if rows is None else self._X[rows]
@@ -36,29 +42,10 @@ class SparseSource(Source):
             yield part.start, self._X[part]
 
 
-def from_sparse(
-    X: Any, name: str, columns: Any, names: Sequence[str] | None = None
-) -> SparseSource:
-    """Points in a SciPy sparse array of any format."""
-    if X.ndim != 2:
-        check_shape(X.shape, name)
-    if X.dtype.kind == "c":
-        raise ParameterValueError(
-            f"{name} holds {X.dtype}: Complex data not supported; pass {name}.real, or "
-            f"scipy.sparse.hstack([{name}.real, {name}.imag])",
-            "X",
-        )
-    rows = csr_array(X)
-    chosen = choose_columns(columns, X.shape[1], names, name)
-    if chosen is not None:
-        rows, names = rows[:, chosen], names and [names[number] for number in chosen]
-    return SparseSource(rows, name, names)
-
-
 def from_object(X: Any, key: str | None, columns: Any) -> SparseSource:
-    """Points in a SciPy sparse array of any format."""
+    """Open a SciPy sparse array of any format."""
     refuse_key(key, "X")
-    return from_sparse(X, "X", columns)
+    return SparseSource(X, "X", columns)
 
 
 def check_inside(matrix: Any) -> None:

@@ -1,9 +1,9 @@
-"""Tables with columns of any kind: what these hold, one column's values, whole rows."""
+"""Tables with columns of any kind: descriptions of columns, values of one, copies of rows."""
 
 import csv
 import gzip
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,29 +13,16 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-from trigpoint._sources.anndata import h5ad_members, read_obs
-from trigpoint._sources.array import npz_members
-from trigpoint._sources.arrow import (
-    BATCH_ROWS,
-    holds_numbers,
-    index_columns,
-    opened_parquet,
-    parquet_files,
-)
+from trigpoint._common.words import VALUE_FORMATS
+from trigpoint._sources.anndata import read_obs
+from trigpoint._sources.arrow import SUFFIXES, ParquetFiles, holds_numbers, parquet_table
 from trigpoint._sources.atomic import atomic_write
-from trigpoint._sources.choosing import Members, choose_name, split_place
-from trigpoint._sources.hdf5 import hdf5_members, open_hdf5
+from trigpoint._sources.choosing import choose_name, split_place
 from trigpoint._sources.problems import check_is_file, naming_errors
-from trigpoint._sources.text import head, read_layout, text_suffix, usual_separator
-from trigpoint._sources.zarr import open_zarr, zarr_members
+from trigpoint._sources.text import Layout, read_layout, text_suffix, usual_separator
 
-FORMATS = ".npy, .npz::KEY, .csv::COLUMN, .parquet::COLUMN or .h5ad::obs/COLUMN"
-
-_PARQUET = (".parquet", ".pq")
-
-# Ends of the names of columns that count rows, and the number of rows that show it.
+# Ends of the names of columns that count rows.
 _COUNTER = re.compile(r".*(id|index|row|nr|no|number|#)\.?", re.IGNORECASE)
-_ROWS_SEEN = 1000
 
 
 @dataclass(frozen=True)
@@ -56,31 +43,24 @@ class TableColumn:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file or folder is a table, whose columns may hold text."""
+    """Return whether a file or folder is a table, whose columns may hold text."""
     if path.is_dir():
-        return bool(parquet_files(path))
-    return path.name.lower().endswith(_PARQUET) or bool(text_suffix(path))
+        return any(file.name.lower().endswith(SUFFIXES) for file in path.iterdir())
+    return path.name.lower().endswith(SUFFIXES) or bool(text_suffix(path))
+
+
+def _opened(path: Path) -> Layout | ParquetFiles:
+    check_is_file(path)
+    return read_layout(path) if text_suffix(path) else parquet_table(path)
 
 
 def table_columns(path: Path) -> list[TableColumn]:
-    """All columns of a table, in order."""
-    check_is_file(path)
-    names: Sequence[str | None]
-    if text_suffix(path):
-        layout = read_layout(path)
-        some, labels = head(layout), layout.labels
-        names = layout.names or [None] * layout.n_columns
-    else:
-        with opened_parquet(parquet_files(path)[0]) as opened:
-            schema = opened.schema_arrow
-            some = next(
-                opened.iter_batches(_ROWS_SEEN), pyarrow.RecordBatch.from_pylist([], schema)
-            )
-        names = schema.names
-        labels = {names.index(label) for label in index_columns(schema)}
+    """Return the names and kinds of all columns of a table, in order."""
+    table = _opened(path)
+    some = table.head()
     return [
-        TableColumn(name, "row label" if j in labels else _kind(some.column(j), name or ""))
-        for j, name in enumerate(names)
+        TableColumn(name, "row label" if j in table.labels else _kind(some.column(j), name or ""))
+        for j, name in enumerate(table.names or [None] * some.num_columns)
     ]
 
 
@@ -89,7 +69,7 @@ def _kind(column: Any, name: str) -> str:
     if types.is_boolean(kind):
         return "boolean"
     if types.is_integer(kind) and _COUNTER.fullmatch(name) and not column.null_count:
-        numbers = column[:_ROWS_SEEN].to_numpy(zero_copy_only=False)
+        numbers = column.to_numpy(zero_copy_only=False)
         if len(numbers) and np.array_equal(numbers, numbers[0] + np.arange(len(numbers))):
             return "row label"
     if holds_numbers(kind):
@@ -138,7 +118,7 @@ def read_values(place: str) -> np.ndarray:
     elif ending.endswith((".npy", ".npz")):
         values = _numpy_values(path, key)
     else:
-        raise ValueError(f"{path} holds no readable column: give {FORMATS}")
+        raise ValueError(f"{path} holds no readable column: give {VALUE_FORMATS}")
     if values.ndim != 1 and max(values.shape, default=0) != values.size:
         raise ValueError(f"{place} has shape {values.shape}: pass one column, a value per point")
     return values.ravel()
@@ -158,10 +138,10 @@ def _numpy_values(path: Path, key: str) -> np.ndarray:
 
 
 def _table_values(path: Path, key: str) -> np.ndarray:
-    names = [str(j) if c.name is None else c.name for j, c in enumerate(table_columns(path))]
+    table = _opened(path)
+    names = list(table.names or map(str, range(table.head().num_columns)))
     number = names.index(choose_name(key, names, "column", f"{path}::"))
-    batches = [batch.column(0) for _, batch in _batches(path, [number])]
-    column = pyarrow.chunked_array(batches)
+    column = pyarrow.chunked_array([batch.column(0) for _, batch in table.stored([number])])
     if text_suffix(path):
         column = typed(column)
     kind = column.type
@@ -178,7 +158,7 @@ def _table_values(path: Path, key: str) -> np.ndarray:
 
 
 def typed(column: Any) -> Any:
-    """Text of a column as numbers or dates, if all of it can be read as such."""
+    """Convert text to numbers or dates, if all of it can be read as such."""
     plain = pyarrow.compute.utf8_trim_whitespace(column)
     # A number with a leading zero, such as 007, is a name.
     is_name = pyarrow.compute.match_substring_regex(plain, r"^[+-]?0\d")
@@ -190,23 +170,6 @@ def typed(column: Any) -> Any:
         except pyarrow.ArrowInvalid:
             continue
     return column
-
-
-def _batches(path: Path, columns: list[int] | None) -> Iterator[tuple[int, Any]]:
-    """Yield (first row, record batch) of some columns or all; those of text files are text."""
-    if text_suffix(path):
-        layout = read_layout(path)
-        numbers = list(range(layout.n_columns)) if columns is None else columns
-        yield from layout.batches(numbers, dict.fromkeys(numbers, pyarrow.string()))
-        return
-    first = 0
-    for file in parquet_files(path):
-        with opened_parquet(file, memory_map=True) as opened:
-            names = opened.schema_arrow.names
-            wanted = names if columns is None else [names[number] for number in columns]
-            for batch in opened.iter_batches(BATCH_ROWS, columns=wanted):
-                yield first, batch
-                first += batch.num_rows
 
 
 def copy_rows(source: Path, rows: Sequence[int], target: Path, *, replace: bool = True) -> int:
@@ -232,27 +195,24 @@ def copy_rows(source: Path, rows: Sequence[int], target: Path, *, replace: bool 
     """
     order = np.argsort(rows)
     ascending, found = np.asarray(rows)[order], []
-    for first, batch in _batches(source, None):
+    stored = _opened(source)
+    header = stored.names
+    for first, batch in stored.stored(list(range(stored.head().num_columns))):
         low, high = np.searchsorted(ascending, (first, first + batch.num_rows))
         if low < high:
             places = pyarrow.array(ascending[low:high] - first)
             found.append(pyarrow.Table.from_batches([batch.take(places)]))
-    # Files of a folder may differ in number types and in the order of their columns.
+    # Files of a folder may differ in number types.
     table = pyarrow.concat_tables(found, promote_options="permissive")
     table = table.take(pyarrow.array(np.argsort(order)))
-    if text_suffix(source):
-        layout = read_layout(source)
-        names = layout.names or [f"x{j}" for j in range(layout.n_columns)]
-        if not text_suffix(target):
-            table = pyarrow.table(list(map(typed, table.columns)), names=list(names))
-        header = layout.names
-    else:
-        header = tuple(table.column_names)
     with atomic_write(target, replace=replace) as partial:
         if text_suffix(target):
             _write_text(table, header, target, partial)
-        else:
-            pyarrow.parquet.write_table(table, partial)
+            return int(table.num_columns)
+        if text_suffix(source):
+            names = list(header or (f"x{j}" for j in range(table.num_columns)))
+            table = pyarrow.table(list(map(typed, table.columns)), names=names)
+        pyarrow.parquet.write_table(table, partial)
     return int(table.num_columns)
 
 
@@ -264,19 +224,3 @@ def _write_text(table: Any, header: Sequence[str] | None, target: Path, partial:
         if header is not None:
             writer.writerow(header)
         writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-
-def stored_arrays(path: Path) -> Members:
-    """The arrays in a file of several; none for other files."""
-    ending = path.name.lower()
-    if ending.endswith(".npz"):
-        return npz_members(path)
-    if ending.endswith(".h5ad"):
-        return h5ad_members(path)
-    if ending.endswith((".h5", ".hdf5")):
-        with open_hdf5(path) as file:
-            return hdf5_members(file)
-    if ending.endswith((".zarr", ".zarr.zip")):
-        with open_zarr(path) as node:
-            return zarr_members(node)
-    return {}

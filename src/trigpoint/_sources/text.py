@@ -1,4 +1,4 @@
-"""Points in text files: CSV and its relatives, also compressed with gzip, read by pyarrow."""
+"""Text files such as CSV, optionally compressed with gzip, read by pyarrow."""
 
 import codecs
 import csv
@@ -17,13 +17,14 @@ import pyarrow.csv
 
 from trigpoint._common.errors import DamagedFileError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
+from trigpoint._common.words import counted
 from trigpoint._sources.arrow import ArrowSource
 from trigpoint._sources.choosing import refuse_key
 from trigpoint._sources.problems import naming_errors
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 # Possible separators by suffix; the first one that occurs in the first line is used.
-_SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t;,| "}
+_SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t,;| "}
 # Comments, and the line that tells a spreadsheet what separates columns.
 _NOT_ROWS = ("#", "sep=")
 
@@ -31,7 +32,8 @@ MISSING = [
     *("", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "none"),
     *("missing", "-", "?", "."),
 ]
-_ALIGNED = re.compile(r"^ |[ \t]{2}|\t| \r?$")
+# A blank line with another line after it.
+_BLANK_LINE = re.compile(rb"\n\r?\n[^\r\n]")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 # Bytes that show the layout, rows of these, and bytes that are parsed at once.
@@ -53,8 +55,6 @@ class Layout:
         Number of lines before the header or the first row.
     decimal : str
         Decimal point or comma.
-    aligned : bool
-        Whether several blanks separate columns.
     """
 
     path: Path
@@ -63,17 +63,38 @@ class Layout:
     n_columns: int
     skipped: int
     decimal: str
-    aligned: bool
 
     @property
     def labels(self) -> set[int]:
-        """The unnamed first column in which pandas writes its index, if there is one."""
+        """The unnamed first column, in which pandas writes its index, if there is one."""
         return {0} if self.names and not self.names[0] and self.n_columns > 1 else set()
 
+    def head(self) -> Any:
+        """Return the first rows of all columns as a record batch, with inferred types."""
+        _, batch = next(self.batches(list(range(self.n_columns))), (0, None))
+        if batch is None:
+            raise self.no_rows()
+        return batch
+
+    def no_rows(self) -> DamagedFileError:
+        """Return the error about a file that ends after its header."""
+        return DamagedFileError(f"{self.path} has a header, and no rows to read below it")
+
+    def stored(self, columns: list[int]) -> Iterator[tuple[int, Any]]:
+        """Yield (first row, record batch) of some columns as text."""
+        return self.batches(columns, dict.fromkeys(columns, pyarrow.string()))
+
     def batches(
-        self, columns: list[int], types: dict[int, Any] | None = None, at_once: int = 0
+        self,
+        columns: list[int],
+        types: dict[int, Any] | None = None,
+        at_once: int = 0,
+        blank_lines: bool = False,
     ) -> Iterator[tuple[int, Any]]:
-        """Yield (first row, record batch) of some columns, whose types are inferred if None."""
+        """Yield (first row, record batch) of some columns, whose types are inferred if None.
+
+        Blank lines are skipped unless `blank_lines`, which makes rows of them.
+        """
         convert = pyarrow.csv.ConvertOptions(
             include_columns=list(map(str, columns)),
             column_types={str(column): kind for column, kind in (types or {}).items()},
@@ -91,14 +112,14 @@ class Layout:
         parse = pyarrow.csv.ParseOptions(
             delimiter=self.separator,
             newlines_in_values=True,
-            # In a file of one column, an empty line is a missing value.
-            ignore_empty_lines=self.n_columns > 1,
+            # In a file of one column, a blank line is a missing value.
+            ignore_empty_lines=self.n_columns > 1 and not blank_lines,
         )
         first = 0
         with (
             naming_errors(str(self.path), "text"),
-            _bytes_of(self) as stream,
-            # Closed before the file, of which it reads ahead.
+            self._bytes() as stream,
+            # Closed before the file, because it reads ahead.
             pyarrow.csv.open_csv(stream, read, parse, convert) as reader,
         ):
             for batch in reader:
@@ -107,9 +128,30 @@ class Layout:
                     yield first + start, batch.slice(start, step)
                 first += batch.num_rows
 
+    def _bytes(self) -> Any:
+        if self.separator == " ":
+            return pyarrow.PythonFile(_SingleBlanks(_opened(self.path)), mode="r")
+        is_compressed = self.path.name.lower().endswith(".gz")
+        return pyarrow.input_stream(str(self.path), compression="gzip" if is_compressed else None)
+
+    def n_blank_lines(self, n: int) -> int:
+        """Count the blank lines between `n` rows; this reads the file again if it has any."""
+        with _opened(self.path) as file:
+            for _ in range(self.skipped):
+                file.readline()
+            # Whether a blank line is inside quotes only the parser knows.
+            before, found = b"", False
+            while not found and (part := file.read(_BLOCK_BYTES)):
+                found = _BLANK_LINE.search(before + part) is not None
+                before = part[-3:]
+        if not found or self.n_columns == 1:
+            return 0
+        last = [self.n_columns - 1]
+        return sum(batch.num_rows for _, batch in self.batches(last, blank_lines=True)) - n
+
 
 def from_path(path: Path, key: str | None, columns: Any) -> "TextSource":
-    """Points in a text file, optionally compressed with gzip."""
+    """Open a text file, optionally compressed with gzip."""
     refuse_key(key, str(path))
     return TextSource(read_layout(path), columns)
 
@@ -125,7 +167,7 @@ class TextSource(ArrowSource):
     """
 
     def __init__(self, layout: Layout, columns: Any) -> None:
-        self.layout, self._types = layout, list(map(_read_as, head(layout).columns))
+        self.layout, self._types = layout, list(map(_read_as, layout.head().columns))
         types = [[kind] for kind in self._types]
         super().__init__(
             str(layout.path), layout.names, types, columns, layout.labels, None, self._numbers
@@ -147,7 +189,7 @@ class TextSource(ArrowSource):
             ) from error
 
     def _first_text(self, columns: list[int]) -> str:
-        """The first value of some columns that is not a number, and where it is."""
+        """Find the first value of some columns that is not a number."""
         as_text = dict.fromkeys(columns, pyarrow.string())
         for first, batch in self.layout.batches(columns, as_text):
             for label, column in zip(self._labels, batch.columns, strict=True):
@@ -161,30 +203,20 @@ class TextSource(ArrowSource):
         for first, batch in self.layout.batches([last], {last: pyarrow.binary()}):
             n, ending = first + batch.num_rows, batch.column(0)[-1].as_py() or b""
         if not n:
-            raise no_rows(self.layout.path)
+            raise self.layout.no_rows()
         if b"\n" in ending.rstrip(b"\r\n") and ending.endswith(b"\n"):
             raise DamagedFileError(
                 f"{self.name} has a quote in row {n - 1} that is not closed: close every quote, "
                 "and write quotes inside quotes twice"
             )
+        if blank := self.layout.n_blank_lines(n):
+            what = f"{counted(blank, 'blank line')}, which {'is' if blank == 1 else 'are'} skipped"
+            warn_user(ParameterWarning(f"{self.name} has {what}"))
         return n
 
 
-def head(layout: Layout) -> Any:
-    """The first rows of all columns, of types that are inferred."""
-    _, batch = next(layout.batches(list(range(layout.n_columns))), (0, None))
-    if batch is None:
-        raise no_rows(layout.path)
-    return batch
-
-
-def no_rows(path: Path) -> DamagedFileError:
-    """The error about a file of a single line of text."""
-    return DamagedFileError(f"{path} has a header, and no rows to read below it")
-
-
 def _read_as(column: Any) -> Any:
-    """The type that a column is read as, from its first values."""
+    """Return the type that a column is read as, from its first values."""
     kind, types = column.type, pyarrow.types
     if types.is_integer(kind) or types.is_null(kind):
         return pyarrow.float64()
@@ -197,7 +229,7 @@ def _read_as(column: Any) -> Any:
 
 
 def is_number(field: str, decimal: str = ".") -> bool:
-    """Whether a field is read as a number."""
+    """Return whether a field is read as a number."""
     field = field.strip().replace(decimal, ".") if "." not in field or decimal == "." else "text"
     try:
         float(field)
@@ -208,13 +240,13 @@ def is_number(field: str, decimal: str = ".") -> bool:
 
 
 def text_suffix(path: Path) -> str:
-    """Suffix of a text file, ignoring .gz; empty for other kinds of files."""
+    """Return the suffix of a text file without .gz; empty for other kinds of files."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     return suffix if suffix in SUFFIXES else ""
 
 
 def usual_separator(path: Path) -> str:
-    """Usual separator of columns in files with this suffix."""
+    """Return the usual separator of columns in files with this suffix."""
     return _SEPARATORS[text_suffix(path)][0]
 
 
@@ -251,8 +283,7 @@ def read_layout(path: Path) -> Layout:
                 "header written by pandas, name the columns"
             )
         )
-    aligned = separator == " " and any(map(_ALIGNED.search, text[skipped:]))
-    return Layout(path, separator, names, len(fields), skipped, decimal, aligned)
+    return Layout(path, separator, names, len(fields), skipped, decimal)
 
 
 def _first_lines(path: Path) -> list[str]:
@@ -276,22 +307,14 @@ def _opened(path: Path) -> Any:
     return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
-def _bytes_of(layout: Layout) -> Any:
-    """The bytes of a file, uncompressed."""
-    if layout.aligned:
-        return pyarrow.PythonFile(_SingleBlanks(_opened(layout.path)), mode="r")
-    is_compressed = layout.path.name.lower().endswith(".gz")
-    return pyarrow.input_stream(str(layout.path), compression="gzip" if is_compressed else None)
-
-
 class _SingleBlanks(io.RawIOBase):
-    """Text in which each run of blanks is one, and none is at the beginning or end of a line."""
+    """Binary file whose runs of blanks become one, and none at the start or end of a line."""
 
     def __init__(self, file: Any) -> None:
         self._file, self._ready = file, b""
 
     def readable(self) -> bool:
-        """A file that is only read."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -310,23 +333,23 @@ class _SingleBlanks(io.RawIOBase):
 
 
 def _have_decimal_commas(rows: list[list[str]]) -> bool:
-    """Whether some numbers have a decimal comma, and none has a point."""
+    """Return whether some numbers have a decimal comma, and none has a point."""
     fields = [field for row in rows for field in row]
     has_comma = any(map(_DECIMAL_COMMA.fullmatch, fields))
     return has_comma and not any("." in field and is_number(field) for field in fields)
 
 
 def _separator(path: Path, line: str) -> str:
-    unquoted = re.sub(r'"[^"]*"', "", line.strip())
-    suffix = text_suffix(path)
-    # Commas inside numbers separate nothing.
-    if suffix == ".csv" and ";" in unquoted:
+    """Return the first of the usual separators that the line has outside quotes and numbers."""
+    usual, unquoted = _SEPARATORS[text_suffix(path)], re.sub(r'"[^"]*"', "", line.strip())
+    # Where a semicolon separates columns, numbers may have decimal commas.
+    if ";" in usual and _have_decimal_commas([unquoted.split(";")]) and ";" in unquoted:
         return ";"
-    return next((s for s in _SEPARATORS[suffix] if s in unquoted), _SEPARATORS[suffix][0])
+    return next((separator for separator in usual if separator in unquoted), usual[0])
 
 
 def _is_header(fields: list[str], below: list[str], decimal: str) -> bool:
-    """Whether a first line has names, some of which may be whole numbers, such as years.
+    """Return whether a first line has names, some of which may be whole numbers, such as years.
 
     If some fields are numbers, a name must stand above a number; a missing value is no name, except
     in the first column, which pandas writes without one.

@@ -1,11 +1,10 @@
-"""Tensors of PyTorch and other arrays on a GPU, and rows of the host that are mapped on a device.
+"""Tensors of PyTorch, and rows of the host that are mapped on a device.
 
 PyTorch is imported only once there is a tensor, or a device to compute on.
 """
 
 import math
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import cycle
 from threading import Lock
@@ -15,14 +14,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
-from trigpoint._common.device import device_memory, is_tensor, resolve_device
+from trigpoint._common.device import device_memory, resolve_device
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.threads import thread_map
-from trigpoint._sources.array import chosen_columns
 from trigpoint._sources.base import Source
-from trigpoint._sources.choosing import check_shape, choose_columns, refuse_key
+from trigpoint._sources.choosing import check_shape, describe_columns, refuse_key
 
 # Bytes of a block on a device: large enough that launching kernels takes no time in comparison.
 _THERE_BYTES = 2**29
@@ -32,29 +30,24 @@ _HERE_BYTES = 2**26
 # Blocks on a GPU at once: while one is computed, another is copied.
 _STREAMS = 2
 
-# The numbers by which DLPack refers to CUDA's memory, of a device and managed.
-_CUDA = (2, 13)
-
 
 class TorchSource(Source):
-    """Rows of a tensor, or of another library's array that PyTorch shares through DLPack.
+    """Rows of a tensor.
 
     Parameters
     ----------
-    X : tensor or array of shape (n, d)
+    X : tensor of shape (n, d)
         float16 and bfloat16 are used as float32, integers and booleans as float64.
     columns : int, sequence of int, or None
         Columns to read.
     """
 
     def __init__(self, X: Any, columns: Any = None) -> None:
-        tensor = _shared(X)
+        tensor = _usable(X)
         n, count = check_shape(tuple(tensor.shape), "X")
-        # Found now, so that a long computation does not end in an error.
-        self._like: Callable[[Any], Any] = (lambda tensor: tensor) if is_tensor(X) else _maker(X)
-        chosen = choose_columns(columns, count, None, "X")
+        chosen, described = describe_columns(columns, count, None, _used_dtype(tensor), "X")
         self._tensor = tensor if chosen is None else tensor[:, chosen.tolist()]
-        super().__init__("X", chosen_columns(chosen, None, count, _used_dtype(tensor)), n)
+        super().__init__("X", described, n)
 
     def array(self) -> np.ndarray | None:
         """Return the tensor's own memory as an array, or None if that takes a conversion."""
@@ -68,13 +61,13 @@ class TorchSource(Source):
         import torch
 
         if rows is None:
-            return on_host(self._tensor)
+            return _on_host(self._tensor)
         places = torch.from_numpy(np.ascontiguousarray(rows)).to(self._tensor.device)
-        return on_host(self._tensor.index_select(0, places))
+        return _on_host(self._tensor.index_select(0, places))
 
     def _pieces(self, rows: np.ndarray | None) -> Iterator[tuple[int, np.ndarray]]:
         for part in self._blocks_of(_HERE_BYTES):
-            yield part.start, on_host(self._tensor[part])
+            yield part.start, _on_host(self._tensor[part])
 
     def map(
         self,
@@ -85,10 +78,10 @@ class TorchSource(Source):
         report: Any = None,
         device: Any = None,
     ) -> tuple[Any, int]:
-        """Return the coordinates of all rows, like `X` and on its device, and how many are far.
+        """Return the coordinates of all rows as a tensor on the same device, and how many are far.
 
-        Rows stay on their device, or are copied to `device`, block by block. If there is none, they
-        are mapped on the host. With `out`, the path that was written is returned.
+        Rows stay on their device, or are copied to `device`, block by block. Without a device, they
+        are mapped on the host.
         """
         import torch
 
@@ -99,7 +92,7 @@ class TorchSource(Source):
             )
             if out is not None:
                 return result, n_far
-            return self._like(torch.from_numpy(result).to(self._tensor.device)), n_far
+            return torch.from_numpy(result).to(self._tensor.device), n_far
         dtype = getattr(torch, model.columns.dtype.name)
         shape = self.n, model.n_components
         found = torch.empty(shape, dtype=dtype, device=self._tensor.device)
@@ -114,13 +107,13 @@ class TorchSource(Source):
                 n_far = n_far + far.count_nonzero()
                 if report is not None:
                     report("points", part.stop, self.n)
-        return self._like(found), int(n_far)
+        return found, int(n_far)
 
     def _blocks_of(self, n_bytes: int) -> Iterator[slice]:
         return row_blocks(self.n, block_rows(8 * self.columns.count, n_bytes))
 
     def _checked_there(self, part: slice, device: Any) -> Any:
-        """Rows on a device, finite and of a magnitude whose squares do not overflow."""
+        """Copy rows to a device, and check that their squares are finite."""
         import torch
 
         dtype = getattr(torch, self.columns.dtype.name)
@@ -138,14 +131,13 @@ class TorchSource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> TorchSource:
-    """Open a tensor, or an array of another library on a GPU."""
+    """Open a tensor."""
     refuse_key(key, "X")
     return TorchSource(X, columns)
 
 
-def on_host(X: Any) -> np.ndarray:
-    """Return a tensor, or another library's array on a GPU, as an array of NumPy."""
-    tensor = _shared(X)
+def _on_host(tensor: Any) -> np.ndarray:
+    """Copy a tensor to a NumPy array."""
     # NumPy has no bfloat16.
     half = tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4
     return np.asarray((tensor.float() if half else tensor).cpu().numpy())
@@ -154,31 +146,21 @@ def on_host(X: Any) -> np.ndarray:
 def mapped_on_device(
     blocks: Iterable[tuple[int, Points]], model: Any, device: Any
 ) -> Iterator[tuple[int, np.ndarray, int]]:
-    """Map rows of the host on a device, block by block, as `Source.map` does with ``device=``.
+    """Map rows of the host on a device, block by block, for `Source.map`.
 
     On a GPU, while one block is computed, the next is read and copied.
 
-    Parameters
-    ----------
-    blocks : iterable of (int, ndarray)
-        What `Source.blocks` yields; sparse blocks are refused.
-    model : Model
-        ``model.to(device)`` is a function of a tensor on the device and of the number of its first
-        row; it returns coordinates and a boolean tensor, true for far rows.
-    device : torch.device
-
-    Yields
-    ------
-    first : int
-        The number of the first row of a block, in order.
-    coordinates : ndarray of shape (b, l)
-    n_far : int
-        How many of the rows are far from every landmark.
+    Yields (first row, coordinates, number of far points). ``model.to(device)`` is a function of a
+    tensor on the device and of the number of its first row.
     """
     import torch
 
     with device_memory(device), torch.no_grad():
-        extended, streams, computing = model.to(device), _streams(device), Lock()
+        extended, computing, streams = model.to(device), Lock(), [None]
+        if device.type == "cuda":
+            # Pending work comes first.
+            torch.cuda.synchronize(device)
+            streams = _streams(device)
 
         def mapped(job: tuple[tuple[int, Any], Any]) -> tuple[int, np.ndarray, int]:
             (first, block), stream = job
@@ -210,33 +192,16 @@ def _staged(block: Points, device: Any) -> Any:
     return copied
 
 
-def _streams(device: Any) -> list[Any]:
-    """Streams that run side by side, once all pending work is done."""
-    import torch
-
-    if device.type != "cuda":
-        return [None]
-    torch.cuda.synchronize(device)
-    return _kept_streams(device)
-
-
 @lru_cache
-def _kept_streams(device: Any) -> list[Any]:
-    """The same streams for all calls: cuBLAS keeps a workspace for each that it has ever used."""
+def _streams(device: Any) -> list[Any]:
+    """Return the streams of a GPU, always the same: cuBLAS keeps a workspace for each one."""
     import torch
 
     return [torch.cuda.Stream(device) for _ in range(_STREAMS)]
 
 
-def _shared(X: Any) -> Any:
-    """Return a tensor of a kind that can be used, which shares the memory of `X`."""
-    if not is_tensor(X):
-        # PyTorch must be installed, and find a GPU.
-        if int(X.__dlpack_device__()[0]) in _CUDA:
-            resolve_device("cuda")
-        import torch
-
-        X = torch.from_dlpack(X)
+def _usable(X: Any) -> Any:
+    """Return a tensor without its gradient; reject sparse and complex ones."""
     import torch
 
     tensor = X.detach()
@@ -251,20 +216,3 @@ def _shared(X: Any) -> Any:
 def _used_dtype(tensor: Any) -> np.dtype:
     is_single = tensor.dtype.is_floating_point and tensor.dtype.itemsize <= 4
     return np.dtype(np.float32 if is_single else np.float64)
-
-
-def _maker(X: Any) -> Callable[[Any], Any]:
-    """Return the function that makes an array like `X` from a tensor, sharing its memory."""
-    if hasattr(X, "__array_namespace__"):
-        library = X.__array_namespace__()
-    else:
-        library = sys.modules[type(X).__module__.partition(".")[0]]
-    if not hasattr(library, "from_dlpack"):
-        kind = type(X).__module__.partition(".")[0]
-        raise ParameterTypeError(
-            f"X is an array of {kind} on a GPU, and the result cannot be returned as one: pass "
-            "torch.from_dlpack(X)",
-            "X",
-        )
-    maker: Callable[[Any], Any] = library.from_dlpack
-    return maker

@@ -1,8 +1,5 @@
-"""Writing points block by block to .npy, .csv, .parquet and .zarr."""
+"""Writers of .npy, .csv and .parquet files, block by block."""
 
-import csv
-import io
-import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -17,14 +14,9 @@ from trigpoint._common.checks import refuse_nul
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._numerics.blocks import block_rows
 from trigpoint._sources.atomic import atomic_write, check_place
-from trigpoint._sources.problems import require
 
-# Where Zarr arrays have the names of the columns.
-NAMES_ATTRIBUTE = "feature_names"
-
-# Bytes of a chunk of Zarr, and of a row group of Parquet.
-_CHUNK_BYTES = 8 * 2**20
-_ROW_GROUP_BYTES = 16 * 2**20
+# Bytes of a row group of Parquet, and of the rows that other formats write together.
+_ROW_GROUP_BYTES, _TOGETHER_BYTES = 16 * 2**20, 2**20
 
 
 @dataclass(frozen=True)
@@ -34,12 +26,11 @@ class Output:
     Attributes
     ----------
     path : path
-        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file, or a ``.zarr`` folder.
+        A ``.npy``, ``.csv``, ``.parquet`` or ``.pq`` file.
     replace : bool, default=True
-        Whether to replace what exists when the points are complete.
+        Whether to replace an existing file when the points are complete.
     names : sequence of str or None, default=None
-        Names of the columns, which all formats except ``.npy`` keep. None names them x0, x1 and so
-        on.
+        Names of the columns; ``.npy`` files have none. None names them x0, x1 and so on.
     """
 
     path: str | os.PathLike[str]
@@ -47,15 +38,15 @@ class Output:
     names: Sequence[str] | None = None
 
     def check(self, reading: Path | None = None) -> "type[Writer]":
-        """Return the writer of this format, or reject what cannot be written before any work.
+        """Return the writer of this format, or raise an error before any work.
 
-        `reading` is a file or folder that is being read, which must not be written to.
+        `reading` is a file or folder that is being read and must not be overwritten.
         """
         path = self.path
         if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
             raise ParameterTypeError(
-                f"out must be a path, got {type(path).__name__}: name a .npy, .csv, .zarr or "
-                ".parquet file",
+                f"out must be a path, got {type(path).__name__}: name a .npy, .csv or .parquet "
+                "file",
                 "out",
             )
         name = os.fspath(path)
@@ -67,21 +58,14 @@ class Output:
             raise ParameterValueError(
                 f"{name} has an unknown suffix: points can be written to {known}", "out"
             )
-        writer = fitting[0]
         if reading is not None and target.is_relative_to(os.path.realpath(reading)):
             raise ParameterValueError(f"{name} is being read: write to another file", "out")
         check_place(target, name)
-        if writer.is_folder and target.exists() and not _may_replace_folder(target):
-            raise FileExistsError(
-                f"{name} exists and is not a Zarr array: remove it, or write to another name"
-            )
-        if not writer.is_folder and target.is_dir():
+        if target.is_dir():
             raise IsADirectoryError(f"{name} is a folder: write to another name")
         if target.exists() and not self.replace:
             raise FileExistsError(f"{name} exists: write to another name")
-        if writer.is_folder:
-            require("zarr", f"writing {name}")
-        return writer
+        return fitting[0]
 
 
 def check_output(out: Any, X: Any = None) -> None:
@@ -103,7 +87,7 @@ def check_output(out: Any, X: Any = None) -> None:
 def open_output(
     output: Output, shape: tuple[int, int], dtype: Any, reading: Path | None = None
 ) -> Iterator["Writer"]:
-    """Accept points in blocks of rows; the file appears once all are written.
+    """Yield a writer of blocks of rows; the file appears once all are written.
 
     Parameters
     ----------
@@ -133,7 +117,7 @@ def open_output(
             f"{names=} is not {shape[1]} different names: give each column one", "names"
         )
     path = Path(output.path)
-    with atomic_write(path, replace=output.replace, folder=kind.is_folder) as partial:
+    with atomic_write(path, replace=output.replace) as partial:
         writer = kind(path, partial, shape, np.dtype(dtype), names)
         try:
             yield writer
@@ -148,13 +132,12 @@ def open_output(
 
 
 class Writer(ABC):
-    """Writes rows to a new file; created by `open_output`.
+    """Writer of rows to a new file; see `open_output`.
 
     Rows are gathered, so that the file does not depend on the blocks that they came in.
     """
 
-    is_folder = False
-    together_bytes = 2**20
+    together_bytes = _TOGETHER_BYTES
 
     def __init__(
         self, path: Path, partial: Path, shape: tuple[int, int], dtype: np.dtype, names: list[str]
@@ -211,7 +194,7 @@ class Writer(ABC):
 
 
 class NpyWriter(Writer):
-    """A ``.npy`` file, appended to as a plain file: the pages of a map would count as memory."""
+    """Writer of a ``.npy`` file; a memory map would count as memory."""
 
     def _open(self, partial: Path) -> None:
         self._file = partial.open("wb")
@@ -227,89 +210,51 @@ class NpyWriter(Writer):
         self._file.close()
 
 
-class CsvWriter(Writer):
-    """Text with a header line and enough digits to restore the numbers exactly."""
+class ArrowWriter(Writer):
+    """Writer of a file with a named column for each coordinate, by pyarrow."""
 
     def _open(self, partial: Path) -> None:
-        self._file = partial.open("wb")
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(self.names)
-        self._file.write(line.getvalue().encode())
+        self._writer = self._opened(partial, self._table(self._gathered[:0]).schema)
+
+    @abstractmethod
+    def _opened(self, partial: Path, schema: Any) -> Any: ...
 
     def _store(self, rows: np.ndarray) -> None:
-        import pyarrow.csv
+        self._writer.write_table(self._table(rows))
 
-        options = pyarrow.csv.WriteOptions(include_header=False)
-        pyarrow.csv.write_csv(_table(rows, self.names), self._file, options)
+    def _table(self, rows: np.ndarray) -> Any:
+        import pyarrow
+
+        columns = [np.ascontiguousarray(column) for column in rows.T]
+        return pyarrow.table(columns, names=self.names)
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
-
-
-class ParquetWriter(Writer):
-    """A Parquet file with one column per coordinate."""
-
-    together_bytes = _ROW_GROUP_BYTES
-
-    def _open(self, partial: Path) -> None:
-        import pyarrow.parquet
-
-        schema = _table(self._gathered[:0], self.names).schema
-        self._writer = pyarrow.parquet.ParquetWriter(partial, schema)
-
-    def _store(self, rows: np.ndarray) -> None:
-        self._writer.write_table(_table(rows, self.names), row_group_size=len(rows))
-
-    def close(self) -> None:
-        """Write the footer."""
         self._writer.close()
 
 
-class ZarrWriter(Writer):
-    """A Zarr array in chunks of whole rows, each written once."""
+class CsvWriter(ArrowWriter):
+    """Writer of text with a header line and enough digits to restore the numbers exactly."""
 
-    is_folder = True
-    together_bytes = _CHUNK_BYTES
+    def _opened(self, partial: Path, schema: Any) -> Any:
+        import pyarrow.csv
 
-    def _open(self, partial: Path) -> None:
-        self._array = require("zarr", f"writing {self.path}").create_array(
-            store=str(partial),
-            shape=self.shape,
-            chunks=self._gathered.shape,
-            dtype=self.dtype,
-            attributes={NAMES_ATTRIBUTE: self.names},
-        )
-        self._done = 0
+        return pyarrow.csv.CSVWriter(partial, schema)
 
-    def _store(self, rows: np.ndarray) -> None:
-        self._array[self._done : self._done + len(rows)] = rows
-        self._done += len(rows)
 
-    def close(self) -> None:
-        """Nothing is open."""
+class ParquetWriter(ArrowWriter):
+    """Writer of a Parquet file in row groups of a fixed size."""
+
+    together_bytes = _ROW_GROUP_BYTES
+
+    def _opened(self, partial: Path, schema: Any) -> Any:
+        import pyarrow.parquet
+
+        return pyarrow.parquet.ParquetWriter(partial, schema)
 
 
 WRITERS: dict[tuple[str, ...], type[Writer]] = {
     (".npy",): NpyWriter,
     (".csv",): CsvWriter,
-    (".zarr",): ZarrWriter,
     (".parquet", ".pq"): ParquetWriter,
 }
-
-
-def _table(rows: np.ndarray, names: list[str]) -> Any:
-    import pyarrow
-
-    return pyarrow.table([np.ascontiguousarray(column) for column in rows.T], names=names)
-
-
-def _may_replace_folder(path: Path) -> bool:
-    """Whether a folder is empty or a Zarr array, so that replacing it loses nothing else."""
-    if not path.is_dir():
-        return False
-    try:
-        described: Any = json.loads((path / "zarr.json").read_text())
-        return bool(described["node_type"] == "array")
-    except (OSError, ValueError, KeyError, TypeError):
-        return (path / ".zarray").is_file() or not any(path.iterdir())

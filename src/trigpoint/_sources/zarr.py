@@ -11,12 +11,12 @@ from trigpoint._sources.problems import naming_errors, require
 
 
 def from_path(path: Path, key: str | None, columns: Any) -> ChunkedSource:
-    """Points in an array of a Zarr folder or archive."""
+    """Open an array of a Zarr folder or archive."""
     return array_in(lambda: open_zarr(path), zarr_members, str(path), key, columns)
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> ChunkedSource:
-    """Points in an open zarr array, or in one of an open group."""
+    """Open a zarr array, or one in a zarr group."""
     name = f"zarr {X.store_path}"
     source = array_in(lambda: nullcontext(X), zarr_members, name, key, columns)
     root = getattr(X.store, "root", None)
@@ -38,8 +38,14 @@ def open_zarr(path: Path) -> Iterator[Any]:
             yield zarr.open(store=store, mode="r")
 
 
+def members(path: Path) -> Members:
+    """Return the shapes and types of the arrays of a folder or archive."""
+    with open_zarr(path) as node:
+        return zarr_members(node)
+
+
 def zarr_members(node: Any) -> Members:
-    """The arrays of a group; none if it is an array itself."""
+    """Return the shapes and types of the arrays of a group; none if it is an array itself."""
     if not hasattr(node, "members"):
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Shared by the plots: axes and argument checks."""
+"""Axes and checks of arguments, shared by all plots."""
 
 from numbers import Integral
 from typing import Any
@@ -30,7 +30,7 @@ def make_axes(ax: Any) -> Any:
 
 
 def is_estimator(value: Any) -> bool:
-    """Whether `value` can be fitted."""
+    """Return whether `value` can be fitted."""
     return hasattr(value, "fit") and not isinstance(value, type)
 
 
@@ -44,7 +44,7 @@ def check_estimator(name: str, value: Any, attribute: str, wanted: str) -> None:
 
 
 def not_understood(name: str, value: Any, wanted: str) -> ParameterTypeError:
-    """Error for a value of the wrong type; for an array or list it shows the type and size."""
+    """Return the error for a value of the wrong type; it shows the size of an array or list."""
     shown, size = f"{name}={short(value)}", ""
     if (shape := getattr(value, "shape", None)) is not None:
         size = f"shape {tuple(shape)}"
@@ -91,7 +91,7 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
 
 
 def extended_landmarks(estimator: Any) -> np.ndarray:
-    """Coordinates that `transform` gives an estimator's landmarks; these may be closer together."""
+    """Return the coordinates of the landmarks by `transform`, which may move them inward."""
     return extend(estimator.model_.extension, estimator.landmarks_)[0]
 
 

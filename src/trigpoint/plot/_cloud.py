@@ -1,4 +1,4 @@
-"""Any number of points: markers, or an image if there are too many."""
+"""Clouds of points: markers, or an image if there are many."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def draw_landmarks(ax: Any, points: np.ndarray, color: str) -> None:
 
 
 def _marker_area(n: int) -> float:
-    """Area of each of `n` markers."""
+    """Return the area of each of `n` markers."""
     return float(np.clip(MAX_MARKERS / max(n, 1), *_MARKER_AREAS))
 
 
@@ -100,16 +100,16 @@ class Pixels:
         self._extent = tuple(ends)
 
     def counts(self) -> np.ndarray:
-        """Number of points in each pixel."""
+        """Return the number of points in each pixel."""
         return self._totals(np.ones(len(self._pixel), dtype=bool))
 
     def means(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Mean value of the `known` points in each pixel."""
+        """Return the mean value of the `known` points in each pixel."""
         totals = np.bincount(self._pixel[known], weights=values[known], minlength=self._side**2)
         return totals / self._totals(known)
 
     def majority(self, codes: np.ndarray, n_classes: int) -> np.ndarray:
-        """Most frequent class in each pixel; the first one if tied."""
+        """Return the most frequent class in each pixel; the first one if tied."""
         each = np.bincount(self._pixel * n_classes + codes, minlength=self._side**2 * n_classes)
         most = each.reshape(-1, n_classes).argmax(axis=1)
         return np.where(np.isfinite(self.counts()), most, np.nan)

@@ -1,4 +1,4 @@
-"""Colors that are distinct with any color vision, and what they stand for."""
+"""Colors of points, and their legends."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,56 +9,15 @@ import numpy as np
 from trigpoint._common.checks import as_array
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.labels import are_classes, is_missing, natural_order
-from trigpoint._common.palette import GRAY, OKABE_ITO
+from trigpoint._common.palette import CLASS_COLORS, GRAY
 from trigpoint._sources.problems import require
 
-# With more classes than this, colors are meaningless.
-_MAX_CLASSES = 100
 _CLASSES_PER_COLUMN = 20
-
-# How the three kinds of dichromats see linear RGB.
-_DICHROMATS = np.array(
-    [
-        [
-            [0.152286, 1.052583, -0.204868],
-            [0.114503, 0.786281, 0.099216],
-            [-0.003882, -0.048116, 1.051998],
-        ],
-        [
-            [0.367322, 0.860646, -0.227968],
-            [0.280085, 0.672501, 0.047413],
-            [-0.011820, 0.042940, 0.968881],
-        ],
-        [
-            [1.255528, -0.076749, -0.178779],
-            [-0.078411, 0.930809, 0.147602],
-            [0.004733, 0.691367, 0.303900],
-        ],
-    ]
-)
-# From linear RGB to cones, and from their cube roots to OKLab, which is perceptually uniform.
-_CONES = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-)
-_OKLAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-)
-_LEVELS = 12
-# Lighter candidates would be lost on white; darker ones look black on small markers.
-_LIGHTNESS = (0.45, 0.85)
 
 
 @dataclass(frozen=True)
 class Coloring:
-    """What the color of each point means.
+    """Meaning of the colors of points.
 
     Attributes
     ----------
@@ -74,7 +33,7 @@ class Coloring:
     names: tuple[str, ...] | None = None
 
     def take(self, rows: np.ndarray) -> Self:
-        """Coloring of some of the points; classes keep their colors."""
+        """Return the coloring of some of the points; classes keep their colors."""
         return replace(self, values=self.values[rows])
 
     @property
@@ -88,14 +47,14 @@ class Coloring:
         return self.names is not None or self.some_missing
 
     def limits(self) -> dict[str, float]:
-        """Limits of the color map, if they do not depend on the values."""
+        """Return the limits of the color map, if they do not depend on the values."""
         if self.names is None:
             return {}
         return {"vmin": -0.5, "vmax": len(self.names) - 0.5}
 
 
 def name_of(color: Any) -> str | None:
-    """Name of a pandas Series, or of another library's column."""
+    """Return the name of a pandas Series, or of another library's column."""
     name = getattr(color, "name", None)
     # A number is the position of a column without a name.
     return name if isinstance(name, str) and name else None
@@ -122,13 +81,13 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
         categories = hasattr(getattr(color, "dtype", None), "categories") or are_classes(values)
     if categories:
         codes, names, n_known = _classes(color)
-        if len(names) > _MAX_CLASSES:
+        if n_known > len(CLASS_COLORS):
             raise ParameterValueError(
-                f"color has {len(names):,} classes, and more than {_MAX_CLASSES} cannot be "
+                f"color has {n_known:,} classes, and more than {len(CLASS_COLORS)} cannot be "
                 "distinguished: merge some or pass numbers and categories=False",
                 "color",
             )
-        colors = [*palette(n_known), mpl.colors.to_rgb(GRAY)][: len(names)]
+        colors = [*CLASS_COLORS[:n_known], GRAY][: len(names)]
         return Coloring(codes, mpl.colors.ListedColormap(colors), names)
     if values.dtype.kind not in "iufbO":
         raise _no_numbers(color, f"dtype {values.dtype}")
@@ -152,7 +111,7 @@ def _no_numbers(color: Any, why: str) -> ParameterTypeError:
 
 
 def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
-    """Class number of each point; names, "missing" last if any are; number of known classes."""
+    """Return the class of each point, the names of classes, and the number of known ones."""
     dtype: Any = getattr(color, "dtype", None)
     if hasattr(dtype, "categories"):
         codes = np.asarray(getattr(color, "cat", color).codes).astype(np.int64)
@@ -172,67 +131,17 @@ def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
 
 
 def _comparable(values: np.ndarray) -> np.ndarray:
-    """Labels of one type; "" for missing ones among objects."""
+    """Convert labels to one type; missing ones among objects become ""."""
     if values.dtype.kind != "O":
         return values
     return np.array(["" if is_missing(value) else _name(value) for value in values])
 
 
 def _name(value: Any) -> str:
-    """Name of a class, "" if missing; 3.0 is written as 3."""
+    """Return the name of a class, "" if missing; 3.0 is written as 3."""
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else f"{value:.12g}"
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def palette(n: int) -> np.ndarray:
-    """RGB colors, shape (n, 3), that are distinct with any color vision.
-
-    The first eight are Okabe and Ito's. Each further one is as far as possible from the earlier
-    ones, from white and from the gray of missing values, for the worst of four kinds of vision:
-    normal and three kinds of dichromacy. Up to twelve, no two are closer than Okabe and Ito's
-    closest; among twenty, some can be told apart only side by side.
-
-    References
-    ----------
-    M. Okabe and K. Ito, "Color universal design", 2008.
-    G. M. Machado, M. M. Oliveira and L. A. F. Fernandes, "A physiologically-based model for
-    simulation of color vision deficiency", IEEE TVCG, 2009.
-    B. Ottosson, "A perceptual color space for image processing", 2020.
-    """
-    from matplotlib.colors import to_rgb
-
-    chosen = np.array([to_rgb(color) for color in OKABE_ITO])
-    if n <= len(chosen):
-        return chosen[:n]
-    levels = np.linspace(0, 1, _LEVELS)
-    candidates = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 3)
-    lightness = _as_seen(candidates)[0, :, 0]
-    low, high = _LIGHTNESS
-    candidates = candidates[(lightness > low) & (lightness < high)]
-    seen = _as_seen(candidates)
-    taken = np.concatenate([chosen, [to_rgb("white"), to_rgb(GRAY)]])
-    nearest = np.full(len(candidates), np.inf)
-    for color in taken:
-        nearest = np.minimum(nearest, _least_difference(seen, color))
-    while len(chosen) < n:
-        color = candidates[nearest.argmax()]
-        chosen = np.concatenate([chosen, color[None]])
-        nearest = np.minimum(nearest, _least_difference(seen, color))
-    return chosen
-
-
-def _least_difference(seen: np.ndarray, color: np.ndarray) -> np.ndarray:
-    difference = seen - _as_seen(color[None])
-    return np.sqrt((difference**2).sum(axis=2)).min(axis=0)
-
-
-def _as_seen(colors: np.ndarray) -> np.ndarray:
-    """OKLab coordinates, shape (4, n, 3), of RGB colors, for four kinds of color vision."""
-    linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
-    visions = np.concatenate([np.eye(3)[None], _DICHROMATS])
-    seen = np.clip(np.einsum("vij,nj->vni", visions, linear), 0, 1)
-    return np.cbrt(seen @ _CONES.T) @ _OKLAB.T
 
 
 def draw_key(

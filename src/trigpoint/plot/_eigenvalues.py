@@ -1,4 +1,4 @@
-"""More eigenvalues than there are coordinates, to show where the coordinates stop.
+"""Eigenvalues beyond those of the coordinates, and the widest gap.
 
 Plots and reports both take them from here, so that they show the same gap.
 """
@@ -45,7 +45,7 @@ class Eigenvalues:
 
 
 def leading_eigenvalues(fitted: Fit) -> Eigenvalues:
-    """Leading eigenvalues of the operator of an embedding, with the widest gap.
+    """Compute the leading eigenvalues of the operator of an embedding, and their widest gap.
 
     They are consecutive even if the coordinates, chosen as independent, are not. So the space
     between two of them is a gap, not a skipped eigenvector.
@@ -61,7 +61,7 @@ def leading_eigenvalues(fitted: Fit) -> Eigenvalues:
 
 
 def widest_gap(sizes: np.ndarray) -> int | None:
-    """How many of the increasing `sizes` come before the largest ratio, if it is large enough."""
+    """Return how many of the increasing `sizes` precede the largest ratio, if it is large."""
     if len(sizes) < 2:
         return None
     floor = np.finfo(np.float64).eps * abs(sizes).max()
@@ -71,7 +71,7 @@ def widest_gap(sizes: np.ndarray) -> int | None:
 
 
 def _computed(fitted: Fit, count: int) -> tuple[np.ndarray, np.ndarray, str]:
-    """Eigenvalues, the same as increasing sizes, and what they are eigenvalues of."""
+    """Return eigenvalues, the same as increasing sizes, and what they are eigenvalues of."""
     if fitted.graph is None:
         assert fitted.bandwidth is not None
         kernel = gaussian_kernel(fitted.landmarks.points.astype(np.float64), fitted.bandwidth)
@@ -89,7 +89,7 @@ def _computed(fitted: Fit, count: int) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def _all_positive(embed: Any, matrix: np.ndarray, count: int) -> Spectrum:
-    """Up to `count` eigenvalues that are above rounding error."""
+    """Compute up to `count` eigenvalues that are above rounding error."""
     while count > 1:
         try:
             return embed(matrix, count)
@@ -99,7 +99,7 @@ def _all_positive(embed: Any, matrix: np.ndarray, count: int) -> Spectrum:
 
 
 def _used(values: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Which of the eigenvalues belong to the coordinates; some of those may lie beyond."""
+    """Return which of the eigenvalues belong to the coordinates."""
     used = np.zeros(len(values), dtype=bool)
     tolerance = _SAME * abs(values).max()
     if len(own) <= len(values) and (abs(values[: len(own)] - own) <= tolerance).all():

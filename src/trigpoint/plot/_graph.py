@@ -69,17 +69,16 @@ def graph(
     check_estimator(
         "estimator", estimator, "graph_", "a fitted LaplacianEigenmaps, DiffusionMaps or Isomap"
     )
-    if on == "embedding":
-        points = check_points(
-            "landmark_embedding_ of estimator", estimator.landmark_embedding_, plane
-        )
-    else:
-        points = check_points("landmarks_ of estimator", estimator.landmarks_, plane)
+    attribute = "landmark_embedding_" if on == "embedding" else "landmarks_"
+    points = check_points(f"{attribute} of estimator", getattr(estimator, attribute), plane)
     edges, weights = _edges(estimator)
     ax = make_axes(ax)
     _draw_edges(ax, points, edges, weights, max_edges)
     if len(estimator.bridges_):
-        _draw_bridges(ax, points, estimator.bridges_)
+        label = counted(len(estimator.bridges_), "bridge")
+        style = {"colors": VERMILLION, "linewidths": 1.8, "zorder": 2, "label": label}
+        _draw_lines(ax, points[estimator.bridges_], **style)
+        ax.legend(frameon=False)
     draw_landmarks(ax, points, "black")
     if on == "embedding":
         label_coordinates(ax, plane, title)
@@ -89,7 +88,7 @@ def graph(
 
 
 def _edges(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Edges (e, 2) that are not bridges, and their weights, lightest first."""
+    """Return the edges (e, 2) that are not bridges, and their weights, lightest first."""
     upper = coo_array(triu(estimator.graph_, k=1))
     edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
     k = len(estimator.landmarks_)
@@ -103,7 +102,6 @@ def _edges(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
 def _draw_edges(
     ax: Any, points: np.ndarray, edges: np.ndarray, weights: np.ndarray, max_edges: int
 ) -> None:
-    from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
 
     n_edges = len(edges)
@@ -124,25 +122,11 @@ def _draw_edges(
     colors[:, :3] = to_rgb(BLUE)
     low, high = _OPACITY
     colors[:, 3] = low + (high - low) * weights / weights.max(initial=1e-300)
-    lines = LineCollection(
-        list(points[edges]),
-        colors=colors,
-        linewidths=0.6,
-        rasterized=len(edges) >= RASTERIZED_FROM,
-        zorder=1,
-    )
-    ax.add_collection(lines)
+    rasterized = len(edges) >= RASTERIZED_FROM
+    _draw_lines(ax, points[edges], colors=colors, linewidths=0.6, rasterized=rasterized, zorder=1)
 
 
-def _draw_bridges(ax: Any, points: np.ndarray, bridges: np.ndarray) -> None:
+def _draw_lines(ax: Any, ends: np.ndarray, **style: Any) -> None:
     from matplotlib.collections import LineCollection
 
-    lines = LineCollection(
-        list(points[bridges]),
-        colors=VERMILLION,
-        linewidths=1.8,
-        zorder=2,
-        label=counted(len(bridges), "bridge"),
-    )
-    ax.add_collection(lines)
-    ax.legend(frameon=False)
+    ax.add_collection(LineCollection(list(ends), **style))

@@ -102,7 +102,7 @@ def _light_greys() -> Any:
 
 
 def _plane_covariances(source: Any, plane: Any) -> np.ndarray:
-    """Covariances (k, 2, 2) of two columns."""
+    """Return the covariances (k, 2, 2) of two columns."""
     covariances = getattr(source, "covariances_", None)
     if covariances is None:
         raise ParameterValueError(

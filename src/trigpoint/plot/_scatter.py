@@ -108,7 +108,7 @@ def embedding(
 def read_embedding(
     source: Any, coloring: Coloring | None, plane: Any, name: str = "coordinates"
 ) -> tuple[np.ndarray, Coloring | None]:
-    """Points (n, 2) of an embedding or estimator, and their coloring."""
+    """Return the points (n, 2) of an embedding or estimator, and their coloring."""
     if not is_estimator(source):
         points = check_points(name, source, plane)
         return points, _checked(coloring, len(points), f"the {len(points)} points")
@@ -137,7 +137,7 @@ def _checked(coloring: Coloring | None, n: int, whose: str) -> Coloring | None:
 
 
 def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
-    """Coordinates (k, 2) of the landmarks to mark."""
+    """Return the coordinates (k, 2) of the landmarks to mark."""
     if is_estimator(landmarks):
         check_estimator(
             "landmarks", landmarks, "landmark_embedding_", "rows, coordinates, or an estimator"

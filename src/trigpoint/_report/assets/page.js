@@ -253,7 +253,8 @@ function viewNote(panel) {
   for (let point = 0; point < xs.length; point++) if (view.shows(xs[point], ys[point])) inView++;
   if (panel.atHome) {
     const outside = xs.length - inView;
-    return outside ? `${plural(outside, "outlier")} outside: the frame shows everything` : "";
+    const [are, them] = outside === 1 ? ["is", "it"] : ["are", "them"];
+    return outside ? `${plural(outside, "outlier")} ${are} out of view; press the frame button to see ${them}` : "";
   }
   const zoom = `${view.zoom < 9.95 ? view.zoom.toFixed(1) : Math.round(view.zoom)}×`;
   if (facts.points === null || facts.points === facts.sampled) return `${zoom}: ${grouped(inView)} of ${grouped(xs.length)}`;
@@ -520,7 +521,7 @@ function landmarksHide() {
 function shownText() {
   if (facts.points === null) return "No points were passed: only the landmarks are shown.";
   const hidden = choices[state.color].kind === "plain" && !facts.images.length ? "points" : "colors";
-  const off = state.showLandmarks ? "" : ` The landmarks are off by default: they would hide the ${hidden}.`;
+  const off = state.showLandmarks ? "" : ` Landmarks are hidden by default so that they do not cover the ${hidden}.`;
   if (facts.points === 1) return `The one point is shown.${off}`;
   if (facts.points === facts.sampled) return `All ${grouped(facts.points)} points are shown.${off}`;
   const { outside = 0 } = facts.images[0] || {};

@@ -126,10 +126,10 @@ def test_mistakes_in_the_code_are_not_hidden(failing):
 def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):
     (tmp_path / "file").write_text("")
     assert cli.main(["demo", "--out", str(tmp_path / "file")]) == FAILED
-    assert "file is a file: name a folder" in capsys.readouterr().err
+    assert "file: File exists" in capsys.readouterr().err
     monkeypatch.setattr("os.access", lambda *_: False)
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == FAILED
-    assert "no permission to write in it" in capsys.readouterr().err
+    assert "no permission to write in" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only some systems have it")
@@ -166,7 +166,7 @@ def test_ctrl_c_leaves_no_file(tmp_path):
     lines = []
     for line in process.stderr:
         lines.append(line)
-        if line.startswith("spectrum"):
+        if line.startswith("landmarks"):
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
     process.stderr.close()
