@@ -34,9 +34,9 @@ class Graph(BaseEstimator, ABC):
     def needs_masses(self) -> bool:
         return False
 
-    @abstractmethod
     def check_parameters(self) -> None:
         """Reject parameters that are wrong for any landmarks, before any are drawn."""
+        return
 
     @abstractmethod
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
