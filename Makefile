@@ -14,8 +14,8 @@ BENCH_READY := $(BENCH)/.ready
 LOWEST := .venv-lowest
 LOWEST_READY := $(LOWEST)/.ready
 
-# Two test processes on two cores: BLAS threads would only wait for each other. Idle processes steal
-# tests. Tests of threading ask for threads themselves. Bytecode is kept for the processes that tests start.
+# Two test processes with one BLAS thread each, for two cores. Idle processes steal tests. Tests of
+# threading ask for threads themselves. Byte code is kept for the processes that tests start.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 .PHONY: setup demo reproduce bench test test-fast test-lowest mutate docs lint format lock release clean
@@ -69,14 +69,14 @@ test-fast: $(READY)
 # The fast tests with the oldest versions of the dependencies that pyproject.toml allows. These
 # dependencies use what is deprecated today, so deprecation warnings are ignored.
 test-lowest: $(LOWEST_READY)
-	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest --numprocesses 2 -m 'not slow' --ignore tests/test_docs.py -W ignore::DeprecationWarning
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest --numprocesses 2 --dist worksteal -m 'not slow' --ignore tests/test_docs.py -W ignore::DeprecationWarning
 
 $(LOWEST_READY): pyproject.toml $(READY)
 	$(PYTHON) -m venv $(LOWEST)
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[test]'
 	@touch $@
 
-# Do the tests notice small mistakes? LINES=200, SEED=0, PROCESSES= all cores, SECONDS= no limit.
+# Do the tests notice small mistakes? LINES=200, SEED=0, PROCESSES=all cores, SECONDS=no limit, OUT=mutation.
 mutate: $(READY)
 	$(BIN)/python -m tools.mutation --lines $(or $(LINES),200) --seed $(or $(SEED),0) $(if $(PROCESSES),--processes $(PROCESSES)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(OUT),--out $(OUT))
 

@@ -25,7 +25,7 @@ extensions = [
     "benchmark_pages",
     "verdicts",
 ]
-exclude_patterns = ["_build", "_templates", "_ext", "design"]
+exclude_patterns = ["_build", "_templates", "_ext"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -64,7 +64,7 @@ html_theme_options = {
         for page in ("*", "guide/**", "recipes/**", "gallery/**", "reference/**")
     }
     # Wide tables take the room of the contents.
-    | {page: [] for page in ("benchmarks/**", "paper/**")},
+    | {page: [] for page in ("benchmarks/**", "paper/**", "design/**")},
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],

@@ -28,16 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{', '.join(sorted(unknown))} not among {', '.join(known)}")
     data = options.data or os.environ.get("TRIGPOINT_DATA")
     data = Path(data).expanduser().absolute() if data else None
-    if options.kind == "bench" and options.part:
-        parser.error("--part is for the paper's experiments")
-    settings = Settings(options.quick, options.runs, options.seed, data, options.part or (1, 1))
+    settings = Settings(options.quick, options.runs, options.seed, data)
     out = options.out or module.default_folder(options.quick)
     failures = 0
     for name in options.names or known:
         try:
             n_new = 0 if options.render else module.run(name, out, settings, quiet=options.quiet)
-            # Of a part alone there is no page yet.
-            written = out if options.part else module.show(name, out, settings)
+            written = module.show(name, out, settings)
         except MissingDataError as error:
             # Running everything does not require the data of every experiment.
             print(f"{name}: left out: {error}", file=sys.stderr)
@@ -72,19 +69,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--quick", action="store_true", help="small sizes and few runs")
     add("--runs", type=_whole(1), metavar="N", help="repetitions, of the paper's experiments")
     add("--seed", type=_whole(0), default=0, metavar="N", help="seed of the first repetition")
-    add("--part", type=_part, metavar="I/N", help="every Nth run, for N processes on one table")
     add("--data", metavar="DIR", help="folder of the real data (default: TRIGPOINT_DATA)")
     add("--out", type=Path, metavar="DIR", help="folder of the results")
     add("--render", action="store_true", help="run nothing, write the pages")
     add("--quiet", action="store_true", help="show no progress")
     return parser
-
-
-def _part(text: str) -> tuple[int, int]:
-    number, _, count = text.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no part such as 2/8")
-    return int(number), int(count)
 
 
 def _whole(low: int) -> Callable[[str], int]:

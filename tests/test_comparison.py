@@ -77,8 +77,8 @@ def test_representation(compared):
 def test_what_cannot_be_tried_is_named(rng):
     X = csr_array(np.where(rng.uniform(size=(300, 60)) < 0.05, rng.uniform(size=(300, 60)), 0))
     compared = tp.compare_methods(X, landmarks=100, random_state=0)
-    assert compared.failures == {"LandmarkMap": "does not support sparse points"}
-    assert "does not support sparse points" in repr(compared)
+    assert compared.failures == {"LandmarkMap": "does not take sparse points"}
+    assert "does not take sparse points" in repr(compared)
     assert len(compared.attempts) == 3
 
 
@@ -87,14 +87,14 @@ def test_progress_and_metric(rng):
     X = rng.normal(size=(200, 5))
     euclidean, cosine = (
         tp.compare_methods(
-            X, landmarks=100, metric=metric, random_state=0, callback=lambda *a: stages.append(a)
+            X, landmarks=100, metric=metric, random_state=0, verbose=lambda *a: stages.append(a)
         )
         for metric in ("euclidean", "cosine")
     )
     assert euclidean.scores != cosine.scores
     # What is fitted next is what was compared.
     assert cosine.best.metric == "cosine"
-    assert ("trying methods", 4, 4) in stages
+    assert ("comparing methods", 4, 4) in stages
 
 
 @pytest.mark.parametrize(

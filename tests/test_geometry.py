@@ -2,19 +2,24 @@
 
 import numpy as np
 import pytest
-from trigpoint._points.memory import MemoryStore
 
+from trigpoint._common.records import Landmarks
 from trigpoint._geometry import (
     SingularCovarianceWarning,
     bhattacharyya,
     bhattacharyya_matrix,
     covariance_mode,
-    neighborhood_covariances,
+    local_covariances,
     regularize,
 )
+from trigpoint._neighbors import products
 from trigpoint._neighbors.index import TreeIndex
 from trigpoint._neighbors.products import ProductIndex
-from trigpoint._neighbors import products
+from trigpoint._pool import Pool
+
+
+def covariances_of(index, queries, m, mode):
+    return index.covariances(index.search(queries, m), mode)
 
 
 def random_covariances(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
@@ -98,9 +103,9 @@ def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
 def test_covariances_are_those_of_the_sample(index, dtype, rng):
     points = (rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3)) + 1e3).astype(dtype)
     expected = np.cov(points.T.astype(np.float64), bias=True)
-    _, full = neighborhood_covariances(MemoryStore(index(points)), points[:1], 40, "full")
+    full = covariances_of(index(points), points[:1], 40, "full")
     np.testing.assert_allclose(full[0], expected, rtol=1e-9)
-    _, diagonal = neighborhood_covariances(MemoryStore(index(points)), points[:1], 40, "diag")
+    diagonal = covariances_of(index(points), points[:1], 40, "diag")
     # In high dimension, variances come from products in the precision of the points.
     rtol = 1e-6 if index is ProductIndex and dtype == np.float32 else 1e-9
     np.testing.assert_allclose(diagonal[0], np.diag(expected), rtol=rtol)
@@ -111,17 +116,14 @@ def test_variances_within_far_clusters_keep_their_digits(rng):
     centers = 1e4 * rng.normal(size=(3, 40))
     points = np.concatenate([center + rng.normal(size=(50, 40)) for center in centers])
     points = points.astype(np.float32)
-    _, diagonal = neighborhood_covariances(
-        MemoryStore(ProductIndex(points)), points[[0, 50]], 50, "diag"
-    )
+    diagonal = covariances_of(ProductIndex(points), points[[0, 50]], 50, "diag")
     for found, cluster in zip(diagonal, np.split(points.astype(float), 3), strict=False):
         np.testing.assert_allclose(found, cluster.var(axis=0), rtol=1e-9)
 
 
 def test_variances_of_huge_values_do_not_overflow(rng):
     points = (rng.uniform(-1, 1, size=(2000, 17)) * 1e18).astype(np.float32)
-    store = MemoryStore(ProductIndex(points))
-    _, diagonal = neighborhood_covariances(store, points[:3], 1900, "diag")
+    diagonal = covariances_of(ProductIndex(points), points[:3], 1900, "diag")
     np.testing.assert_allclose(diagonal, np.full((3, 17), 1e36 / 3), rtol=0.2)
 
 
@@ -154,21 +156,21 @@ def test_variances_of_more_landmarks_than_are_marked_together(rng, monkeypatch):
     np.testing.assert_allclose(index.covariances(found, "diag"), whole, rtol=1e-12)
 
 
-def test_neighborhood_covariances_of_a_plane_are_flat(rng):
+def test_covariances_of_a_plane_are_flat(rng):
     points = np.column_stack([rng.uniform(size=(2000, 2)), np.zeros(2000)])
-    index = TreeIndex(points)
-    store = MemoryStore(index)
-    radii, covariances = neighborhood_covariances(store, points[:5], 50, "full")
-    np.testing.assert_array_equal(radii, index.query(points[:5], 50)[0][:, -1])
+    pool, landmarks = Pool.of(points), Landmarks(points[:160])
+    radii, covariances = local_covariances(pool, landmarks, "full", 2)
+    # Four times the points per landmark.
+    np.testing.assert_array_equal(radii, TreeIndex(points).query(points[:160], 50)[0][:, -1])
     np.testing.assert_allclose(covariances[:, 2, :], 0, atol=1e-15)
-    _, variances = neighborhood_covariances(store, points[:5], 50, "diag")
+    _, variances = local_covariances(pool, landmarks, "diag", 1)
     np.testing.assert_allclose(variances, np.einsum("kii->ki", covariances))
 
 
 def test_regularize_makes_fewer_neighbors_than_dimensions_invertible(rng):
     flat = np.cov(rng.normal(size=(4, 10)).T)
     assert np.linalg.matrix_rank(flat) == 3
-    regular = regularize(flat[None])
+    regular, _ = regularize(flat[None])
     assert np.linalg.cond(regular[0]) < 1e4
     # The caller's array is left alone.
     assert np.linalg.matrix_rank(flat) == 3
@@ -179,8 +181,9 @@ def test_coinciding_neighbors_borrow_a_covariance_with_a_warning(shape):
     covariances = np.zeros((3, *shape))
     covariances[0] = 4 * (np.eye(2) if len(shape) == 2 else np.ones(2))
     covariances[1] = covariances[0] / 4
-    with pytest.warns(SingularCovarianceWarning, match="1 of 3 landmarks"):
-        regular = regularize(covariances)
+    regular, (note,) = regularize(covariances)
+    assert isinstance(note, SingularCovarianceWarning)
+    assert "1 of 3 landmarks" in str(note)
     np.testing.assert_allclose(regular[2], regular[1])
 
 

@@ -1,6 +1,5 @@
 """The landmark graph: neighbors, weights, connectedness, shortcuts."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,31 +7,44 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
-from trigpoint._graph import (
-    KNNGraph,
-    NeighborSearch,
-    RadiusGraph,
-    graph_in_one_piece,
-    neighbors,
-    ordinary_edges,
-    precomputed_graph,
-)
 
 import trigpoint as tp
-from trigpoint._common.records import Landmarks, LowRankCovariances
-from trigpoint._geometry import bhattacharyya_matrix, regularize
+from trigpoint._common.records import Landmarks
+from trigpoint._geometry import (
+    SingularCovarianceWarning,
+    bhattacharyya_matrix,
+    local_covariances,
+    regularize,
+)
+from trigpoint._graphs import KNNGraph, RadiusGraph, knn
+from trigpoint._graphs.knn import NeighborSearch
+from trigpoint._graphs.weights import ordinary_edges, precomputed_graph
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel
+from trigpoint._pool import Pool
 from trigpoint._samplers import EfficientDPP
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import neighbor_recall, shortcut_rate
 
 
+def with_covariances(X: np.ndarray, k: int) -> Landmarks:
+    pool = Pool.of(X)
+    chosen = EfficientDPP(k, random_state=0).select(pool)
+    radii, covariances = local_covariances(pool, chosen, "full", 1)
+    return replace(chosen, radii=radii, covariances=covariances)
+
+
 @pytest.fixture(scope="module")
 def landmarks(roll) -> Landmarks:
     """Landmarks of the roll with full covariances."""
-    sampler = EfficientDPP(150, covariance="full", random_state=0).fit(roll[0])
-    return Landmarks(sampler.landmarks_, sampler.indices_, sampler.radii_, sampler.covariances_)
+    return with_covariances(roll[0], 150)
+
+
+def assert_noted(built, kind, text):
+    """Stages do not warn; `fit` does, from their notes."""
+    (note,) = built.notes
+    assert isinstance(note, kind)
+    assert text in str(note)
 
 
 @pytest.mark.parametrize("graph", [KNNGraph(), KNNGraph(5, metric="euclidean"), RadiusGraph(3.0)])
@@ -88,38 +100,28 @@ def test_radius_graph_by_definition(landmarks):
 
 def test_candidates_give_nearly_the_graph_of_all_pairs(landmarks, monkeypatch):
     whole = KNNGraph(6).build(landmarks).weights > 0
-    monkeypatch.setattr(neighbors, "_FULL_BUDGET", 150 * 9 * 40)
+    monkeypatch.setattr(knn, "_FULL_BUDGET", 150 * 9 * 40)
     part = KNNGraph(6).build(landmarks).weights > 0
     shared = (whole.multiply(part)).sum() / whole.sum()
     assert 0.95 < shared <= 1
 
 
-def in_form(matrices, form):
-    """Covariances as matrices, variances, or two directions; and what a pair of them costs."""
-    if form == "full":
-        return matrices, 3 * 3
-    if form == "diag":
-        return np.einsum("kii->ki", matrices).copy(), 3
-    values, vectors = np.linalg.eigh(matrices)
-    directions = np.ascontiguousarray(vectors.transpose(0, 2, 1)[:, :0:-1])
-    return LowRankCovariances(directions, values[:, :0:-1].copy(), values[:, 0]), 2 * 2 * 3
-
-
-@pytest.mark.parametrize("form", ["full", "diag", "low-rank"])
+@pytest.mark.parametrize("form", ["full", "diag"])
 def test_candidates_are_the_nearest_that_the_budget_allows(form, landmarks, monkeypatch):
-    points = landmarks.points
-    covariances, cost = in_form(landmarks.covariances, form)
-    budget = {"full": "_FULL_BUDGET", "diag": "_DIAGONAL_BUDGET", "low-rank": "_LOW_RANK_BUDGET"}
-    all_pairs = bhattacharyya_matrix(points, regularize(covariances, 0.01))
+    points, covariances = landmarks.points, landmarks.covariances
+    if form == "diag":
+        covariances = np.einsum("kii->ki", covariances).copy()
+    budget = {"full": "_FULL_BUDGET", "diag": "_DIAGONAL_BUDGET"}[form]
+    all_pairs = bhattacharyya_matrix(points, regularize(covariances, 0.01)[0])
     np.fill_diagonal(all_pairs, np.inf)
     order = np.argsort(cdist(points, points), axis=1)
     for affordable, candidates in ((30, 30), (24, 24), (5, 24), (1000, 149)):
-        monkeypatch.setattr(neighbors, budget[form], 150 * affordable * cost)
+        monkeypatch.setattr(knn, budget, 150 * affordable * covariances[0].size)
         near = np.full_like(all_pairs, np.inf)
         rows = np.arange(150)[:, None], order[:, 1 : candidates + 1]
         near[rows] = all_pairs[rows]
         some = Landmarks(points, landmarks.indices, landmarks.radii, covariances)
-        found = neighbors.NeighborSearch(some, 1).nearest("bhattacharyya", 6, 0.01)
+        found = NeighborSearch(some, 1).nearest("bhattacharyya", 6, 0.01)
         np.testing.assert_array_equal(found, np.argsort(near, axis=1)[:, :6])
 
 
@@ -127,8 +129,8 @@ def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
     points = np.concatenate(
         [rng.uniform(size=(30, 2)), rng.uniform(size=(30, 2)) + np.array([50, 0])]
     )
-    with pytest.warns(DisconnectedGraphWarning, match="2 components"):
-        built = KNNGraph(9, metric="euclidean").build(Landmarks(points))
+    built = KNNGraph(9, metric="euclidean").build(Landmarks(points))
+    assert_noted(built, DisconnectedGraphWarning, "2 connected components")
     between = cdist(points[:30], points[30:])
     closest = np.unravel_index(between.argmin(), between.shape)
     np.testing.assert_array_equal(built.bridges, [[closest[0], closest[1] + 30]])
@@ -146,9 +148,8 @@ def test_two_clusters_are_bridged_by_their_closest_pair_with_a_warning(rng):
 def test_bhattacharyya_graph_avoids_shortcuts_where_the_euclidean_one_takes_them():
     """The issue of section 3.3, in numbers: 100,000 points, 1,000 landmarks."""
     X, intrinsic = make_swiss_roll(100_000, random_state=0)
-    sampler = EfficientDPP(1000, covariance="full", random_state=0).fit(X)
-    chosen = Landmarks(sampler.landmarks_, covariances=sampler.covariances_)
-    on_plane = intrinsic[sampler.indices_]
+    chosen = with_covariances(X, 1000)
+    on_plane = intrinsic[chosen.indices]
     for n_neighbors, share in [(50, 1 / 20), (100, 1 / 20), (200, 1 / 5)]:
         rates = {
             metric: shortcut_rate(
@@ -163,7 +164,7 @@ def test_bhattacharyya_graph_avoids_shortcuts_where_the_euclidean_one_takes_them
 
 def test_precomputed_graph_is_taken_as_it_is(landmarks):
     built = KNNGraph(5).build(landmarks)
-    taken = precomputed_graph(built.weights, landmarks.points, None)
+    taken = precomputed_graph(built.weights, landmarks.points)
     assert abs(taken.weights - built.weights).max() < 1e-15
     assert abs(taken.lengths - built.lengths).max() < 1e-12
 
@@ -173,7 +174,7 @@ def test_scale_of_precomputed_weights_changes_nothing(landmarks):
     built = KNNGraph(6, metric="euclidean").build(landmarks)
     for scale in (1e-300, 1e300):
         given = scale * built.weights
-        taken = precomputed_graph(given, landmarks.points, None)
+        taken = precomputed_graph(given, landmarks.points)
         np.testing.assert_allclose(taken.weights.toarray(), built.weights.toarray())
         np.testing.assert_array_equal(given.data, scale * built.weights.data)
 
@@ -181,8 +182,8 @@ def test_scale_of_precomputed_weights_changes_nothing(landmarks):
 def test_precomputed_graph_in_pieces_is_joined(rng):
     points = rng.normal(size=(4, 2))
     pieces = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0.5], [0, 0, 0.5, 0]], dtype=float)
-    with pytest.warns(DisconnectedGraphWarning, match="2 components"):
-        built = precomputed_graph(pieces, points, None)
+    built = precomputed_graph(pieces, points)
+    assert_noted(built, DisconnectedGraphWarning, "2 connected components")
     assert connected_components(built.weights)[0] == 1
     assert built.weights[*built.bridges[0]] == 0.75
 
@@ -203,7 +204,7 @@ def test_precomputed_graph_in_pieces_is_joined(rng):
 )
 def test_bad_precomputed_graphs_are_refused(matrix, message, rng):
     with pytest.raises(tp.ParameterError, match=message):
-        precomputed_graph(matrix, rng.normal(size=(4, 2)), None)
+        precomputed_graph(matrix, rng.normal(size=(4, 2)))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,7 @@ def test_bad_parameters_are_named(graph, message, landmarks):
 
 
 def test_bhattacharyya_without_covariances_is_refused(rng):
-    with pytest.raises(ValueError, match="the landmarks have none"):
+    with pytest.raises(ValueError, match="these landmarks have none"):
         KNNGraph(3).build(Landmarks(rng.normal(size=(10, 2))))
 
 
@@ -272,50 +273,11 @@ def test_complete_graph_refuses_an_impossible_mean_weight(mean_weight, rng):
         tp.CompleteGraph(mean_weight=mean_weight).build(Landmarks(rng.normal(size=(5, 2))))
 
 
-def test_anchor_graph_sums_products_of_shares(rng):
-    """Block by block, the same as the product of the whole matrix of shares."""
-    nearest = np.array([rng.choice(20, 3, replace=False) for _ in range(400)])
-    shares = rng.random((400, 3))
-    shares /= shares.sum(axis=1, keepdims=True)
-    blocks = [(nearest[i : i + 150], shares[i : i + 150]) for i in range(0, 400, 150)]
-    graph = tp.AnchorGraph().build(Landmarks(rng.normal(size=(20, 2))), lambda first: blocks)
-    Z = np.zeros((400, 20))
-    np.put_along_axis(Z, nearest, shares, axis=1)
-    np.testing.assert_allclose(graph.weights.toarray(), Z.T @ Z, atol=1e-12)
-    # Shares of a point sum to 1, so degrees are the shares that landmarks have in all points.
-    np.testing.assert_allclose(graph.weights.sum(axis=1), Z.sum(axis=0), atol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::trigpoint._numerics.connectivity.DisconnectedGraphWarning")
-def test_a_landmark_that_no_point_shares_has_a_loop_like_others(rng):
-    """Its loop weighs as much as those of the others on average."""
-    nearest = np.array([rng.choice(5, 2, replace=False) for _ in range(100)])
-    blocks = [(nearest, np.full((100, 2), 0.5))]
-    graph = tp.AnchorGraph(2).build(Landmarks(rng.normal(size=(6, 2))), lambda first: blocks)
-    loops = graph.weights.diagonal()
-    assert loops[5] == pytest.approx(loops[:5].mean())
-
-
-def test_one_anchor_links_nothing(rng):
-    emb = tp.LaplacianEigenmaps(landmarks=20, graph=tp.AnchorGraph(1), random_state=0)
-    with pytest.raises(tp.ParameterError, match="n_anchors=1 is too small: choose n_anchors >= 2"):
-        emb.fit(rng.normal(size=(200, 3)))
-
-
-def test_more_anchors_than_landmarks(rng):
-    X = rng.normal(size=(200, 3))
-    emb = tp.LaplacianEigenmaps(landmarks=20, graph=tp.AnchorGraph(21), random_state=0)
-    with pytest.raises(tp.ParameterError, match="choose n_anchors <= 20"):
-        emb.fit(X)
-    # The default is as many as there are.
-    tp.LaplacianEigenmaps(1, landmarks=2, graph="anchors", random_state=0).fit(X)
-
-
 def test_graphs_that_share_a_search_are_those_that_search(landmarks):
     search = NeighborSearch(landmarks, 1, at_least=20)
     for n_neighbors in (10, 5, 20, 30):
         graph = KNNGraph(n_neighbors)
-        shared = graph_in_one_piece(graph, landmarks, search, 0)
+        shared = graph.build(landmarks, search=search)
         np.testing.assert_array_equal(
             shared.weights.toarray(), graph.build(landmarks).weights.toarray()
         )
@@ -328,12 +290,12 @@ def test_graphs_that_share_a_search_all_warn_of_singular_covariances(rng):
     landmarks = Landmarks(points, covariances=covariances)
     search = NeighborSearch(landmarks, 1)
     for n_neighbors in (10, 5):
-        with pytest.warns(tp.SingularCovarianceWarning, match="1 of 30"):
-            graph_in_one_piece(KNNGraph(n_neighbors), landmarks, search, 0)
+        built = KNNGraph(n_neighbors).build(landmarks, search=search)
+        assert_noted(built, SingularCovarianceWarning, "1 of 30")
 
 
 def test_a_graph_by_mass_needs_masses(landmarks):
-    with pytest.raises(tp.ParameterError, match="by_mass=True weights landmarks by the number"):
+    with pytest.raises(tp.ParameterError, match="by_mass=True weighs landmarks by the points"):
         KNNGraph(5, by_mass=True).build(landmarks)
     masses = np.linspace(1, 2, len(landmarks.points))
     built = KNNGraph(5, by_mass=True).build(replace(landmarks, masses=masses))
@@ -351,9 +313,7 @@ def test_tight_groups_of_few_landmarks_stay_in_one_piece(n_neighbors, rng):
     """Bandwidths are of the size of the groups, and bridges lead from one group to another."""
     groups = np.repeat(np.arange(50)[:, None] * [[10.0, 0, 0]], 10, axis=0)
     points = groups + 1e-3 * rng.normal(size=(500, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        built = KNNGraph(n_neighbors, metric="euclidean").build(Landmarks(points))
+    built = KNNGraph(n_neighbors, metric="euclidean").build(Landmarks(points))
     assert built.bandwidths.min() > 1e-4
     bridged = np.abs(np.diff(points[built.bridges], axis=1)).max(axis=(1, 2))
     assert (bridged > 5).all()

@@ -5,17 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 from scipy.sparse import csr_array, save_npz
 from scipy.spatial import cKDTree, procrustes
 from sklearn.datasets import load_digits
 
 import trigpoint as tp
-from trigpoint._extension.placing import MapExtension, nearest_landmarks
-from trigpoint._kernels.candidates import list_candidates, nearest_among
-from trigpoint._kernels.map_placing import place
-from trigpoint._neighbors.nearest import landmark_search
-from trigpoint._numerics.reduction import all_projected, principal_projection, projected
+from trigpoint._extension.extensions import FarPointsWarning
 
 
 @pytest.fixture(scope="module", params=[3, 30, 80], ids=lambda d: f"{d}-D")
@@ -41,7 +36,7 @@ def test_a_point_has_the_same_place_in_any_batch(fitted, groups):
     np.testing.assert_array_equal(fitted.transform(X[some]), whole[some])
     for rows in (1, 7, 64, 500):
         np.testing.assert_array_equal(fitted.transform(X[:rows]), whole[:rows])
-    np.testing.assert_array_equal(fitted.fitted_.extension(X)[0].astype(np.float32), whole)
+    np.testing.assert_array_equal(fitted.model_.extension(X)[0].astype(np.float32), whole)
 
 
 def test_landmarks_keep_their_places(fitted):
@@ -97,7 +92,7 @@ def test_far_points_come_with_a_warning(fitted, groups):
         fitted.transform(X)
     new = X.copy()
     new[:3] += 1e5
-    with pytest.warns(tp.FarPointsWarning, match="3 of 60 points"):
+    with pytest.warns(FarPointsWarning, match="3 of 60 points"):
         placed = fitted.transform(new)
     assert np.isfinite(placed).all()
 
@@ -107,227 +102,9 @@ def test_points_far_outside_of_the_projection_are_far(rng):
     emb = tp.LandmarkMap(landmarks=100, n_iter=20, random_state=0).fit(X)
     outside = X[:5].copy()
     outside[:, 70] = 1e4
-    assert emb.projection_.components.shape == (80, 50)
-    with pytest.warns(tp.FarPointsWarning, match="5 of 5 points"):
+    assert emb.fitted_.projection.components.shape == (80, 50)
+    with pytest.warns(FarPointsWarning, match="5 of 5 points"):
         emb.transform(outside)
-
-
-def mean_among(squares, positions, spacings, steps=0.0):
-    """Where the nearest landmarks put a point, by the docstring of `MapExtension`, and who counts.
-
-    Squared distances are those to the landmarks, nearest first, and to the next one if there is
-    one; positions, spacings and the steps of the slopes are in the same order.
-    """
-    count = len(positions)
-    limit = squares[count] if len(squares) > count else 2 * squares[-1]
-    shares = np.square(1 - squares[:count] / limit)
-    if not shares.any():
-        shares[:] = 1
-    apart = np.square(positions[:, None] - positions).sum(axis=-1) / spacings[:, None] ** 2
-    middle = (shares / (1 + apart / 9)).sum(axis=1).argmax()
-    weights = shares * np.square(np.maximum(0, 1 - apart[middle] / 9))
-    mean = positions[middle]
-    if weights.any():
-        lengths = np.linalg.norm(np.broadcast_to(steps, positions.shape), axis=1)
-        shorter = np.minimum(1, spacings / np.maximum(lengths, 1e-300))[:, None]
-        mean = weights @ (positions + shorter * steps) / weights.sum()
-    # The others pull a little.
-    away = positions - mean
-    lengths = np.linalg.norm(away, axis=1)
-    pulls = np.divide(shares - weights, lengths, out=np.zeros(count), where=lengths > 0)
-    place = mean + 0.25 * spacings[middle] * (pulls @ away) / shares.sum()
-    if weights.any():
-        place = toward_own(place, squares, positions, np.flatnonzero(weights)[0])
-    return place, middle
-
-
-def toward_own(place, squares, positions, own):
-    """How far a point is moved to a landmark so that those farther in space are not too near."""
-
-    def moved(way):
-        return place + way * (positions[own] - place)
-
-    def excess(way, j):
-        to_own, to_other = np.linalg.norm(positions[[own, j]] - moved(way), axis=1)
-        return to_own * np.sqrt(2 - 3 * squares[own] / squares[j]) - to_other
-
-    farther = [j for j in range(len(positions)) if squares[own] < 2 / 3 * squares[j]]
-    near = [j for j in farther if excess(0.0, j) > 0]
-    exact = {"xtol": 1e-15, "rtol": 1e-15}
-    return moved(max((brentq(excess, 0, 1, (j,), **exact) for j in near), default=0.0))
-
-
-def slope_by_hand(landmarks, positions, spacing, j):
-    """Weighted ridge regression of steps in the map on steps in space, by normal equations."""
-    others = np.argsort(np.square(landmarks - landmarks[j]).sum(axis=1), kind="stable")[1:21]
-    sides, steps = landmarks[others] - landmarks[j], positions[others] - positions[j]
-    weights = np.square(np.maximum(0, 1 - np.square(steps).sum(axis=1) / (9 * spacing**2)))
-    if not weights.any():
-        return np.zeros((landmarks.shape[1], positions.shape[1]))
-    ridge = 1.5 * (weights @ np.square(sides).sum(axis=1)) / weights.sum()
-    normal = sides.T @ (weights[:, None] * sides) + ridge * np.eye(landmarks.shape[1])
-    return np.linalg.solve(normal, sides.T @ (weights[:, None] * steps))
-
-
-def slow_places(points, landmarks, positions):
-    """The definition, point by point."""
-    k = len(landmarks)
-    around = np.sort(np.linalg.norm(positions[:, None] - positions, axis=-1), axis=1)
-    spacings = around[:, min(6, k - 1)]
-    slopes = np.array([slope_by_hand(landmarks, positions, spacings[j], j) for j in range(k)])
-
-    def mean(x):
-        squares = np.square(landmarks - x).sum(axis=1)
-        order = np.argsort(squares, kind="stable")
-        some = order[:8]
-        steps = np.einsum("ja,jac->jc", x - landmarks[some], slopes[some])
-        return mean_among(squares[order[:9]], positions[some], spacings[some], steps)[0]
-
-    offsets = np.array([place - mean(x) for place, x in zip(positions, landmarks, strict=True)])
-    placed = np.empty((len(points), positions.shape[1]))
-    for i, x in enumerate(points):
-        distances = np.linalg.norm(landmarks - x, axis=1)
-        first, second = np.sort(distances)[[0, min(1, k - 1)]]
-        drawn = max(0, 1 - (first / (0.5 * second)) ** 2) ** 2
-        placed[i] = mean(x) + drawn * offsets[distances.argmin()]
-    return placed
-
-
-@pytest.mark.parametrize("k", [2, 3, 8, 9, 21, 60])
-@pytest.mark.parametrize("n_components", [1, 2, 3])
-def test_places_by_definition(k, n_components, rng):
-    landmarks, positions = rng.normal(size=(k, 3)), 3 * rng.normal(size=(k, n_components))
-    points = np.concatenate([rng.normal(size=(40, 3)), landmarks + 0.05 * rng.normal(size=(k, 3))])
-    found, is_far = MapExtension.prepare(landmarks, positions)(points)
-    n_far = is_far.sum()
-    np.testing.assert_allclose(found, slow_places(points, landmarks, positions), atol=1e-12)
-    assert n_far == 0
-
-
-def test_places_scale_with_the_map(rng):
-    """Also where landmarks are in one place there."""
-    landmarks, positions = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
-    positions[:15] = positions[0]
-    points = rng.normal(size=(100, 3))
-    small, large = (MapExtension.prepare(landmarks, scale * positions) for scale in (2.0**-40, 1.0))
-    np.testing.assert_array_equal(small(points)[0] * 2.0**40, large(points)[0])
-
-
-def test_far_points_by_definition(rng):
-    """From the nearest landmark, and farther out of the projection than any landmark is."""
-    X = rng.normal(size=(400, 12)) * 0.5 ** np.arange(12)
-    projection = principal_projection(X, 4, rng)
-    landmarks, points = X[:60], X[60:] * np.exp(rng.uniform(0, 6, size=(340, 1)))
-    points[100:, :4] = X[160:, :4]
-    _, is_far = MapExtension.prepare(landmarks, rng.normal(size=(60, 2)), projection)(points)
-    n_far = is_far.sum()
-
-    def parts(some):
-        inside = (some - projection.center) @ projection.components
-        outside = (some - projection.center) - inside @ projection.components.T
-        return inside, np.linalg.norm(outside, axis=1)
-
-    (inside, residuals), (places, outside) = parts(landmarks), parts(points)
-    bandwidths = cKDTree(inside).query(inside, k=21)[0][:, -1]
-    distances, nearest = cKDTree(inside).query(places)
-    far = distances + np.maximum(outside - residuals.max(), 0) > 10 * bandwidths[nearest]
-    assert n_far == np.count_nonzero(far)
-    # Some are far within the projection, some only outside of it.
-    assert 0 < np.count_nonzero(distances > 10 * bandwidths[nearest]) < n_far < 300
-
-
-def place_flat(nearest, squares, count, positions, spacings, found):
-    """Places without slopes and offsets."""
-    k = len(positions)
-    X, landmarks, slopes = np.zeros((len(nearest), 1)), np.zeros((k, 1)), np.zeros((k, 1, 2))
-    offsets = np.zeros((k, 2))
-    place(
-        *(X, landmarks, nearest, squares, count, positions, spacings, 3.0, slopes, offsets, found)
-    )
-
-
-@pytest.mark.parametrize("more", [True, False])
-def test_places_where_landmarks_are_equally_far(more, rng):
-    """With another one as far, none has a share by its distance, and all count."""
-    count = 6
-    positions, spacings = rng.normal(size=(30, 2)), rng.uniform(0.1, 2, size=30)
-    nearest = np.array([rng.choice(30, count, replace=False) for _ in range(200)])
-    squares = np.full((200, count + more), 3.0)
-    found = np.full((200, 2), np.nan)
-    place_flat(nearest, squares, count, positions, spacings, found)
-    expected = [mean_among(squares[0], positions[row], spacings[row]) for row in nearest]
-    np.testing.assert_allclose(found, [mean for mean, _ in expected], atol=1e-12)
-    # Any of them may be the one in the middle.
-    assert {middle for _, middle in expected} == set(range(count))
-
-
-def test_a_point_torn_between_landmarks_goes_to_the_one_in_the_middle():
-    """Three share in the point, far from each other; the fourth has no share, and a wide reach."""
-    angles = 2 * np.pi * np.arange(3) / 3
-    positions = np.concatenate([30 * np.stack([np.cos(angles), np.sin(angles)], axis=-1), [[1, 2]]])
-    spacings = np.array([1.0, 1.0, 1.0, 9.0])
-    squares, found = np.array([[1.0, 1.0, 1.0, 2.0, 2.0]]), np.full((1, 2), np.nan)
-    place_flat(np.arange(4)[None], squares, 4, positions, spacings, found)
-    expected, middle = mean_among(squares[0], positions, spacings)
-    assert middle == 3
-    np.testing.assert_allclose(found[0], expected, atol=1e-12)
-    assert np.linalg.norm(found[0] - [1, 2]) < 0.25 * 9
-    # Of two that are as good, the nearer one, or the first.
-    place_flat(np.array([[2, 0]]), squares[:, :2], 2, positions, spacings, found)
-    # Half of its shares pull it to the other.
-    toward = (positions[0] - positions[2]) / np.linalg.norm(positions[0] - positions[2])
-    np.testing.assert_allclose(found[0], positions[2] + 0.125 * toward, atol=1e-12)
-
-
-def test_nearest_of_candidates_by_definition(rng):
-    """Whole numbers, for ties, and products that are wrong by as much as is allowed."""
-    landmarks = rng.integers(3, size=(50, 4)).astype(np.float64)
-    X = rng.integers(3, size=(40, 4)).astype(np.float64)
-    squares = np.square(X[:, None] - landmarks).sum(axis=-1)
-    order = np.argsort(squares, axis=1, kind="stable")
-    norms = np.square(landmarks).sum(axis=1).astype(np.float32)
-    for slack, count in ((0.0, 1), (0.0, 5), (0.7, 5), (3.0, 50)):
-        products = X @ landmarks.T + slack / 2 * rng.uniform(-1, 1, size=squares.shape)
-        products, slacks = products.astype(np.float32), np.full(40, slack)
-        # In one tile or several; with room for all candidates, or not.
-        for tile, room in ((50, 50), (7, 50), (7, 20), (50, 3)):
-            smallest, values = np.full((40, count), np.inf), np.empty((40, room), np.float32)
-            columns, counts = np.empty((40, room), np.int32), np.zeros(40, np.int64)
-            for start in range(0, 50, tile):
-                some = slice(start, start + tile)
-                part = np.ascontiguousarray(products[:, some])
-                listed = smallest, values, columns, counts
-                list_candidates(part, norms[some], start, slacks, *listed)
-            assert room != 50 or (counts <= room).all()
-            assert room != 3 or count == 1 or (counts > room).any()
-            found, to_found = np.full((40, count), -1), np.full((40, count), -100.0)
-            limits = smallest[:, -1] + 2 * slacks
-            nearest_among(limits, values, columns, counts, X, landmarks, found, to_found)
-            np.testing.assert_array_equal(found, order[:, :count])
-            np.testing.assert_array_equal(to_found, np.take_along_axis(squares, found, axis=1))
-
-
-def test_points_of_a_plane_are_not_drawn_inward(rng):
-    """A linear map of a plane is followed between landmarks, where a mean would be flat."""
-    plane = np.linalg.qr(rng.normal(size=(6, 2)))[0]
-    flat = rng.uniform(size=(2000, 2))
-    landmarks, points = flat[:300] @ plane.T, flat[300:] @ plane.T
-    extension = MapExtension.prepare(landmarks, flat[:300])
-    inner = (abs(flat[300:] - 0.5) < 0.4).all(axis=1)
-    errors = np.linalg.norm(extension(points[inner])[0] - flat[300:][inner], axis=1)
-    # The landmarks are about .06 apart.
-    assert np.median(errors) < 0.006
-
-
-def test_groups_that_interleave_keep_their_points(rng):
-    """Two lines far apart in space, of which the map puts each landmark between two others."""
-    along, groups = np.tile(np.arange(40.0), 2), np.repeat([0, 1], 40)
-    landmarks = np.stack([along + 0.5 * groups, 3.0 * groups], axis=1)
-    positions = np.stack([landmarks[:, 0], 0.05 * rng.normal(size=80)], axis=1)
-    inner = abs(along - 20) < 12
-    placed, _ = MapExtension.prepare(landmarks, positions)(landmarks[inner] + [0.45, 0.0])
-    nearest = cKDTree(positions).query(placed)[1]
-    np.testing.assert_array_equal(groups[nearest], groups[inner])
 
 
 def test_landmarks_are_drawn_from_a_pool(rng):
@@ -346,22 +123,8 @@ def test_landmarks_are_drawn_from_a_pool(rng):
 def test_few_distinct_among_many_points_are_all_landmarks(rng):
     X = np.repeat(rng.normal(size=(30, 4)), 7000, axis=0)
     emb = tp.LandmarkMap(n_iter=10, random_state=0).fit(X)
-    np.testing.assert_array_equal(emb.landmark_indices_, np.arange(0, 210_000, 7000))
-
-
-@pytest.mark.parametrize("shift", [0.0, 1e4, 1e25])
-def test_exact_search_in_high_dimension(shift):
-    """Candidates from products miss no neighbor, even where float32 has no digits left."""
-    rng = np.random.default_rng(0)
-    landmarks = rng.normal(size=(300, 20))
-    landmarks[150:] += shift
-    points = landmarks[rng.integers(300, size=50)] + rng.normal(size=(50, 20))
-    found, squares = landmark_search(landmarks, 5).nearest(points, 5)
-    expected = np.square(points[:, None] - landmarks).sum(axis=-1)
-    order = np.argsort(expected, axis=1, kind="stable")[:, :5]
-    np.testing.assert_allclose(squares, np.take_along_axis(expected, order, axis=1), rtol=1e-12)
-    if shift < 1e20:
-        np.testing.assert_array_equal(found, order)
+    # The pool has a copy of each, if not the first one.
+    np.testing.assert_array_equal(emb.landmark_indices_ // 7000, np.arange(30))
 
 
 def test_masses_count_the_nearest_points(rng):
@@ -372,30 +135,6 @@ def test_masses_count_the_nearest_points(rng):
     # Of many points, a sample is counted.
     few = tp.LandmarkMap(landmarks=X[:20], n_iter=5, random_state=0).fit(X)
     assert few.masses_.sum() == 200
-
-
-@pytest.mark.parametrize("dimension", [3, 30])
-def test_nearest_landmarks_come_in_the_order_of_the_points(rng, dimension):
-    X = rng.normal(size=(10_000, dimension))
-    blocks = list(nearest_landmarks(X, X[:40], 4, 2))
-    rows = np.concatenate([rows for rows, _ in blocks])
-    np.testing.assert_array_equal(rows, cKDTree(X[:40]).query(X, k=4)[1])
-    assert len(blocks) > 1
-
-
-def test_projection_is_that_of_principal_components(rng):
-    X = rng.normal(size=(400, 70)) @ np.diag(0.9 ** np.arange(70))
-    projection = principal_projection(X, 10, rng)
-    around = X - X.mean(axis=0)
-    directions = np.linalg.svd(around, full_matrices=False)[2][:10]
-    overlap = np.linalg.svd(directions @ projection.components)[1]
-    assert overlap.min() > 0.99
-    expected = around @ projection.components
-    np.testing.assert_allclose(all_projected(projection, X, 2), expected, atol=1e-12)
-    inside, residuals = projected(projection, X)
-    np.testing.assert_allclose(inside, expected, atol=1e-12)
-    left = around - expected @ projection.components.T
-    np.testing.assert_allclose(residuals, np.linalg.norm(left, axis=1), rtol=1e-9)
 
 
 def test_few_points_are_all_landmarks(rng):

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
+from trigpoint._geometry import local_covariances
 from trigpoint._kernels.distances import squares_to
 from trigpoint._kernels.sparse_loops import (
     sparse_norms,
@@ -19,10 +20,11 @@ from trigpoint._kernels.sparse_loops import (
     sparse_variances,
 )
 from trigpoint._neighbors.sparse import stored
+from trigpoint._pool import Pool
 
 TAKE_SPARSE = {
     "EfficientDPP": tp.EfficientDPP(25),
-    "EfficientDPP with covariances": tp.EfficientDPP(25, covariance="diag", repulsion="sin2"),
+    "EfficientDPP, sin2": tp.EfficientDPP(25, repulsion="sin2"),
     "Uniform": tp.Uniform(25),
     "KMeansPlusPlus": tp.KMeansPlusPlus(25),
     "FarthestPoint": tp.FarthestPoint(25),
@@ -30,7 +32,6 @@ TAKE_SPARSE = {
 }
 REFUSE_SPARSE = {
     "ExactDPP": tp.ExactDPP(),
-    "KDPP": tp.KDPP(5),
     "AnnealedDPP": tp.AnnealedDPP(5),
     "GreedyNystrom": tp.GreedyNystrom(5),
     "KMeansLandmarks": tp.KMeansLandmarks(5),
@@ -48,14 +49,7 @@ ESTIMATORS = {
     "Isomap": tp.Isomap(3, landmarks=50, random_state=0),
     "KernelPCA": tp.KernelPCA(3, landmarks=50, random_state=0),
 }
-FORMATS = {
-    "csr_array": sparse.csr_array,
-    "csr_matrix": sparse.csr_matrix,
-    "csc_array": sparse.csc_array,
-    "csc_matrix": sparse.csc_matrix,
-    "coo_array": sparse.coo_array,
-    "coo_matrix": sparse.coo_matrix,
-}
+FORMATS = [f"{order}_{kind}" for order in ("csr", "csc", "coo") for kind in ("array", "matrix")]
 
 
 def clouds():
@@ -92,24 +86,32 @@ def largest_dense(monkeypatch):
     return sizes
 
 
+@pytest.mark.filterwarnings("ignore:the sampler chose .* landmarks that coincide")
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("cloud", CLOUDS)
 @pytest.mark.parametrize("name", TAKE_SPARSE)
 def test_landmarks_are_those_of_the_dense_array(name, cloud, metric):
     X = CLOUDS[cloud]
-    sampler = clone(TAKE_SPARSE[name]).set_params(random_state=2, metric=metric)
-    there = clone(sampler).fit(csr_array(X))
-    here = clone(sampler).fit(X)
-    np.testing.assert_array_equal(there.indices_, here.indices_)
-    np.testing.assert_array_equal(there.landmarks_, here.landmarks_)
-    assert there.landmarks_.dtype == here.landmarks_.dtype
-    assert type(there.landmarks_) is np.ndarray
-    if hasattr(here, "radii_"):
-        assert there.search_ == "sparse products"
-        np.testing.assert_array_equal(there.radii_, here.radii_)
-    if isinstance(getattr(here, "covariances_", None), np.ndarray):
-        tolerance = 1e-4 if X.dtype == np.float32 else 1e-9
-        np.testing.assert_allclose(there.covariances_, here.covariances_, atol=tolerance)
+    sampler = clone(TAKE_SPARSE[name]).set_params(random_state=2)
+    there = tp.select(csr_array(X), sampler, metric=metric)
+    here = tp.select(X, sampler, metric=metric)
+    np.testing.assert_array_equal(there.indices, here.indices)
+    np.testing.assert_array_equal(there.points, here.points)
+    assert there.points.dtype == here.points.dtype
+    assert type(there.points) is np.ndarray
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_neighborhoods_are_those_of_the_dense_array(cloud):
+    X = CLOUDS[cloud].astype(np.result_type(CLOUDS[cloud], np.float32))
+    pools = Pool.of(csr_array(X)), Pool.of(X)
+    drawn = [tp.EfficientDPP(25, random_state=2).select(pool) for pool in pools]
+    there, here = (
+        local_covariances(pool, chosen, "diag", 1)
+        for pool, chosen in zip(pools, drawn, strict=True)
+    )
+    np.testing.assert_array_equal(there[0], here[0])
+    np.testing.assert_allclose(there[1], here[1], atol=1e-4 if X.dtype == np.float32 else 1e-9)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -136,8 +138,8 @@ def test_every_format_and_type(dtype):
     X = np.abs(CLOUDS["counts"]).astype(dtype)
     emb = tp.LaplacianEigenmaps(landmarks=30, random_state=0)
     expected = clone(emb).fit(X).landmark_indices_
-    for name, sparse_format in FORMATS.items():
-        given = sparse_format(X)
+    for name in FORMATS:
+        given = getattr(sparse, name)(X)
         before = given.copy()
         Y = emb.fit_transform(given)
         np.testing.assert_array_equal(emb.landmark_indices_, expected, err_msg=name)
@@ -161,10 +163,10 @@ def test_an_untidy_array_is_tidied_in_a_copy(metric):
     untidy.data[:3] = 0
     before = untidy.copy()
     expected = untidy.toarray()
-    sampler = tp.EfficientDPP(30, metric=metric, random_state=0)
-    np.testing.assert_array_equal(
-        clone(sampler).fit(untidy).indices_, clone(sampler).fit(expected).indices_
+    here, there = (
+        tp.select(points, 30, metric=metric, random_state=0) for points in (expected, untidy)
     )
+    np.testing.assert_array_equal(there.indices, here.indices)
     for part in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(untidy, part), getattr(before, part))
 
@@ -267,21 +269,20 @@ def test_files_stay_sparse(name, metric, tmp_path, largest_dense):
     assert max(largest_dense) < 300 * X.shape[1]
     clone(emb).fit(path).transform(path, out=tmp_path / "Y.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "Y.npy"), expected)
-    # Blocks of a source are dense, as of any other.
-    blocks = list(tp.read_points(path).blocks(150))
-    np.testing.assert_array_equal(np.concatenate(blocks), CLOUDS["words"])
+    blocks = [block for _, block in tp.open_source(path).blocks()]
+    assert (sparse.vstack(blocks) != X).nnz == 0
 
 
 def test_columns_of_a_sparse_file(tmp_path):
     X = csr_array(CLOUDS["mixed"])
     sparse.save_npz(tmp_path / "X.npz", X)
-    source = tp.read_points(tmp_path / "X.npz", columns=list(range(5, 45)))
+    source = tp.open_source(tmp_path / "X.npz", columns=list(range(5, 45)))
     expected = tp.EfficientDPP(20, random_state=0).fit(X[:, 5:45])
     found = tp.EfficientDPP(20, random_state=0).fit(source)
     assert found.search_ == "sparse products"
     np.testing.assert_array_equal(found.landmarks_, expected.landmarks_)
     with pytest.raises(ValueError, match="holds one table"):
-        tp.read_points(tmp_path / "X.npz", key="data")
+        tp.open_source(tmp_path / "X.npz", key="data")
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -348,7 +349,9 @@ def test_cells_as_they_are_stored(data_dir, tmp_path):
         counts = csr_array(parts, shape=(700, 765))
     save_h5ad(tmp_path / "cells.h5ad", counts)
     dense = counts.toarray()
-    emb = tp.LaplacianEigenmaps(landmarks=100, n_neighbors=20, metric="cosine", random_state=0)
+    emb = tp.LaplacianEigenmaps(
+        landmarks=100, graph=tp.KNNGraph(20), metric="cosine", random_state=0
+    )
     here = clone(emb).fit(dense)
     there = clone(emb).fit(tmp_path / "cells.h5ad")
     np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)

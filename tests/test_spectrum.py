@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 from sklearn.neighbors import kneighbors_graph
-from trigpoint._graph import KNNGraph
 
 import trigpoint._spectrum
 from trigpoint._common.records import Landmarks
+from trigpoint._graphs import KNNGraph
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
@@ -154,18 +154,17 @@ def test_independent_columns_skip_functions_of_earlier_ones(rng):
     columns = [np.cos(np.pi * s), np.cos(2 * np.pi * s), np.cos(3 * np.pi * s), np.cos(np.pi * h)]
     mixed = np.cos(np.pi * s) * np.cos(np.pi * h)
     vectors = np.column_stack([*columns, mixed])
-    np.testing.assert_array_equal(independent_columns(vectors, 2), [0, 3])
+    np.testing.assert_array_equal(independent_columns(vectors, 2)[0], [0, 3])
     # The last one is tried, too.
-    np.testing.assert_array_equal(independent_columns(vectors[:, :4], 2), [0, 3])
+    np.testing.assert_array_equal(independent_columns(vectors[:, :4], 2)[0], [0, 3])
 
 
 def test_independent_columns_say_when_there_are_too_few(rng):
     s = rng.uniform(size=500)
     vectors = np.column_stack([np.cos(j * np.pi * s) for j in range(1, 6)])
-    with pytest.warns(
-        RedundantEigenvectorsWarning, match="only 1 of the first 5 eigenvectors are independent"
-    ):
-        chosen = independent_columns(vectors, 2)
+    chosen, (note,) = independent_columns(vectors, 2)
+    assert isinstance(note, RedundantEigenvectorsWarning)
+    assert "only 1 of the first 5 eigenvectors are independent" in str(note)
     assert len(chosen) == 2
 
 

@@ -1,6 +1,8 @@
 """Threads of our own, which change no bit of a result, and those of BLAS."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -12,7 +14,9 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import trigpoint as tp
+from trigpoint._geometry import local_covariances
 from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._pool import Pool
 
 
 def blas_threads():
@@ -72,21 +76,20 @@ def assert_same_bits(results):
 # start more. In low dimension that is 200,000 points and 65,536 neighbors searched together, in
 # high dimension several blocks of points.
 @pytest.mark.parametrize(("n", "d", "k", "m"), [(210_000, 3, 64, 12_000), (60_000, 20, 64, 600)])
-@pytest.mark.parametrize("covariance", [None, "full", "diag"])
-def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, covariance, submitted):
+@pytest.mark.parametrize("mode", ["full", "diag"])
+def test_landmarks_are_the_same_bits_with_any_number_of_threads(n, d, k, m, mode, submitted):
     X = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
     results = []
     for n_jobs in (1, 2, 16):
-        sampler = tp.EfficientDPP(
-            k, n_neighbors=m, bandwidth=0.5, covariance=covariance, random_state=5, n_jobs=n_jobs
-        )
+        sampler = tp.EfficientDPP(k, n_neighbors=m, bandwidth=0.5, random_state=5, n_jobs=n_jobs)
         submitted.clear()
         with threadpool_limits(min(n_jobs, 4)):
-            sampler.fit(X)
+            pool = Pool.of(X)
+            chosen = sampler.select(pool)
+            radii, covariances = local_covariances(pool, chosen, mode, n_jobs)
         # One thread is the caller; of 16 there is work for two at least.
         assert len(submitted) >= 2 if n_jobs > 1 else not submitted
-        found = {"indices": sampler.indices_, "radii": sampler.radii_}
-        results.append(found | ({} if covariance is None else {"cov": sampler.covariances_}))
+        results.append({"rows": chosen.indices, "radii": radii, "covariances": covariances})
     assert_same_bits(results)
 
 
@@ -186,3 +189,71 @@ def test_kernels_of_all_landmarks_are_the_same_bits_with_any_number_of_blas_thre
         with threadpool_limits(n_threads):
             results.append({"coordinates": emb.fit_transform(X)})
     assert_same_bits(results)
+
+
+def fit_in_pieces(_):
+    """A fit that warns: its points are in two pieces."""
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    X[200:] += 100
+    emb = tp.LaplacianEigenmaps(landmarks=60, graph="euclidean", random_state=0)
+    return emb.fit_transform(X)
+
+
+def test_fits_in_several_threads_leave_the_warnings_of_the_process_alone():
+    """All of them warn, and so does the process afterwards."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        before, show = list(warnings.filters), warnings.showwarning
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(fit_in_pieces, range(12)))
+        assert warnings.filters == before
+        assert warnings.showwarning is show
+    assert ["2 connected components" in str(one.message) for one in said] == 12 * [True]
+    with pytest.warns(UserWarning, match="still heard"):
+        warnings.warn("still heard", stacklevel=1)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+# In a process of its own: the fork happens while a thread fits again and again.
+FORK = """
+import os, threading, time, warnings
+import numpy as np
+import trigpoint as tp
+
+warnings.simplefilter("ignore")
+X = np.random.default_rng(0).normal(size=(3000, 20))
+emb = tp.LaplacianEigenmaps(landmarks=100, random_state=0, n_jobs=2)
+expected = emb.fit_transform(X)
+done = threading.Event()
+
+def fit():
+    while not done.is_set():
+        tp.LaplacianEigenmaps(landmarks=100, random_state=0, n_jobs=2).fit(X)
+
+thread = threading.Thread(target=fit)
+thread.start()
+for wait in (0.05, 0.11, 0.17):
+    time.sleep(wait)
+    child = os.fork()
+    if child == 0:
+        again = tp.LaplacianEigenmaps(landmarks=100, random_state=0, n_jobs=2).fit_transform(X)
+        os._exit(0 if np.array_equal(again, expected) else 1)
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+        time.sleep(0.01)
+    print(ended[1])
+done.set()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_forked_while_a_thread_fits_can_fit():
+    """What the thread held at that moment is not held in the new process."""
+    result = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=240
+    )
+    assert result.stdout.split() == ["0", "0", "0"]

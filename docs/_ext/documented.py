@@ -14,7 +14,7 @@ import trigpoint
 _MODULES = trigpoint, trigpoint.metrics, trigpoint.datasets, trigpoint.plot
 
 # Public by name, but called by the library alone.
-_FOR_THE_LIBRARY = {"select", "run", "check"}
+_FOR_THE_LIBRARY = {"select", "pool_from", "for_sample"}
 
 
 def own_methods(kind: type) -> list[str]:

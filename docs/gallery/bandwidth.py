@@ -13,9 +13,8 @@ import trigpoint as tp
 X, disc = tp.datasets.make_fish_bowl(20_000, random_state=0)
 coordinates = {}
 for name, bandwidth in {"0.1 for all": 0.1, "1 for all": 1.0, "one for each": None}.items():
-    emb = tp.LaplacianEigenmaps(
-        landmarks=500, graph="bhattacharyya", bandwidth=bandwidth, random_state=0
-    )
+    graph = tp.KNNGraph(bandwidth=bandwidth)
+    emb = tp.LaplacianEigenmaps(landmarks=500, graph=graph, random_state=0)
     coordinates[name] = emb.fit_transform(X)
 
 axes = tp.plot.compare(coordinates, color=np.linalg.norm(disc, axis=1), ncols=3, label="radius")

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 import trigpoint as tp
 
 # Some digits have no neighbors among the others, and are joined to them.
-warnings.simplefilter("ignore", tp.DisconnectedGraphWarning)
+warnings.simplefilter("ignore", tp.ParameterWarning)
 
 X, y = load_digits(return_X_y=True)
 embeddings = {

@@ -13,7 +13,8 @@ X, intrinsic = tp.datasets.make_swiss_roll(100_000, random_state=0)
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 7.6), layout="constrained")
 for (from_above, embedded), metric in zip(axes, ("euclidean", "bhattacharyya"), strict=True):
-    emb = tp.LaplacianEigenmaps(landmarks=800, graph=metric, n_neighbors=100, random_state=0).fit(X)
+    graph = tp.KNNGraph(100, metric=metric)
+    emb = tp.LaplacianEigenmaps(landmarks=800, graph=graph, random_state=0).fit(X)
     true = intrinsic[emb.landmark_indices_]
     shortcuts = tp.metrics.shortcut_rate(emb.graph_, true, n_neighbors=100)
     tp.plot.graph(

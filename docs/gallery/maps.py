@@ -1,7 +1,7 @@
 """A map of digits.
 
-Eigenmaps pile ten digits up in two coordinates; a map gives each of them room. More
-`exaggeration` pulls groups together, and shows what connects them. See
+Two eigenmap coordinates have no room for ten digits; a map gives each of them an area. More
+`exaggeration` merges groups and reveals how they connect. See
 [Maps](../../guide/maps.md).
 """
 
@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 import trigpoint as tp
 
-warnings.simplefilter("ignore", tp.DisconnectedGraphWarning)
+warnings.simplefilter("ignore", tp.ParameterWarning)
 
 X, y = load_digits(return_X_y=True)
 embeddings = {

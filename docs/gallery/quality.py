@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 
 import trigpoint as tp
 
-warnings.simplefilter("ignore", tp.RedundantEigenvectorsWarning)
+warnings.simplefilter("ignore", tp.ParameterWarning)
 
 X, _ = tp.datasets.make_swiss_roll(10_000, random_state=0)
 embeddings = {

@@ -12,12 +12,13 @@ from sklearn.datasets import load_digits, make_blobs
 
 import trigpoint as tp
 
-warnings.simplefilter("ignore", tp.DisconnectedGraphWarning)
+warnings.simplefilter("ignore", tp.ParameterWarning)
 
 digits, _ = load_digits(return_X_y=True)
 groups, _ = make_blobs(3000, 10, centers=5, cluster_std=2.5, random_state=0)
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for ax, (name, X) in zip(axes, {"digits": digits, "five groups": groups}.items(), strict=True):
-    emb = tp.LaplacianEigenmaps(8, landmarks=600, graph="euclidean", n_neighbors=20, random_state=0)
+    graph = tp.KNNGraph(20, metric="euclidean")
+    emb = tp.LaplacianEigenmaps(8, landmarks=600, graph=graph, random_state=0)
     tp.plot.spectrum(emb.fit(X), ax=ax, title=name)

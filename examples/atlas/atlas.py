@@ -1,4 +1,4 @@
-"""A small project on top of trigpoint, fully typed: an atlas that new points are looked up in.
+"""A small, fully typed project that uses trigpoint: an atlas in which new points are looked up.
 
 `make lint` checks it with ``mypy --strict`` against the library as it is installed: what it sees of
 the library's types is what other projects see.
@@ -23,17 +23,17 @@ class Atlas:
 
     @classmethod
     def of(cls, points: NDArray[np.float32], names: list[str], landmarks: int = 200) -> Self:
-        """Fit the points; every landmark has the name of its row."""
+        """Fit the points and give every landmark the name of its row."""
         model = tp.LaplacianEigenmaps(landmarks=landmarks, random_state=0).fit(points)
         rows = model.landmark_indices_
         assert rows is not None, "landmarks that are drawn are rows"
         return cls(model, [names[row] for row in rows])
 
     def look_up(self, points: NDArray[np.float32]) -> list[str]:
-        """Names of the landmarks that new points are nearest to in the embedding."""
-        places: np.ndarray = self.model.transform(points)
+        """Return the name of the landmark nearest to each new point in the embedding."""
+        coordinates: np.ndarray = self.model.transform(points)
         known: np.ndarray = self.model.landmark_embedding_
-        squares = ((places[:, None, :] - known[None, :, :]) ** 2).sum(axis=2)
+        squares = ((coordinates[:, None, :] - known[None, :, :]) ** 2).sum(axis=2)
         return [self.names[nearest] for nearest in squares.argmin(axis=1)]
 
     def save(self, folder: Path) -> None:

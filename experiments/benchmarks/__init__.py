@@ -15,5 +15,4 @@ NAMES = {
     "maps": "maps beside UMAP, t-SNE and PaCMAP",
     "map_speed": "maps of up to ten million points",
     "memory_map": "a hundred million points from file to file",
-    "gpu": "transform on one GPU",
 }

@@ -122,7 +122,7 @@ def run(case: Row, settings: Settings) -> Row:
             for count, name, score in _scored(trial, drawn, setting, setting.counts(counts)):
                 scores[str(count)][name] = score
     return {
-        **{"n": len(trial.train), "held_back": len(trial.test), "d": X.shape[1], "k": k},
+        **{"d": X.shape[1], "k": k},
         "dimension": round(float(default.dimension_), 3),
         "labeled": labels is not None,
         "scores": {count: _packed(found, names(int(count))) for count, found in scores.items()},

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree, procrustes
+from scipy.spatial import procrustes
 from sklearn.neighbors import NearestNeighbors
 
-import trigpoint as tp
 from experiments.benchmarks import data
 from experiments.benchmarks.peers import MAPPERS, Method, setups
 from experiments.framework.cells import number, percent, score, size
@@ -39,9 +38,7 @@ NEIGHBORS = 10
 SAMPLE = 5_000
 PAIRS = 20_000
 # Points of each picture.
-SHOWN = 1_000
-# What the others are compared with.
-REFERENCE = "openTSNE"
+SHOWN = 800
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -89,10 +86,6 @@ def _measured(
                 Y, labels[train], Z, labels[unseen], n_neighbors=count
             )
     found["distances"] = distances_kept(fitted, Y)
-    found["area"] = occupied_area(Y)
-    estimator = getattr(place, "__self__", None)
-    if isinstance(estimator, tp.LandmarkMap):
-        found["dotted"] = dotted(estimator.landmark_embedding_, Z, _distinct(new, fitted))
     if cost["seconds"] < TWICE:
         again, _ = method.run(fitted, seed + 1000)
         found["stability"] = 1 - float(procrustes(Y, again)[2])
@@ -100,12 +93,6 @@ def _measured(
     colors = _colors(fitted, labels, train)[rows]
     found["picture"] = {"map": packed(Y[rows]), "colors": _text(colors)}
     return found
-
-
-def _distinct(new: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    """Which new points are not copies of fitted ones, which belong where these are."""
-    known = {row.tobytes() for row in fitted}
-    return np.array([row.tobytes() not in known for row in new])
 
 
 def load(kind: str, n: int, settings: Settings) -> tuple[np.ndarray, np.ndarray | None]:
@@ -180,26 +167,6 @@ def distances_kept(X: np.ndarray, Y: np.ndarray) -> float:
     return rank_correlation(there, here)
 
 
-def occupied_area(Y: np.ndarray) -> float:
-    """Share of the cells that hold points, of as many cells as points in the box of the map.
-
-    The box leaves out the outermost hundredth along each axis, which outliers would stretch.
-    """
-    low, high = np.quantile(Y, [0.005, 0.995], axis=0)
-    side = round(np.sqrt(len(Y)))
-    cells = np.floor((Y - low) / (high - low) * side).astype(int)
-    inside = ((cells >= 0) & (cells < side)).all(axis=1)
-    return len(np.unique(cells[inside], axis=0)) / side**2
-
-
-def dotted(landmarks: np.ndarray, placed: np.ndarray, counted: np.ndarray) -> float:
-    """Share of the counted points within 5 % of the landmark spacing of a landmark in the map."""
-    tree = cKDTree(landmarks)
-    spacings = tree.query(landmarks, k=2)[0][:, 1]
-    distances, nearest = tree.query(placed[counted])
-    return float((distances < 0.05 * spacings[nearest]).mean())
-
-
 def _colors(X: np.ndarray, labels: np.ndarray | None, train: np.ndarray) -> np.ndarray:
     """Classes, or without any, 256 steps of the last coordinate, as uint8."""
     if labels is not None:
@@ -235,9 +202,7 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
         correlation of distances in space and in the map, of {PAIRS:,} random pairs; *stability*,
         how much of one map a map from another seed explains after rotation and scaling
         (Procrustes), where those without a seed are just run again, if the first took less than
-        {TWICE:.0f} s; *area*, the share of the cells of a grid over the map that hold points, with
-        as many cells as points, relative to {REFERENCE}; *on landmarks*, the share of unseen
-        points, other than copies, within 5 % of the landmark spacing of a landmark. Sets below
+        {TWICE:.0f} s. Sets below
         {SMALL:,} points are divided {SEEDS} times, and figures are means. CT patches, mammoth and
         LiDAR are random parts of larger sets, so that no method takes longer than ten minutes.
         The best of a column is bold."""
@@ -252,15 +217,13 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
 
 def _table(rows: Sequence[Row], page: Page) -> None:
     labeled = any("1-NN" in row for row in rows)
-    reference = next((row.get("area") for row in rows if row["method"] == REFERENCE), None)
     columns: Row = {"method": None, "seconds": min, "to place": min, "memory": min}
     columns |= {"1-NN": max, f"{NEIGHBORS}-NN": max} if labeled else {}
     columns |= {"kept": max, "kept, unseen": max, "distances": max, "stability": max}
-    columns |= {"area": None, "on landmarks": None}
-    page.table(columns, [_line(row, labeled, reference) for row in rows], fill="-")
+    page.table(columns, [_line(row, labeled) for row in rows], fill="-")
 
 
-def _line(row: Row, labeled: bool, reference: float | None) -> list:
+def _line(row: Row, labeled: bool) -> list:
     if reason := row.get("error"):
         return [row["method"], reason]
     return [
@@ -273,8 +236,6 @@ def _line(row: Row, labeled: bool, reference: float | None) -> list:
         percent(row["kept of new"]),
         score(row["distances"]),
         score(row["stability"]) if "stability" in row else "-",
-        percent(row["area"] / reference) if reference else "-",
-        percent(row["dotted"]) if "dotted" in row else "-",
     ]
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 import trigpoint as tp
 from experiments.benchmarks.pipeline import WARM_UP_ROWS, fit_and_transform, stage_rows, warm_up
-from experiments.framework.cells import TARGET_COLUMNS, Cell, number, size, target
+from experiments.framework.cells import TARGET_COLUMNS, Cell, size, target
 from experiments.framework.experiment import Experiment, Row, Settings
-from experiments.framework.measuring import measure, memory_field
+from experiments.framework.measuring import memory_field
 from experiments.framework.page import Page
 
 BLOCK = 1_000_000
@@ -19,9 +19,8 @@ LIMIT = 3600  # seconds; nothing is compared here
 
 
 def cases(settings: Settings) -> Iterator[Row]:
-    """The large file, and a smaller one that fits in memory too."""
-    yield {"case": "embed", "n": 1_000_000 if settings.quick else 100_000_000, "limit": LIMIT}
-    yield {"case": "same", "n": 200_000 if settings.quick else 1_000_000}
+    """One large file."""
+    yield {"n": 1_000_000 if settings.quick else 100_000_000, "limit": LIMIT}
 
 
 def run(case: Row, settings: Settings) -> Row:
@@ -32,7 +31,7 @@ def run(case: Row, settings: Settings) -> Row:
         warm_up(estimator(200), np.load(few))
         estimator(200).fit(few).transform(few, out=few.with_name("few_embedded.npy"))
         write_roll(path, case["n"])
-        return (_embed if case["case"] == "embed" else _same)(path)
+        return _embed(path)
 
 
 def write_roll(path: Path, n: int) -> None:
@@ -64,32 +63,13 @@ def _embed(path: Path) -> Row:
     }
 
 
-def _same(path: Path) -> Row:
-    X = np.load(path)
-    in_memory, cost = measure(lambda: estimator(K).fit(X))
-    from_file, file_cost = measure(lambda: estimator(K).fit(path))
-    return {
-        "seconds": cost["seconds"],
-        "file_seconds": file_cost["seconds"],
-        "equal": bool(np.array_equal(in_memory.landmark_indices_, from_file.landmark_indices_)),
-    }
-
-
 def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
     """What it took, and the bound on memory."""
     for row in rows:
         if reason := row.get("error"):
             page.text(f"n = {row['n']:,}: failed, {reason}.")
-        elif row["case"] == "embed":
-            _show_embedding(row, page)
         else:
-            page.text(
-                f"""Landmarks of {row["n"]:,} points with the same seed, from the file and from
-                memory: **{"equal" if row["equal"] else "different"}** (`fit` took
-                {number(row["file_seconds"]).text} s from the file, {
-                    number(row["seconds"]).text
-                } s from memory)."""
-            )
+            _show_embedding(row, page)
 
 
 def _show_embedding(row: Row, page: Page) -> None:

@@ -1,7 +1,7 @@
 """What is lost when landmarks are drawn, and embeddings fitted, on a uniform sample of the rows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ from experiments.benchmarks import data
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped
-from experiments.internals import Landmarks, nearest
+from experiments.internals import Landmarks, Pool, local_covariances, nearest
 from trigpoint.metrics import knn_accuracy, nystrom_error, shortcut_rate
 
 SEEDS = 3
 PER_LANDMARK = (16, 32, 64, 128)
 FLOOR = 2**17  # rows, the size of a pool for few landmarks
 ALL, FLOOR_NAME = "all", "2^17"
-# A map draws its landmarks from this many rows for each by itself.
+# Rows for each landmark that a map draws from.
 ROWS_OF_MAP = 20
 
 SAMPLE = 10_000  # rows that neighbors are searched among
@@ -151,10 +151,14 @@ def run(case: Row, settings: Settings) -> Row:
         if name != ALL:
             rng = np.random.default_rng([seed, size])
             rows = np.sort(rng.choice(len(points.X), size, replace=False))
-        full = None if points.intrinsic is None else "full"
-        sampler = tp.EfficientDPP(k, covariance=full, random_state=seed, n_jobs=1)
-        sampler.fit(points.X[rows])
-        found[name] = {"rows": size, **measures.landmarks(rows, sampler)}
+        # The pool is drawn here, not by the sampler.
+        sampler = tp.EfficientDPP(k, pool=None, random_state=seed, n_jobs=1)
+        pool = Pool.of(points.X[rows])
+        chosen = sampler.select(pool)
+        if points.intrinsic is not None:
+            _, covariances = local_covariances(pool, chosen, "full", 1)
+            chosen = replace(chosen, covariances=covariances)
+        found[name] = {"rows": size, **measures.landmarks(rows, chosen)}
         if points.groups is not None:
             far = tp.FarthestPoint(k, random_state=seed).fit(points.X[rows])
             found[name] |= measures.groups(rows[far.indices_], "farthest point")
@@ -184,9 +188,9 @@ class _Measures:
         """Ten nearest other rows of every query, ascending."""
         return nearest(Y, Y[: self.n_queries], 11, 1)[1][:, 1:]
 
-    def landmarks(self, rows: np.ndarray, sampler: Any) -> Row:
+    def landmarks(self, rows: np.ndarray, chosen: Landmarks) -> Row:
         """Coverage, approximation and counts of the landmarks that were drawn from a pool."""
-        X, marks = self.points.X, sampler.landmarks_
+        X, marks = self.points.X, chosen.points
         distances, labels = nearest(marks, X, 1, 1)
         counts = np.bincount(labels[:, 0], minlength=len(marks))
         pooled = np.bincount(labels[rows, 0], minlength=len(marks)) * len(X) / len(rows)
@@ -196,18 +200,16 @@ class _Measures:
             ),
             "radius": distances.max(),
             "rms": np.sqrt(np.mean(distances**2)),
-            "q999": np.quantile(distances, 0.999),
             "masses": np.abs(pooled - counts).sum() / len(X),
         }
         if self.points.intrinsic is not None:
-            on_roll = self.points.intrinsic[rows[sampler.indices_]]
-            chosen = Landmarks(marks, covariances=sampler.covariances_)
+            on_roll = self.points.intrinsic[rows[chosen.indices]]
             for metric, m in SHORTCUTS:
                 m = min(m, len(marks) // 2)
                 graph = tp.KNNGraph(m, metric=metric).build(chosen).weights
                 found[f"shortcuts, {metric}"] = shortcut_rate(graph, on_roll, m)
         if self.points.groups is not None:
-            found |= self.groups(rows[sampler.indices_], "DPP")
+            found |= self.groups(rows[chosen.indices], "DPP")
         return {name: float(value) for name, value in found.items()}
 
     def groups(self, indices: np.ndarray, name: str) -> Row:
@@ -218,10 +220,14 @@ class _Measures:
     def embeddings(self, rows: np.ndarray, k: int, seed: int, with_map: bool) -> Row:
         """What embeddings that were fitted on a pool preserve of the rows of the sample."""
         pool, found, options = self.points.X[rows], {}, {"random_state": seed, "n_jobs": 1}
-        makers = {"2-D": tp.LaplacianEigenmaps(2, landmarks=k, **options)}
-        makers["10-D"] = tp.LaplacianEigenmaps(10, landmarks=k, **options)
+        drawn = tp.EfficientDPP(k, pool=None, n_jobs=1)
+        makers: dict[str, Any] = {
+            f"{count}-D": tp.LaplacianEigenmaps(count, landmarks=drawn, **options)
+            for count in (2, 10)
+        }
         if with_map:
-            makers["map"] = tp.LandmarkMap(landmarks=k, **options)
+            few = tp.EfficientDPP(k, pool=min(ROWS_OF_MAP * k, len(pool)), n_jobs=1)
+            makers["map"] = tp.LandmarkMap(landmarks=few, **options)
         for name, estimator in makers.items():
             Y = estimator.fit(pool).transform(self.points.X[self.sample])
             found |= {f"{what}, {name}": value for what, value in self._scores(Y).items()}

@@ -69,7 +69,7 @@ SAMPLERS = {
     "RPCholesky": Entry(lambda k, s: tp.RPCholesky(k, bandwidth=s), "#cc79a7", "D"),
     "FarthestPoint": Entry(lambda k, s: tp.FarthestPoint(k), "#000000", "x"),
     "GreedyNystrom": Entry(lambda k, s: tp.GreedyNystrom(k, bandwidth=s), "#882255", "P"),
-    "KDPP": Entry(lambda k, s: tp.KDPP(k, bandwidth=s), "#aa4499", "d", most=1000),
+    "ExactDPP": Entry(lambda k, s: tp.ExactDPP(k, bandwidth=s), "#aa4499", "d", most=1000),
 }
 
 TITLES = {
@@ -117,7 +117,7 @@ def _counts(name: str, kind: str, counts: Sequence[int]) -> list[int]:
 
 
 def run(case: Row, settings: Settings) -> Row:
-    """Errors and seconds of every run, in lists for each k."""
+    """Mean error, its spread, number of runs and median seconds, each in a list over k."""
     kind, bandwidth = case["data"], case["bandwidth"]
     if case["method"] == OPTIMUM:
         return {"optimum": _optimum(case, settings)}
@@ -126,14 +126,13 @@ def run(case: Row, settings: Settings) -> Row:
     # Imports and compiles, as for every measurement.
     for part in (points("roll", 0, settings), X[:1000]):
         entry.make(10, bandwidth).set_params(random_state=0).fit(part)
-    errors: list[list[float]] = []
-    seconds: list[list[float]] = []
+    found: Row = {"errors": [], "spreads": [], "runs": [], "seconds": []}
     for k in case["k"]:
-        errors.append([])
-        seconds.append([])
+        errors: list[float] = []
+        seconds: list[float] = []
         start = time.perf_counter()
         for seed in range(case["seeds"]):
-            if errors[-1] and kind not in MADE and time.perf_counter() - start > BUDGET:
+            if errors and kind not in MADE and time.perf_counter() - start > BUDGET:
                 break
             X = points(kind, seed, settings) if kind in MADE else X
             sampler = entry.make(k, bandwidth).set_params(random_state=seed)
@@ -142,22 +141,27 @@ def run(case: Row, settings: Settings) -> Row:
             fitted = sampler.fit(X)
             spent = time.perf_counter() - began
             measured = X[data.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
-            seconds[-1].append(spent)
-            errors[-1].append(nystrom_error(measured, fitted.landmarks_, bandwidth, relative=True))
-    return {"errors": errors, "seconds": seconds}
+            seconds.append(spent)
+            errors.append(nystrom_error(measured, fitted.landmarks_, bandwidth, relative=True))
+        found["errors"].append(float(np.mean(errors)))
+        found["spreads"].append(float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0)
+        found["runs"].append(len(errors))
+        found["seconds"].append(float(np.median(seconds)))
+    return found
 
 
-def _optimum(case: Row, settings: Settings) -> list[list[float]]:
-    """Relative error of the best approximation of each rank, one list for each data set."""
+def _optimum(case: Row, settings: Settings) -> list[float]:
+    """Relative error of the best approximation of each rank, a mean over the data sets."""
     kind, counts, bandwidth = case["data"], case["k"], case["bandwidth"]
     if kind not in MADE:
         X = points(kind, 0, settings)
         measured = X[data.sample_rows(len(X), MEASURED)] if len(X) > MEASURED else X
-        return [list(_best_rank(measured, counts, bandwidth))]
-    return [
-        list(optimal_error(points(kind, seed, settings), bandwidth, counts, relative=True))
+        return _best_rank(measured, counts, bandwidth).tolist()
+    found = [
+        optimal_error(points(kind, seed, settings), bandwidth, counts, relative=True)
         for seed in range(case["seeds"])
     ]
+    return np.mean(found, axis=0).tolist()
 
 
 def _best_rank(X: np.ndarray, counts: list[int], bandwidth: float) -> np.ndarray:
@@ -212,7 +216,7 @@ class _Case:
         self.counts = max((row["k"] for row in rows), key=len)
         optimum = by_name.pop(OPTIMUM, {}).get("optimum")
         unknown = np.full(len(self.counts), np.nan)
-        self.optimum = unknown if optimum is None else np.mean(optimum, axis=0)
+        self.optimum = unknown if optimum is None else np.array(optimum)
         self.failed = {name: r["error"] for name, r in by_name.items() if "error" in r}
         self.results = {name: r for name, r in by_name.items() if name not in self.failed}
 
@@ -222,11 +226,11 @@ class _Case:
 
     def error(self, name: str, place: int) -> float:
         """Mean error of a sampler at one of the numbers of landmarks."""
-        return float(np.mean(self.results[name]["errors"][place]))
+        return self.results[name]["errors"][place]
 
     def seconds(self, name: str, place: int) -> float:
         """Median seconds."""
-        return float(np.median(self.results[name]["seconds"][place]))
+        return self.results[name]["seconds"][place]
 
 
 def _table(case: _Case, page: Page) -> None:
@@ -237,19 +241,19 @@ def _table(case: _Case, page: Page) -> None:
         optima = (f"*{100 * share:.3g}*" for share in case.optimum)
         lines.append([f"*{OPTIMUM}*", *optima, "", ""])
     for name, result in case.results.items():
-        cells: list[Any] = [_error_cell(errors) for errors in result["errors"]]
+        columns_of = (result[part] for part in ("errors", "spreads", "runs"))
+        cells: list[Any] = [_error_cell(*values) for values in zip(*columns_of, strict=True)]
         cells += ["-"] * (len(case.counts) - len(cells))
         seconds = duration(case.seconds(name, -1)).text
-        lines.append([name.replace("*", "\\*"), *cells, seconds, str(len(result["errors"][-1]))])
+        lines.append([name.replace("*", "\\*"), *cells, seconds, str(result["runs"][-1])])
     lines += [[name.replace("*", "\\*"), reason] for name, reason in case.failed.items()]
     page.table(columns, lines, fill="-")
 
 
-def _error_cell(errors: list[float]) -> Cell:
-    mean = float(np.mean(errors))
+def _error_cell(mean: float, spread: float, n_runs: int) -> Cell:
     text = f"{100 * mean:.3g}"
-    if len(errors) > 1:
-        text += f" ± {100 * np.std(errors, ddof=1) / np.sqrt(len(errors)):.1g}"
+    if n_runs > 1:
+        text += f" ± {100 * spread / np.sqrt(n_runs):.1g}"
     return Cell(text, mean)
 
 

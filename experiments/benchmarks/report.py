@@ -15,7 +15,7 @@ from experiments.benchmarks import NAMES
 from experiments.framework.environment import PACKAGES, machine, source_digest, versions
 from experiments.framework.experiment import Row, Settings, load_experiment
 from experiments.framework.page import Page
-from experiments.framework.rows import JsonTable, alone
+from experiments.framework.rows import JsonTable
 from experiments.framework.runner import run_missing
 from experiments.framework.worker import MEMORY_LIMIT, run_apart
 
@@ -56,11 +56,11 @@ def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int
         reason = _hopeless(case, rows)
         return {"error": reason} if reason else run_apart(PACKAGE, name, case, settings)
 
-    with alone(out / "results" / f"{name}.json"):
-        measured = table(out, name)
-        measured.start(_minute(), _environment())
-        count = run_missing(replace(group, cases=cases), settings, measured, measure, quiet)
-        measured.finish(_minute(), source_digest())
+    measured = table(out, name)
+    measured.path.parent.mkdir(parents=True, exist_ok=True)
+    measured.start(_minute(), _environment())
+    count = run_missing(replace(group, cases=cases), settings, measured, measure, quiet)
+    measured.finish(_minute(), source_digest())
     return count
 
 

@@ -12,7 +12,7 @@ import trigpoint
 PACKAGES = ("trigpoint", "numpy", "scipy", "scikit-learn", "numba")
 
 # Code that draws and prints does not affect results.
-_NO_PART_OF_RESULTS = ("plot", "_command", "_report", "__main__")
+_NO_PART_OF_RESULTS = ("plot", "_cli", "_report", "__main__")
 
 
 def source_digest() -> str:

@@ -30,15 +30,12 @@ class Settings:
         Seed of the first repetition.
     data : Path or None
         Folder of the real data.
-    part : pair of int
-        Which part of the cases to run, of how many: processes can share the work.
     """
 
     quick: bool = False
     runs: int | None = None
     seed: int = 0
     data: Path | None = None
-    part: tuple[int, int] = (1, 1)
 
     def seeds(self, full: int, quick: int = 2) -> range:
         """Seeds of the repetitions, as many as were asked for, or the experiment's own number."""

@@ -7,18 +7,13 @@ the same columns throughout, `JsonTable` for any others.
 import csv
 import io
 import json
-import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.framework.experiment import Row
-
-logger = logging.getLogger(__name__)
-
 
 # Significant digits of measurements: no page shows more.
 _DIGITS = 6
@@ -157,6 +152,10 @@ def _parsed(cell: str | None, name: str) -> str | int | float | None:
     return cell
 
 
+# The header says when and with which state of the library the rows of a `JsonTable` were measured.
+_NOT_KEPT = ("run_seconds", "source", "when")
+
+
 class JsonTable(Table):
     """Rows of any shape, of one run: first the machine it is on, last when it was finished."""
 
@@ -175,7 +174,8 @@ class JsonTable(Table):
                 self.rows.append({**line["spec"], **line["result"]})
 
     def _lines(self, case: Row, result: Row) -> str:
-        return json.dumps({"spec": case, "result": result}) + "\n"
+        result = {name: value for name, value in result.items() if name not in _NOT_KEPT}
+        return json.dumps({"spec": case, "result": result}, separators=(",", ":")) + "\n"
 
     @staticmethod
     def _written(value: Any) -> str:
@@ -196,37 +196,3 @@ class JsonTable(Table):
         """Note that nothing is missing, and which state of the library was measured last."""
         self.finished = {"when": when, "source": source}
         self._append(json.dumps({"finished": self.finished}) + "\n")
-
-
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Keep other processes from writing to a table, if the system has locks that end with one.
-
-    Two processes that run the same experiment would otherwise do all the work twice.
-    """
-    folder = path.parent
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file: name a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(
-                f"{path} is being written by another run: wait for it, or name another folder"
-            ) from None
-        except OSError:
-            # Some file systems have no locks.
-            logger.info("%s cannot be kept from other runs", path)
-        try:
-            yield
-        finally:
-            # Opening created the file, and nothing was written to it; or it was moved away.
-            with suppress(FileNotFoundError):
-                if path.stat().st_size == 0:
-                    path.unlink()

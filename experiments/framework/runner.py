@@ -59,8 +59,7 @@ def run_missing(
         How many cases were run.
     """
     source, last_line, n_new = source_digest(), 0.0, 0
-    first, step = settings.part
-    cases = all_cases(experiment, settings)[first - 1 :: step]
+    cases = all_cases(experiment, settings)
     missing = [case for case in cases if table.find(case) is None]
     for done, case in enumerate(missing, start=1 + len(cases) - len(missing)):
         start = time.perf_counter()
@@ -86,5 +85,5 @@ def _brief(row: Row) -> str:
 
 
 def now() -> str:
-    """Date and time to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Date and time to the minute."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")

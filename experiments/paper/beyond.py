@@ -1,6 +1,5 @@
 """Beyond the paper: what there is now, on its data and with its splits."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,8 +15,8 @@ from experiments.paper.classification import (
     Task,
     classify_scheme,
     mean_and_spread,
-    nearest_neighbor_scores,
     runs_text,
+    scored,
 )
 from trigpoint import (
     DiffusionMaps,
@@ -122,23 +121,13 @@ def run(case: Row, settings: Settings) -> Row | None:
     """Embed and classify once; None if a package is missing."""
     task = _task(case, settings)
     wanted = QUICK_COMPONENTS if settings.quick else N_COMPONENTS[case["data"]]
-    start, k, seed = time.perf_counter(), case["k"], case["seed"]
+    k, seed = case["k"], case["seed"]
     if case["method"] in THE_PAPERS:
-        found = classify_scheme(task, THE_PAPERS[case["method"]], k, wanted, seed)
-        stages = ("selection_seconds", "embedding_seconds", "extension_seconds")
-        seconds, accuracy = sum(found[stage] for stage in stages), found["accuracy"]
-    else:
-        try:
-            train, test = METHODS[case["method"]](task, wanted, k, seed)
-        except ModuleNotFoundError:
-            return None
-        seconds = time.perf_counter() - start
-        accuracy, _ = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
-    return {
-        "device": "cpu",
-        "accuracy": round(accuracy, 6),
-        "seconds": round(seconds, 3),
-    }
+        return classify_scheme(task, THE_PAPERS[case["method"]], k, wanted, seed)
+    try:
+        return scored(task, *METHODS[case["method"]](task, wanted, k, seed))
+    except ModuleNotFoundError:
+        return None
 
 
 def _task(case: Row, settings: Settings) -> Task:
@@ -205,10 +194,9 @@ def _describe(settings: Settings, page: Page) -> None:
     page.text(
         f"""{k:,} landmarks, and {N_COMPONENTS["mnist"]} coordinates of digits and
         {N_COMPONENTS["patch"]} of patches, unless the name says otherwise; everything else has
-        its default. The table of all runs has seconds too, but of runs that shared a machine with
-        others; where it names a GPU, that found neighbors and refined landmarks. With
-        two coordinates, which are for pictures, the nearest neighbor says how well these separate
-        the classes."""
+        its default. Where the table of all runs names a GPU, that found neighbors and refined
+        landmarks. With two coordinates, which are for pictures, the nearest neighbor says how well
+        these separate the classes."""
     )
 
 

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import column, grouped
-from trigpoint import KDPP, EfficientDPP, KMeansPlusPlus
+from trigpoint import EfficientDPP, ExactDPP, KMeansPlusPlus
 
 # The landmarks chosen before (the blue and the black cross), and the candidates (the discs): both
 # are at distance 1 from the blue landmark, the nearest to both, and one is nearer to the black one.
@@ -75,7 +75,7 @@ def _sampler(method: str, bandwidth: float | None) -> Any:
     if method == EFFICIENT:
         # All points are neighbors: the paper compares the two for a maximal neighborhood.
         return EfficientDPP(3, n_neighbors=len(POINTS), bandwidth=bandwidth)
-    return KDPP(3, bandwidth=bandwidth)
+    return ExactDPP(3, bandwidth=bandwidth)
 
 
 def third_landmark(rows: np.ndarray, method: str) -> int | None:
@@ -106,11 +106,12 @@ def show(rows: Sequence[Row], settings: Settings, page: Page) -> None:
             f"""Lengths are in units of the distance r of both candidates from the blue landmark;
             the green one is {_distance(GREEN):.2f} and the red one {_distance(RED):.2f} from the
             black landmark. Probabilities of the green candidate are from the definitions, and as
-            drawn by `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and `KDPP`,
-            the process that Algorithm 2 approximates. Sets of three of the four points are drawn,
-            and those are counted in which the two landmarks came first (for the DPP, which has no
-            order, those that contain both). In brackets is Wilson's {CONFIDENCE:.0%} interval; p is
-            from binomial tests of the draws against the definition, and against indifference."""
+            drawn by `KMeansPlusPlus`, `EfficientDPP` (all four points are neighbors) and
+            `ExactDPP(3)`, the process that Algorithm 2 approximates. Sets of three of the four
+            points are drawn, and those are counted in which the two landmarks came first (for the
+            DPP, which has no order, those that contain both). In brackets is Wilson's
+            {CONFIDENCE:.0%} interval; p is from binomial tests of the draws against the definition,
+            and against indifference."""
         )
     page.table(
         ["method", "sigma / r", "defined", "drawn", "sets", "p", "p of 1/2"],

@@ -1,7 +1,7 @@
 """The figure of ten million points: Euclidean against Bhattacharyya graphs of the landmarks."""
 
-import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,18 +14,15 @@ from experiments.framework.summary import column, grouped, standard_error
 from experiments.internals import (
     LandmarkGraph,
     Landmarks,
+    Pool,
     bhattacharyya_matrix,
     laplacian_eigenmaps,
+    local_covariances,
     regularize,
     thread_count,
     weighted_graph,
 )
-from trigpoint import (
-    DisconnectedGraphWarning,
-    EfficientDPP,
-    KNNGraph,
-    RedundantEigenvectorsWarning,
-)
+from trigpoint import EfficientDPP, KNNGraph
 from trigpoint.datasets import make_swiss_roll
 from trigpoint.metrics import (
     coordinate_recovery,
@@ -83,10 +80,7 @@ def run(case: Row, settings: Settings) -> Row:
     graph = _graph_of(case, landmarks)
     count = case["n_neighbors"]
     leading = laplacian_eigenmaps(graph.weights, 2).coordinates
-    with warnings.catch_warnings():
-        # The recovery of the height shows what this warns about.
-        warnings.simplefilter("ignore", RedundantEigenvectorsWarning)
-        independent = laplacian_eigenmaps(graph.weights, 2, "independent").coordinates
+    independent = laplacian_eigenmaps(graph.weights, 2, "independent").coordinates
     arc, height = coordinate_recovery(leading, intrinsic)
     independent_arc, independent_height = coordinate_recovery(independent, intrinsic)
     shares = {
@@ -117,19 +111,18 @@ def draw_landmarks(n_points: int, n_landmarks: int, m: int, seed: int) -> tuple[
     Drawn once for all graphs; the points themselves are not kept.
     """
     X, intrinsic = make_swiss_roll(n_points, dtype=np.float32, random_state=seed)
-    sampler = EfficientDPP(n_landmarks, n_neighbors=m, covariance="full", random_state=seed)
-    landmarks = sampler.select(X)
+    pool = Pool.of(X)
+    landmarks = EfficientDPP(n_landmarks, n_neighbors=m, random_state=seed).select(pool)
+    radii, covariances = local_covariances(pool, landmarks, "full", thread_count(-1))
+    landmarks = replace(landmarks, radii=radii, covariances=covariances, neighborhoods=None)
     return landmarks, intrinsic[landmarks.indices]
 
 
 def _graph_of(case: Row, landmarks: Landmarks) -> LandmarkGraph:
     metric, count = case["metric"], case["n_neighbors"]
-    with warnings.catch_warnings():
-        # Bridges are counted.
-        warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        if case["linking"] == PLAIN:
-            return plain_graph(landmarks, metric, count)
-        return KNNGraph(count, metric=metric).build(landmarks, thread_count(-1))
+    if case["linking"] == PLAIN:
+        return plain_graph(landmarks, metric, count)
+    return KNNGraph(count, metric=metric).build(landmarks, thread_count(-1))
 
 
 def plain_graph(landmarks: Landmarks, metric: str, n_neighbors: int) -> LandmarkGraph:
@@ -139,9 +132,8 @@ def plain_graph(landmarks: Landmarks, metric: str, n_neighbors: int) -> Landmark
         distances = cdist(points, points)
     else:
         assert landmarks.covariances is not None
-        distances = bhattacharyya_matrix(
-            points, regularize(landmarks.covariances), thread_count(-1)
-        )
+        covariances, _ = regularize(landmarks.covariances)
+        distances = bhattacharyya_matrix(points, covariances, thread_count(-1))
     np.fill_diagonal(distances, np.inf)
     nearest = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
     left = np.repeat(np.arange(len(points)), n_neighbors)

@@ -14,7 +14,7 @@ from pathlib import Path
 from experiments.framework.environment import PACKAGES, machine, versions
 from experiments.framework.experiment import Experiment, Row, Settings, load_experiment
 from experiments.framework.page import Page
-from experiments.framework.rows import CsvTable, alone
+from experiments.framework.rows import CsvTable
 from experiments.framework.runner import all_cases, found_rows, run_missing
 
 
@@ -24,29 +24,14 @@ def default_folder(quick: bool) -> Path:
 
 
 def run(name: str, out: Path, settings: Settings, *, quiet: bool = False) -> int:
-    """Run what is missing, and return how many runs that took.
-
-    A part has a table of its own until the page is written.
-    """
-    number, count = settings.part
-    path = out / (f"{name}.csv" if count == 1 else f"{name}.{number}of{count}.csv")
-    with alone(path):
-        return run_missing(_load(name), settings, CsvTable(path), quiet=quiet)
-
-
-def gather(name: str, out: Path) -> None:
-    """Move the rows of all parts to the one table of an experiment."""
-    for part in sorted(out.glob(f"{name}.*of*.csv")):
-        table = CsvTable(out / f"{name}.csv")
-        for row in CsvTable(part).rows:
-            table.add(row, {})
-        part.unlink()
+    """Run what is missing, and return how many runs that took."""
+    out.mkdir(parents=True, exist_ok=True)
+    return run_missing(_load(name), settings, CsvTable(out / f"{name}.csv"), quiet=quiet)
 
 
 def show(name: str, out: Path, settings: Settings) -> Path:
     """Write the page of the runs so far, and the record beside it."""
     experiment = _load(name)
-    gather(name, out)
     path = out / f"{name}.csv"
     rows = found_rows(experiment, settings, CsvTable(path))
     if not rows:

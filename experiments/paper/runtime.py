@@ -106,21 +106,21 @@ def _literal(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
 
 
 def _paper_dpp(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
-    EfficientDPP(k, n_neighbors=m, bandwidth=sigma, random_state=seed).select(X)
+    EfficientDPP(k, n_neighbors=m, bandwidth=sigma, pool=None, random_state=seed).fit(X)
 
 
 def _default_dpp(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
-    EfficientDPP(k, random_state=seed).select(X)
+    EfficientDPP(k, pool=None, random_state=seed).fit(X)
 
 
 def _seeding(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> None:
-    KMeansPlusPlus(k, random_state=seed).select(X)
+    KMeansPlusPlus(k, random_state=seed).fit(X)
 
 
 def _kmeans(init: str) -> Callable[[np.ndarray, int, int, float, int], int | None]:
     def select(X: np.ndarray, k: int, m: int, sigma: float, seed: int) -> int:
         sampler = KMeansLandmarks(k, init=init, random_state=seed)
-        sampler.select(X)
+        sampler.fit(X)
         return sampler.n_iter_
 
     return select

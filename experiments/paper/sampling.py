@@ -18,7 +18,7 @@ from experiments.framework.summary import (
     with_error,
 )
 from experiments.paper.table1 import SURFACES
-from trigpoint import KDPP, EfficientDPP, ExactDPP, Uniform
+from trigpoint import EfficientDPP, ExactDPP, Uniform
 from trigpoint.datasets import make_swiss_roll
 
 # The roll of table 1, whose bandwidth is 1.
@@ -59,7 +59,7 @@ def make_sampler(method: str, bandwidth: float, n_landmarks: int | None, seed: i
         return EfficientDPP(
             n_landmarks, n_neighbors=NEIGHBORS, bandwidth=bandwidth, random_state=seed
         )
-    return KDPP(n_landmarks, kernel=kernel, bandwidth=bandwidth, random_state=seed)
+    return ExactDPP(n_landmarks, kernel=kernel, bandwidth=bandwidth, random_state=seed)
 
 
 def cases(settings: Settings) -> Iterator[Row]:
@@ -170,11 +170,11 @@ def _describe(n: int, page: Page) -> None:
         experiment on a roll, sigma = {TABLE_1_BANDWIDTH:g} in table 1; the other blocks show what
         depends on it. A DPP draws a random number of landmarks, which decides how much they cover.
         So each block has both: rows with the same number for all methods (the DPPs fixed to that
-        size, `KDPP`; it is the mean number of the standard DPP of 1,000 points, rounded), and the
-        two DPPs as in Algorithm 1, with the number that they draw (`ExactDPP`). Algorithm 2 has the
-        same sigma as the kernels. The picture shows the first run in both ways (where the DPPs have
-        their own number, Algorithm 2 is given that of the geodesic one), with the inner part
-        shaded."""
+        size, `ExactDPP(k)`; it is the mean number of the standard DPP of 1,000 points, rounded),
+        and the two DPPs as in Algorithm 1, with the number that they draw (`ExactDPP()`). Algorithm
+        2 has the same sigma as the kernels. The picture shows the first run in both ways (where the
+        DPPs have their own number, Algorithm 2 is given that of the geodesic one), with the inner
+        part shaded."""
     )
 
 

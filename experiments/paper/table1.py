@@ -9,7 +9,7 @@ import numpy as np
 from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.page import Page
 from experiments.framework.summary import PAIRED_TEST, column, compare, grouped, with_error
-from trigpoint import KDPP, EfficientDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
+from trigpoint import EfficientDPP, ExactDPP, KMeansLandmarks, KMeansPlusPlus, Uniform
 from trigpoint.datasets import make_fish_bowl, make_swiss_roll
 from trigpoint.metrics import nystrom_error, optimal_error
 
@@ -65,7 +65,7 @@ SAMPLERS: dict[str, Make] = {
     FEW_STEPS[KMEANS_PP]: lambda k, m: KMeansLandmarks(k, init="k-means++", snap=False, max_iter=1),
     EFFICIENT: lambda k, m: EfficientDPP(k, n_neighbors=m, bandwidth=BANDWIDTH),
     SNAPPED: lambda k, m: KMeansLandmarks(k, init="k-means++"),
-    K_DPP: lambda k, m: KDPP(k, bandwidth=BANDWIDTH),
+    K_DPP: lambda k, m: ExactDPP(k, bandwidth=BANDWIDTH),
     AUTOMATIC: lambda k, m: EfficientDPP(k),
     REFINED: lambda k, m: EfficientDPP(k, refine=True, kernel_bandwidth=BANDWIDTH),
 }

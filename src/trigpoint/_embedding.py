@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -18,14 +18,15 @@ from trigpoint._common.checks import as_generator, check_count, check_path
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin, reporter
 from trigpoint._common.records import Extension, Fit
-from trigpoint._common.run import Run
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model
 from trigpoint._numerics.threads import thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
+from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
-from trigpoint._sources import Output, Source, open_source
+from trigpoint._samplers.sampler import too_much_of_sparse
+from trigpoint._sources import Output, Source, check_output, open_source
 from trigpoint._sources.opening import validated
 from trigpoint._spaces import check_metric, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
@@ -79,6 +80,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         self
         """
         self._check_parameters()
+        if issparse(X) and not self._takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead="")
         source = validated(self, X, reset=True)
         run = Run(self.random_state, self.n_jobs, self.verbose, source)
         pool = self._pool(source, run)
@@ -123,7 +126,11 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             of the file if `out` is given.
         """
         check_is_fitted(self)
+        check_output(out, X)
         source = validated(self, X, reset=False).matching(self.model_.columns)
+        if out is not None:
+            output = out if isinstance(out, Output) else Output(out)
+            out = replace(output, names=tuple(self.get_feature_names_out()))
         result, n_far = source.map(
             self.model_,
             out=out,
@@ -136,9 +143,10 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         return result
 
     def fit_transform(
-        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | None = None
+        self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
+        check_output(out, X)
         return self.fit(X, y).transform(X, out=out)
 
     def _check_parameters(self) -> None:
@@ -158,11 +166,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     def _pool(self, source: Source, run: Run) -> Pool:
         """Draw the rows that everything is fitted on."""
         if source.columns.sparse and not self._takes_sparse:
-            raise ParameterValueError(
-                f"{type(self).__name__} does not take sparse rows: reduce the columns first, as "
-                "with scikit-learn's TruncatedSVD, or make X dense",
-                "X",
-            )
+            raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
         pool = pool_for(
             self.landmarks,
             source,

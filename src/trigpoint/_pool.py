@@ -122,7 +122,9 @@ def planned_landmarks(landmarks: Any, default: int = DEFAULT_LANDMARKS) -> int:
     for name in ("n_landmarks", "n_clusters"):
         if hasattr(landmarks, name):
             return planned_landmarks(getattr(landmarks, name))
-    return len(landmarks) if np.ndim(landmarks) else default
+    # Sparse arrays have a shape and no length.
+    shape = getattr(landmarks, "shape", None) or np.shape(landmarks)
+    return int(shape[0]) if shape else default
 
 
 def pool_size(n: int, k: int, row_bytes: int, per_landmark: int = ROWS_PER_LANDMARK) -> int:

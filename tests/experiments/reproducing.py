@@ -57,10 +57,3 @@ def render(name, folder, settings):
     """Show what is there."""
     pages.show(name, folder, settings)
     return Reproduction(folder, name, 0)
-
-
-def render_first(count, result, folder, settings):
-    """Show the first runs of a reproduction alone."""
-    lines = result.table.read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / result.table.name).write_text("".join(lines[: 1 + count]), encoding="utf-8")
-    return render(result.name, folder, settings)

@@ -16,9 +16,8 @@ from experiments.paper.classification import (
     Task,
     classify_scheme,
     compared_schemes,
-    nearest_neighbor_scores,
     ordered_schemes,
-    runs_text,
+    scored,
 )
 from experiments.paper.patches import Patches, load_patches, split_rows
 
@@ -26,9 +25,7 @@ from experiments.paper.patches import Patches, load_patches, split_rows
 def test_scores():
     train, labels = np.array([[0.0], [10.0]]), np.array([0, 1])
     test, truth = np.array([[1.0], [2.0], [3.0], [9.0]]), np.array([0, 0, 1, 1])
-    accuracy, recall = nearest_neighbor_scores(train, labels, test, truth)
-    assert accuracy == 0.75
-    assert recall == pytest.approx((1 + 0.5) / 2)
+    assert scored(Task(train, labels, test, truth), train, test)["accuracy"] == 0.75
 
 
 def test_one_seed_is_done_before_the_next_begins():
@@ -64,17 +61,6 @@ def test_comparisons_are_corrected_for_their_number():
     assert len(both) == 2 * len(one) == 2 * len(COMPARISONS)
     assert all(both[key].p_value >= one[key].p_value for key in one)
     assert any(both[key].p_value > one[key].p_value for key in one)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"), [({1}, "1 run"), ({20}, "20 runs"), ({20, 3}, "3 to 20 runs")]
-)
-def test_number_of_runs(numbers, text):
-    assert runs_text(numbers) == text
-
-
-def test_comparisons_are_of_schemes():
-    assert {name for pair in COMPARISONS for name in pair} == set(SCHEMES)
 
 
 @pytest.fixture
@@ -185,5 +171,4 @@ def test_what_cannot_be_run_here_is_left_out(data_dir, tmp_path, monkeypatch):
 )
 def test_methods(name, task):
     train, test = beyond.METHODS[name](task, 10, 150, 0)
-    accuracy, _ = nearest_neighbor_scores(train, task.train_labels, test, task.test_labels)
-    assert 0.5 < accuracy < 0.99
+    assert 0.5 < scored(task, train, test)["accuracy"] < 0.99

@@ -45,23 +45,10 @@ def check_data_set(name, settings):
     return X, labels
 
 
-def test_data_without_its_files_or_package_is_missing(tmp_path):
-    def entry(**options):
-        return collection.Entry(lambda settings: None, known=True, **options)
-
-    assert not entry().missing(Settings())
-    assert entry(path="points").missing(Settings())
-    assert entry(path="points").missing(Settings(data=tmp_path))
-    (tmp_path / "points").mkdir()
-    assert not entry(path="points").missing(Settings(data=tmp_path))
-    assert entry(package="no_such_package").missing(Settings())
-    assert not entry(package="numpy").missing(Settings())
-
-
 @pytest.mark.parametrize("name", ["bowl", "digits"])
 def test_a_row_has_the_scores_of_the_grid(name):
     row = defaults.run({"data": name, "seed": 0}, QUICK)
-    assert (row["n"], row["held_back"], row["k"]) == (420, 180, 210)
+    assert row["k"] == 210
     assert row["labeled"] == (name == "digits")
     scores = {count: defaults.unpacked(row, count) for count in (2, 10, 50)}
     for count, found in scores.items():

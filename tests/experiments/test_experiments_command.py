@@ -2,9 +2,7 @@
 
 import pytest
 
-from experiments import paper
 from experiments.__main__ import FAILED, INTERRUPTED, KINDS, main
-from experiments.framework.experiment import MissingDataError
 
 
 @pytest.fixture(autouse=True)
@@ -70,23 +68,9 @@ def test_options_reach_the_experiment(kind, calls, tmp_path, capsys):
     )
 
 
-def test_repetitions_and_seed_of_the_paper(calls, tmp_path):
-    assert main(["paper", "table1", "--runs", "5", "--seed", "7"]) == 0
-    assert (calls[0][3].runs, calls[0][3].seed) == (5, 7)
-
-
-def test_a_part_has_no_page(calls):
-    assert main(["paper", "mnist", "--part", "2/8"]) == 0
-    assert [what for what, *_ in calls] == ["run"]
-    assert calls[0][3].part == (2, 8)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["paper", "mnist", "--part", "9/8"], "'9/8' is no part such as 2/8"),
-        (["paper", "mnist", "--part", "0/8"], "'0/8' is no part such as 2/8"),
-        (["bench", "headline", "--part", "1/2"], "is for the paper's experiments"),
         (["paper", "table9"], "table9 not among sampling, repulsion, kmeanspp, table1"),
         (["bench", "table1", "headline"], "table1 not among headline, selection"),
         (["paper", "table1", "--runs", "0"], "'0' is not a whole number, 1 or more"),
@@ -102,31 +86,12 @@ def test_wrong_arguments(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_data_may_come_from_the_environment(calls, tmp_path, monkeypatch):
-    monkeypatch.setenv("TRIGPOINT_DATA", str(tmp_path))
-    assert main(["paper", "mnist"]) == 0
-    assert calls[0][3].data == tmp_path
-    assert main(["paper", "mnist", "--data", "elsewhere"]) == 0
-    assert calls[2][3].data.name == "elsewhere"
-
-
 def test_rendering_runs_nothing(kind, calls, tmp_path):
     assert main([kind, "--render", "--out", str(tmp_path)]) == 0
     shown = [(what, name) for what, name, _, _ in calls]
     # The benchmarks have one page.
     expected = [("show", name) for name in KINDS[kind][1]]
     assert shown == (expected if kind == "paper" else expected[:1])
-
-
-def test_missing_data_fails_what_was_asked_for_by_name_alone(calls, monkeypatch, capsys):
-    failing(monkeypatch, MissingDataError("no digits"), on="mnist")
-    assert main(["paper", "--quick"]) == 0
-    out, err = capsys.readouterr()
-    assert err == "mnist: left out: no digits\n"
-    assert [line.partition(":")[0] for line in out.splitlines()] == [
-        name for name in paper.NAMES if name != "mnist"
-    ]
-    assert main(["paper", "table1", "mnist"]) == FAILED
 
 
 def test_missing_data_says_what_to_do(tmp_path, capsys):

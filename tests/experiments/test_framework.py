@@ -11,8 +11,7 @@ from reproducing import render, reproduce
 from scipy import stats
 
 from experiments import paper
-from experiments.framework import runner
-from experiments.framework.cells import duration, number, percent, score, size, target
+from experiments.framework.cells import number
 from experiments.framework.environment import source_digest
 from experiments.framework.experiment import (
     Experiment,
@@ -27,9 +26,7 @@ from experiments.framework.summary import (
     Comparison,
     column,
     compare,
-    grouped,
     holm,
-    with_error,
 )
 from experiments.paper import pages
 
@@ -78,32 +75,6 @@ def test_the_best_of_a_column_is_bold(tmp_path):
     assert "| a | 2.00 | **0.500** |\n| b | **1.00** | **0.500** |\n| c | failed | - |" in text
 
 
-@pytest.mark.parametrize(
-    ("cell", "text"),
-    [
-        (number(0), "0.000"),
-        (number(1234.5), "1,234"),
-        (number(12.34), "12.3"),
-        (number(1e-5), "1.0e-05"),
-        (number(123456.7), "123,457"),
-        (duration(1e-4), "< 0.001"),
-        (percent(0.1234), "12.3 %"),
-        (score(0.12345), "0.123"),
-        (size(2.5e6), "2 MB"),
-        (size(1.234e9), "1.23 GB"),
-        (size(-5), "< 1 MB"),
-    ],
-)
-def test_numbers_in_cells(cell, text):
-    assert cell.text == text
-
-
-def test_targets_are_met_or_not():
-    assert target("a / b", number(1.5), 1.5) == ["a / b", "1.50", "≤ 1.5", "yes"]
-    assert target("a / b", number(1.5), 2, at_least=True, unit=" x")[2:] == ["≥ 2 x", "**no**"]
-    assert target("share", percent(0.04), 0.1)[1:3] == [percent(0.04).text, "≤ 10 %"]
-
-
 # Summaries ------------------------------------------------------------------------------------
 
 
@@ -144,37 +115,6 @@ def test_only_runs_with_the_same_seed_are_compared(methods):
     expected = stats.ttest_rel(column(first[3:10], "error"), column(second[3:10], "error"))
     assert found.n_pairs == 7
     assert found.p_value == pytest.approx(expected.pvalue)
-
-
-@pytest.mark.parametrize(
-    ("p_value", "stars"),
-    [(0.0009, "***"), (0.001, "**"), (0.009, "**"), (0.049, "*"), (0.05, ""), (np.nan, "")],
-)
-def test_stars_are_the_levels_of_the_paper(methods, p_value, stars):
-    assert replace(compare(*methods, "error"), p_value=p_value).stars == stars
-
-
-@pytest.mark.parametrize(
-    ("values", "scale", "text"),
-    [
-        ([1.0, 2.0, 3.0], 1, "2.00 ± 0.58"),
-        ([0.95, 0.96, 0.98], 100, "96.33 ± 0.88"),
-        ([100.0, 150.0, 260.0], 1, "170 ± 47"),
-        ([1e-6, 2e-6, 3e-6], 1, "0.00000200 ± 0.00000058"),
-        ([1000.0, 3000.0], 1, "2000 ± 1000"),
-        ([0.1234567], 1, "0.123"),
-        ([0.5, 0.5], 1, "0.5"),
-    ],
-)
-def test_as_many_digits_as_the_error_leaves(values, scale, text):
-    assert with_error(np.array(values), scale) == text
-
-
-def test_groups_keep_the_order_and_empty_cells_are_missing():
-    rows = [{"k": k, "seed": s, "error": None if s else 2.0} for s in (0, 1) for k in (50, 25)]
-    groups = grouped(rows, "k")
-    assert list(groups) == [(50,), (25,)]
-    np.testing.assert_array_equal(column(groups[50,], "error"), [2.0, np.nan])
 
 
 # Settings -------------------------------------------------------------------------------------
@@ -247,18 +187,6 @@ def test_every_case_is_run_in_order_and_kept(counting, tmp_path):
     assert result.text.startswith("# Squares\n")
 
 
-def test_progress_is_told(counting, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(runner, "_BETWEEN_LINES", -1.0)
-    pages.run("table1", tmp_path, Settings(runs=1))
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.splitlines()[1] == "table1 2/2: k 50, quick 0, seed 0: square 2500"
-    pages.run("table1", tmp_path, Settings(runs=2))
-    assert capsys.readouterr().err.startswith("table1 3/4: ")
-    pages.run("table1", tmp_path, Settings(runs=3), quiet=True)
-    assert capsys.readouterr().err == ""
-
-
 def test_an_interrupted_run_goes_on_where_it_stopped(counting, tmp_path):
     counting.interrupt_at = 2
     with pytest.raises(KeyboardInterrupt):
@@ -274,15 +202,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped(counting, tmp_path):
 
     assert reproduce("table1", tmp_path, Settings()).n_new == 0
     assert counting.ran == ALL
-
-
-def test_more_runs_add_to_those_that_are_there(counting, tmp_path):
-    reproduce("table1", tmp_path, Settings(runs=1))
-    reproduce("table1", tmp_path, Settings(runs=2))
-    assert counting.ran == ALL[:4]
-    reproduce("table1", tmp_path, Settings(quick=True, runs=1))
-    assert len(counting.ran) == 6
-    assert {row["quick"] for row in counting.shown} == {1}
 
 
 def test_rows_of_other_parameters_are_other_rows(counting, tmp_path):
@@ -327,35 +246,15 @@ def test_the_record_tells_what_the_page_rests_on(counting, tmp_path):
     assert "not to be compared with the paper's" in " ".join(quick.split())
 
 
-def test_versions_are_not_told_of_rows_from_a_machine_with_a_device(counting, tmp_path):
-    run = counting.experiment.run
-    counting.experiment = replace(
-        counting.experiment, run=lambda *case: run(*case) | {"device": "some GPU"}
-    )
-    result = reproduce("table1", tmp_path, Settings(runs=1))
-    assert result.record["devices"] == ["some GPU"]
-    assert not {"versions", "cores", "system"} & set(result.record)
-    text = " ".join(result.text.split())
-    assert "on some GPU. Seeds and parameters: [table1.json]" in text
-
-
-def test_rows_of_several_states_of_the_library_are_told(counting, tmp_path, monkeypatch):
-    states = ", ".join(sorted([source_digest(), "0ther5ta"]))
-    reproduce("table1", tmp_path, Settings(runs=1))
-    monkeypatch.setattr(runner, "source_digest", lambda: "0ther5ta")
-    result = reproduce("table1", tmp_path, Settings())
-    assert f"from 2 states of the library ({states})" in " ".join(result.text.split())
-
-
 def test_the_digest_is_of_what_decides_results(tmp_path, monkeypatch):
-    for folder in ("_graph", "plot"):
+    for folder in ("_graphs", "plot"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_text("x = 1")
     monkeypatch.setattr("trigpoint.__file__", str(tmp_path / "__init__.py"))
     before = source_digest()
     (tmp_path / "plot" / "a.py").write_text("x = 2")
     assert source_digest() == before
-    (tmp_path / "_graph" / "a.py").write_text("x = 2")
+    (tmp_path / "_graphs" / "a.py").write_text("x = 2")
     assert source_digest() != before
 
 
@@ -410,17 +309,6 @@ def test_the_overview_has_the_tables_of_the_committed_runs(name, tmp_path):
     assert copy.read_bytes() == OVERVIEW.read_bytes(), "write the pages again, with --render"
 
 
-def test_a_table_goes_into_its_place_alone(tmp_path):
-    path = tmp_path / "paper.md"
-    path.write_text("a\n\n<!-- x -->\n\nold\n\n<!-- end of x -->\n\nb\n")
-    page = Page(tmp_path, "x", "X")
-    page.text("new")
-    page.write_into(path)
-    assert path.read_text() == "a\n\n<!-- x -->\n\nnew\n\n<!-- end of x -->\n\nb\n"
-    with pytest.raises(ValueError, match="has no lines <!-- y -->"):
-        Page(tmp_path, "y", "Y").write_into(path)
-
-
 def test_private_parts_of_the_library_are_imported_in_one_place():
     importing = [
         path.relative_to(ROOT).as_posix()
@@ -437,27 +325,3 @@ def test_holm_corrects_for_the_number_of_comparisons():
     np.testing.assert_allclose(corrected, [0.08, 0.04, np.nan, 0.04, 0.9])
     assert [one.difference for one in holm(found)] == [0.1] * 5
     assert holm([]) == []
-
-
-def test_parts_share_the_runs_and_are_gathered(tmp_path, monkeypatch):
-    def run(case, settings):
-        return None if case["seed"] == 4 else {"square": case["seed"] ** 2}
-
-    seeds = Experiment(
-        "seeds",
-        "Seeds",
-        lambda settings: ({"seed": seed} for seed in range(8)),
-        run,
-        lambda rows, settings, page: page.text(f"{len(rows)} seeds"),
-    )
-    monkeypatch.setattr(pages, "_load", lambda name: seeds)
-    settings = Settings()
-    parts = [replace(settings, part=(number, 3)) for number in (1, 2, 3)]
-    n_new = [pages.run("seeds", tmp_path, part, quiet=True) for part in parts]
-    # What cannot be run is left out.
-    assert n_new == [3, 2, 2]
-    assert [pages.run("seeds", tmp_path, part, quiet=True) for part in parts] == [0, 0, 0]
-    rows = render("seeds", tmp_path, settings).rows
-    assert {row["seed"]: row["square"] for row in rows} == {n: n * n for n in range(8) if n != 4}
-    assert not list(tmp_path.glob("*of*"))
-    assert pages.run("seeds", tmp_path, settings, quiet=True) == 0

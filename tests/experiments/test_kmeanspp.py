@@ -86,10 +86,3 @@ def test_draws_of_algorithm_2_are_not_indifferent(result):
         # Nor would they pass for those of an exact DPP.
     chance = probability_of_green(EXACT, 2.0)
     assert binomtest(*drawn(result, EFFICIENT, 2.0), chance).pvalue < 1e-3
-
-
-def test_page_shows_definitions_and_draws(result):
-    text = result.text
-    assert "| k-means++ |  | 0.5000 |" in text
-    assert "| Algorithm 2 | 1 | 0.6632 |" in text
-    assert len(result.picture) > 10_000

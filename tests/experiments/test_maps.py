@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks import maps
-from experiments.framework.page import Page
 
 
 @pytest.fixture
@@ -33,45 +32,8 @@ def test_a_point_is_not_its_own_neighbor_even_among_copies():
     assert (points[found] == 0).all()
 
 
-def test_area_of_uniform_points_and_of_dots(square):
-    # Of as many cells as points, a share of 1 / e stays empty.
-    assert maps.occupied_area(square) == pytest.approx(1 - np.exp(-1), abs=0.03)
-    dots = np.round(10 * square)
-    assert maps.occupied_area(dots) < 0.04
-    # One outlier changes little.
-    assert maps.occupied_area(np.append(square, [[1e3, 1e3]], axis=0)) > 0.55
-
-
-def test_dots_are_points_close_to_landmarks(square):
-    landmarks = square[:100]
-    near = landmarks + 1e-6
-    everything = np.ones(100, dtype=bool)
-    assert maps.dotted(landmarks, near, everything) == 1.0
-    assert maps.dotted(landmarks, square[100:], np.ones(3900, dtype=bool)) < 0.02
-    copies = maps._distinct(square[:10], square[5:])
-    np.testing.assert_array_equal(copies, np.arange(10) < 5)
-
-
 def test_pictures_come_back_from_text(square):
     back = maps.unpacked(maps.packed(square)).reshape(-1, 2)
     assert np.abs(np.corrcoef(back[:, 0], square[:, 0])[0, 1]) > 0.999
     assert back.min() == 0
     assert back.max() == 255
-
-
-def test_titles_stand_on_a_line_whatever_the_shapes_of_the_maps(square, tmp_path, monkeypatch):
-    rows = []
-    for place, name in enumerate(maps.MAPPERS):
-        wide = square[:100] * [1 + place, 1]
-        picture = {"map": maps.packed(wide), "colors": maps._text(np.zeros(100, np.uint8))}
-        rows.append({"data": "coil", "method": name, "picture": picture})
-    titled, scatter = [], maps._scatter
-
-    def noted(axes, picture):
-        titled.append(axes)
-        scatter(axes, picture)
-
-    monkeypatch.setattr(maps, "_scatter", noted)
-    maps._plot(rows, Page(tmp_path, "maps", "Maps"))
-    heights = [axes.title.get_window_extent().y0 for axes in titled]
-    assert heights == pytest.approx(heights[:1] * len(maps.MAPPERS))

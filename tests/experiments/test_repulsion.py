@@ -49,11 +49,3 @@ def test_both_functions_repel(result, data, repulsion):
     uniform = errors_of([run_table1({**case, "seed": seed}, Settings()) for seed in range(6)])
     repelled = errors(result, data, repulsion)
     assert (repelled.mean(axis=0)[1:] < 0.5 * uniform.mean(axis=0)[1:]).all()
-
-
-def test_page_shows_both_and_compares_them(result):
-    text = result.text
-    assert "## Swiss roll, m = 30 (as in table 1)" in text
-    assert "## Fish bowl, m = 400 (all points)" in text
-    assert "Of 28 comparisons" in text
-    assert len(result.picture) > 10_000

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reproducing import render_first, reproduce
+from reproducing import reproduce
 
 from experiments.framework.experiment import Settings
 from experiments.paper.table1 import (
@@ -99,10 +99,3 @@ def test_page_shows_tables_claims_and_scales(result):
     assert "(70.384)" in text
     assert "Fish bowl: the efficient DPP is the best of the five | all |" in text
     assert len(result.picture) > 10_000
-
-
-@pytest.mark.parametrize("kept", [1, 7, 40])
-def test_unfinished_runs_are_shown(result, tmp_path, kept):
-    shown = render_first(kept, result, tmp_path, Settings(quick=True))
-    assert shown.record["runs"] == kept
-    assert not shown.record["complete"]

@@ -1,11 +1,9 @@
 """Tables of runs: rows that survive, and are found again."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from experiments.framework.rows import CsvTable, JsonTable, alone
+from experiments.framework.rows import CsvTable, JsonTable
 
 ROW = {"method": "k-means, ++", "k": 25, "sigma": 0.1, "m": None, "seed": 0, "error": 1 / 3}
 
@@ -30,12 +28,6 @@ def test_rows_come_back_as_they_were(tmp_path):
     assert [row["seed"] for row in CsvTable(path).rows] == [0, 1, 0, 2]
 
 
-def test_what_numpy_returns_is_written_as_numbers(tmp_path):
-    path = tmp_path / "rows.csv"
-    CsvTable(path).add({"seed": np.int64(3), "error": np.float64(0.1)}, {})
-    assert path.read_text() == "seed,error\n3,0.1\n"
-
-
 @pytest.mark.parametrize("half", ["k-m", "k-means,25,0.1,,1", '"k-means, ++",25,0.1,,1,0.333'])
 def test_a_half_written_last_line_is_dropped(tmp_path, half):
     path = tmp_path / "rows.csv"
@@ -48,17 +40,6 @@ def test_a_half_written_last_line_is_dropped(tmp_path, half):
     assert path.read_text() == whole + half
     file.add(ROW | {"seed": 1}, {})
     assert [row["seed"] for row in CsvTable(path).rows] == [0, 1]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks there")
-def test_two_runs_at_once_are_refused(tmp_path):
-    path = tmp_path / "rows.csv"
-    with alone(path):
-        with pytest.raises(ValueError, match="is being written by another run"), alone(path):
-            pass
-        CsvTable(path).add(ROW, {})
-    with alone(path):
-        assert CsvTable(path).rows == [ROW]
 
 
 def test_other_columns_are_refused(tmp_path):
@@ -84,15 +65,6 @@ def test_a_case_is_found_again(tmp_path, value, from_disk):
     assert file.find({"value": value, "seed": 1}) is None
     for other in (26, 0.2, "k-means", None if value is not None else 0):
         assert file.find({"value": other, "seed": 0}) is None
-
-
-def test_the_latest_of_equal_cases_counts(tmp_path):
-    path = tmp_path / "rows.csv"
-    file = CsvTable(path)
-    file.add({"seed": 0, "error": 1.0}, {})
-    file.add({"seed": 0, "error": 2.0}, {})
-    assert file.find({"seed": 0})["error"] == 2.0
-    assert CsvTable(path).find({"seed": 0})["error"] == 2.0
 
 
 # JSON -----------------------------------------------------------------------------------------

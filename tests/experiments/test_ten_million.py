@@ -1,12 +1,14 @@
 """The figure of ten million points, at a hundredth of its size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reproducing import render, reproduce
 
 from experiments.framework.experiment import Settings
 from experiments.framework.summary import column
-from experiments.internals import bhattacharyya_matrix, regularize
+from experiments.internals import Pool, bhattacharyya_matrix, local_covariances, regularize
 from experiments.paper import neighbors
 from trigpoint import EfficientDPP, KNNGraph
 
@@ -21,7 +23,10 @@ def quick(tmp_path_factory):
 
 @pytest.fixture
 def landmarks(roll):
-    return EfficientDPP(120, covariance="full", random_state=0).select(roll[0])
+    pool = Pool.of(roll[0])
+    landmarks = EfficientDPP(120, random_state=0).select(pool)
+    _, covariances = local_covariances(pool, landmarks, "full", 1)
+    return replace(landmarks, covariances=covariances)
 
 
 def rows_of(result, **chosen):
@@ -91,7 +96,7 @@ def test_agreement_leaves_out_shortcuts(quick):
 
 def test_plain_bhattacharyya_graph_links_the_nearest(landmarks):
     graph = neighbors.plain_graph(landmarks, "bhattacharyya", 9)
-    distances = bhattacharyya_matrix(landmarks.points, regularize(landmarks.covariances))
+    distances = bhattacharyya_matrix(landmarks.points, regularize(landmarks.covariances)[0])
     np.fill_diagonal(distances, np.inf)
     chosen = np.zeros(distances.shape, dtype=bool)
     np.put_along_axis(chosen, np.argsort(distances, axis=1)[:, :9], True, axis=1)

@@ -123,7 +123,7 @@ def long_roll():
 
 @pytest.fixture(scope="module")
 def leading(long_roll):
-    with pytest.warns(tp.RedundantEigenvectorsWarning, match="coordinate 2"):
+    with pytest.warns(tp.ParameterWarning, match="coordinate 2"):
         emb = tp.LaplacianEigenmaps(eigenvectors="leading", random_state=0).fit(long_roll)
     return emb.quality(long_roll)
 
@@ -149,7 +149,9 @@ def test_good_rolls(long_roll):
 
 def test_what_is_advised_for_digits_helps():
     X = sk.load_digits().data
-    emb = tp.LaplacianEigenmaps(landmarks=500, extension="all", n_neighbors=20, random_state=0)
+    emb = tp.LaplacianEigenmaps(
+        landmarks=500, extension="all", graph=tp.KNNGraph(20), random_state=0
+    )
     plain = emb.fit(X).quality(X)
     assert plain.grade in ("poor", "fair")
     assert plain.remedy == 'extension="graph"'
@@ -160,7 +162,9 @@ def test_what_is_advised_for_digits_helps():
 
 def test_mnist_in_the_plane_is_poor(data_dir):
     X = load_mnist(data_dir / "mnist", split="test")[0][:4000]
-    plain = tp.LaplacianEigenmaps(landmarks=200, n_neighbors=20, extension="all", random_state=0)
+    plain = tp.LaplacianEigenmaps(
+        landmarks=200, graph=tp.KNNGraph(20), extension="all", random_state=0
+    )
     found = plain.fit(X).quality(X)
     assert found.grade == "poor"
     assert found.verdict.startswith("Poor: ")
@@ -175,7 +179,11 @@ def test_faces_are_neither_poor_nor_excellent(data_dir):
 
 def test_a_plane_is_for_pca(rng):
     X = rng.random((2000, 2)) @ rng.normal(size=(2, 20))
-    found = tp.LaplacianEigenmaps(landmarks=300, n_neighbors=10, random_state=0).fit(X).quality(X)
+    found = (
+        tp.LaplacianEigenmaps(landmarks=300, graph=tp.KNNGraph(10), random_state=0)
+        .fit(X)
+        .quality(X)
+    )
     assert pca_is_better(found)
     assert found.pca_kept == pytest.approx(1, abs=0.01)
     assert "while PCA of the same dimension keeps 100%" in found.verdict
@@ -210,8 +218,8 @@ def test_grades_follow_the_expected_share(leading):
 
 def test_separate_pieces_are_counted(rng):
     X = np.concatenate([rng.normal(size=(300, 3)) + 50 * i for i in range(3)])
-    with pytest.warns(tp.DisconnectedGraphWarning):
-        emb = tp.LaplacianEigenmaps(landmarks=120, n_neighbors=5, random_state=0).fit(X)
+    with pytest.warns(tp.ParameterWarning, match="connected components"):
+        emb = tp.LaplacianEigenmaps(landmarks=120, graph=tp.KNNGraph(5), random_state=0).fit(X)
     found = emb.quality(X)
     assert found.pieces == len(emb.bridges_) + 1 >= 3
     assert found.n_edges >= 120
@@ -229,7 +237,7 @@ def test_graphs_of_all_pairs_have_no_suspects(rng):
 
 def test_kept_until_the_next_fit_and_repeatable(roll):
     X, _ = roll
-    emb = tp.LaplacianEigenmaps(landmarks=100, n_neighbors=10, random_state=0).fit(X)
+    emb = tp.LaplacianEigenmaps(landmarks=100, graph=tp.KNNGraph(10), random_state=0).fit(X)
     found = emb.quality(X)
     assert emb.quality_ is found
     again = emb.quality(X)
@@ -248,7 +256,7 @@ def test_of_a_file_and_of_a_saved_model(roll, tmp_path):
     X, _ = roll
     np.save(tmp_path / "X.npy", X)
     np.savetxt(tmp_path / "X.csv", X, delimiter=",", fmt="%.18e")
-    emb = tp.LaplacianEigenmaps(landmarks=100, n_neighbors=10, random_state=0).fit(X)
+    emb = tp.LaplacianEigenmaps(landmarks=100, graph=tp.KNNGraph(10), random_state=0).fit(X)
     expected = emb.quality(X).figures()
     assert emb.quality(tmp_path / "X.npy").figures() == expected
     assert emb.quality(tmp_path / "X.csv").figures() == expected
@@ -285,7 +293,7 @@ def test_shown_with_the_verdict_first(leading):
 
 def test_too_few_points():
     X = np.random.default_rng(0).normal(size=(40, 2))
-    emb = tp.LaplacianEigenmaps(1, landmarks=20, n_neighbors=5, random_state=0).fit(X)
+    emb = tp.LaplacianEigenmaps(1, landmarks=20, graph=tp.KNNGraph(5), random_state=0).fit(X)
     with pytest.raises(ValueError, match="sample"):
         emb.quality(X, sample=2)
     with pytest.raises(ValueError, match="sample=4 points are too few"):
@@ -295,7 +303,7 @@ def test_too_few_points():
 
 def test_missing_values_in_a_file_are_refused(roll, tmp_path):
     X = roll[0].copy()
-    emb = tp.LaplacianEigenmaps(landmarks=100, n_neighbors=10, random_state=0).fit(X)
+    emb = tp.LaplacianEigenmaps(landmarks=100, graph=tp.KNNGraph(10), random_state=0).fit(X)
     X[:, 1] = np.nan
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(ValueError, match="NaN"):
@@ -317,7 +325,14 @@ def test_the_sample_is_larger_where_points_have_many_columns():
         ({"shortcuts": 1}, False),
         # Those between pieces are bridges.
         ({"pieces": 2}, False),
-        ({"parameters": {"graph": tp.KNNGraph(20), "n_neighbors": None}}, False),
+        (
+            {
+                "parameters": {
+                    "graph": tp.KNNGraph(20),
+                }
+            },
+            False,
+        ),
     ],
 )
 def test_shortcuts_are_blamed_if_they_are_many_in_one_piece(leading, changes, advised):

@@ -10,13 +10,19 @@ from trigpoint.metrics._neighborhoods import shortcut_rate
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges
 
 
+def measured(X, sampler, covariance="full"):
+    """Landmarks of a fit, with their local covariances."""
+    graph = tp.KNNGraph(covariance=covariance)
+    emb = tp.LaplacianEigenmaps(landmarks=sampler, graph=graph, extension="graph")
+    return emb.fit(X).fitted_.landmarks
+
+
 @pytest.fixture(scope="module")
 def landmarks():
     """Landmarks of a Swiss roll with covariances, and their true coordinates."""
     X, intrinsic = tp.datasets.make_swiss_roll(20_000, random_state=1)
-    sampler = tp.EfficientDPP(300, covariance="full", random_state=1).fit(X)
-    found = Landmarks(sampler.landmarks_, sampler.indices_, sampler.radii_, sampler.covariances_)
-    return found, intrinsic[sampler.indices_]
+    found = measured(X, tp.EfficientDPP(300, random_state=1))
+    return found, intrinsic[found.indices]
 
 
 def is_shortcut(ends, intrinsic, n_neighbors):
@@ -51,8 +57,7 @@ def test_a_graph_without_shortcuts_is_hardly_suspected(landmarks):
 @pytest.mark.parametrize("metric", ["euclidean", "bhattacharyya"])
 def test_varying_density_alone_raises_no_suspicion(metric):
     X, _ = tp.datasets.make_fish_bowl(20_000, random_state=0)
-    sampler = tp.EfficientDPP(300, covariance="full", random_state=0).fit(X)
-    points = Landmarks(sampler.landmarks_, sampler.indices_, None, sampler.covariances_)
+    points = measured(X, tp.EfficientDPP(300, random_state=0))
     edges = judge_edges(tp.KNNGraph(20, metric=metric).build(points), points)
     assert edges.count(SHORTCUT) <= 0.001 * len(edges.kinds)
 
@@ -62,10 +67,9 @@ def test_diagonal_covariances_serve_too():
     rng = np.random.default_rng(0)
     sheets = np.repeat([0.0, 0.4], 4000)
     X = np.column_stack([rng.uniform(0, 4, (8000, 2)), sheets + rng.normal(0, 0.01, 8000)])
-    sampler = tp.EfficientDPP(200, covariance="diag", n_neighbors=60, random_state=0).fit(X)
-    points = Landmarks(sampler.landmarks_, sampler.indices_, None, sampler.covariances_)
+    points = measured(X, tp.EfficientDPP(200, n_neighbors=60, random_state=0), "diag")
     edges = judge_edges(tp.KNNGraph(10, metric="euclidean").build(points), points)
-    across = np.ptp(sheets[sampler.indices_][edges.ends], axis=1) > 0
+    across = np.ptp(sheets[points.indices][edges.ends], axis=1) > 0
     assert across.sum() > 20
     assert ((edges.kinds == SHORTCUT) == across).mean() > 0.98
 

@@ -6,7 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from trigpoint import LandmarkCurve, plot
+from trigpoint import plot
+from trigpoint._samplers.curve import LandmarkCurve
 
 
 def falling(counts, errors):

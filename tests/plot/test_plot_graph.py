@@ -24,8 +24,8 @@ def islands():
     """Three far clusters, whose graph takes two bridges."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)) + np.repeat([0, 40, 80], 100)[:, None] * [1, 0, 0]
-    with pytest.warns(tp.DisconnectedGraphWarning):
-        return tp.LaplacianEigenmaps(2, landmarks=60, n_neighbors=6, random_state=0).fit(X)
+    with pytest.warns(tp.ParameterWarning, match="connected components"):
+        return tp.LaplacianEigenmaps(2, landmarks=60, graph=tp.KNNGraph(6), random_state=0).fit(X)
 
 
 @pytest.mark.parametrize(("on", "plane"), [("embedding", (0, 1)), ("points", (2, 0))])
@@ -86,7 +86,7 @@ def test_of_too_many_edges_the_heaviest_are_drawn_and_a_note_says_so(islands):
 
 def test_many_edges_are_pixels_in_vector_files(roll, eigenmaps):
     assert not plot.graph(eigenmaps).collections[0].get_rasterized()
-    dense = tp.Isomap(2, landmarks=200, n_neighbors=40, random_state=0).fit(roll[0])
+    dense = tp.Isomap(2, landmarks=200, graph=tp.KNNGraph(40), random_state=0).fit(roll[0])
     assert plot.graph(dense).collections[0].get_rasterized()
     assert not plot.graph(dense).texts
 

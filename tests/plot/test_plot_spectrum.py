@@ -39,8 +39,8 @@ def test_three_clusters_have_their_gap_after_two():
     """The graph of three clusters falls apart but for its bridges: two small eigenvalues."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)) + np.repeat([0, 40, 80], 100)[:, None] * [1, 0, 0]
-    with pytest.warns(tp.DisconnectedGraphWarning):
-        emb = tp.LaplacianEigenmaps(6, landmarks=90, n_neighbors=20, random_state=0).fit(X)
+    with pytest.warns(tp.ParameterWarning, match="connected components"):
+        emb = tp.LaplacianEigenmaps(6, landmarks=90, graph=tp.KNNGraph(20), random_state=0).fit(X)
     axes = plot.spectrum(emb, title="here")
     assert legend(axes) == ["coordinate", "not used", "widest gap by ratio, after 2"]
     assert set(drawn(axes)["widest gap by ratio, after 2"][:, 0]) == {2.5}
@@ -65,10 +65,10 @@ def test_every_estimator_has_a_spectrum(eigenmaps, kernel_pca, roll):
 def test_eigenvectors_that_were_passed_over_are_shown_too(roll):
     """Between coordinates that are no neighbors there is no gap but eigenvectors not used."""
     emb = tp.LaplacianEigenmaps(
-        2, landmarks=200, eigenvectors="independent", n_neighbors=10, random_state=0
+        2, landmarks=200, eigenvectors="independent", graph=tp.KNNGraph(10), random_state=0
     ).fit(roll[0])
     all_of_them = tp.LaplacianEigenmaps(
-        30, landmarks=emb.landmark_indices_, n_neighbors=10, random_state=0
+        30, landmarks=emb.landmark_indices_, graph=tp.KNNGraph(10), random_state=0
     ).fit(roll[0])
     leading = leading_eigenvalues(emb.fitted_)
     np.testing.assert_allclose(leading.values, all_of_them.eigenvalues_, rtol=1e-6)
@@ -84,7 +84,9 @@ def test_equal_eigenvalues_are_told_apart():
     """Those of a ring come in pairs."""
     angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     ring = np.column_stack([np.cos(angles), np.sin(angles)])
-    emb = tp.LaplacianEigenmaps(4, landmarks=60, graph="euclidean", n_neighbors=4, random_state=0)
+    emb = tp.LaplacianEigenmaps(
+        4, landmarks=60, graph=tp.KNNGraph(4, metric="euclidean"), random_state=0
+    )
     leading = leading_eigenvalues(emb.fit(ring).fitted_)
     assert leading.used[:6].tolist() == [True] * 4 + [False] * 2
 

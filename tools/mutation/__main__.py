@@ -1,17 +1,17 @@
 """Make one small mistake at a time in a copy of the library, and see whether a test fails.
 
-Lines are drawn at random from the functions of the numerics, with a seed; messages, types and
-constants of modules, which are sizes of blocks for the most part, are left alone. A first run of
-the tests writes down which functions each of them calls and how long it takes; for a mistake, those
-that call its function run, the quickest first, until one fails. Results are rows of a CSV file,
-written as they come: started again, it resumes, as long as the sources stay the same, so it can be
-run in parts (``--seconds``) and on another machine. Every process works in a copy of the tree with
-compiled loops of its own; one for each core is the default.
+Lines are drawn at random, with a seed, from the functions that compute; messages, types and
+constants of modules are left alone. A first run of the tests, without slow ones, records which
+functions each test calls and how long it takes. Then, for each mistake, the tests that call its
+function run, the quickest first, until one fails. The records and the results are two files in
+``--out``, written as they come: with the same sources, a second start resumes, on this machine or
+another. Every process works in a copy of the tree of its own, in a temporary folder.
 
-Some changes are not mistakes: the result has the same bits, or only takes longer. Those that have
-been reviewed are in ``harmless.toml``, with the reason. They are reported, and count neither way.
+Some changes are not mistakes: the result has the same bits, or only takes longer. Changes that have
+been reviewed are listed in ``harmless.toml`` with the reason, and count neither way.
 
-Needs nothing beyond the standard library, except what the tests need: pytest above all.
+It needs the packages of the tests, pytest above all, but neither an installed trigpoint nor git;
+tests whose packages are missing are skipped.
 """
 
 import argparse
@@ -28,12 +28,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 from tools.mutation.edits import Edit, edits
 
@@ -42,25 +45,31 @@ HARMLESS = Path(__file__).with_name("harmless.toml")
 LIBRARY = Path("src/trigpoint")
 # What reads files, talks to users or draws is not numerics.
 NOT_NUMERICS = {
-    "_command",
+    "_cli",
     "_common",
-    "_files",
-    "_points",
     "_report",
     "_sources",
     "datasets",
     "plot",
 }
 # Nor is how loops are compiled and kept, and how many threads run.
-NOT_NUMERICS |= {"__main__.py", "_public.py", "jit.py", "cache.py", "threads.py"}
+NOT_NUMERICS |= {"__init__.py", "__main__.py", "jit.py", "threads.py"}
 SOURCES = sorted(
     path.name for path in (ROOT / LIBRARY).iterdir() if path.suffix == ".py" or path.is_dir()
 )
-TESTS = ["tests/test_*.py", "tests/landmarks/test_*.py", "tests/metrics/test_*.py"]
+TESTS = ["tests/test_*.py"] + [
+    f"tests/{folder}/test_*.py"
+    for folder in ("extension", "kernels", "samplers", "metrics", "neighbors", "numerics")
+]
 # These start other processes or look at files, which says little about numbers.
-SLOW_OR_APART = {"architecture", "cli", "compiled_cache", "demo", "docs", "interrupt", "progress"}
+APART = {"architecture", "cli", "demo", "docs", "interrupt", "long_use", "memory_limits"}
+APART |= {"notebook", "optional", "progress", "release"}
 COLUMNS = ["file", "line", "old", "new", "result", "by", "seconds", "diff"]
 STARTING_SECONDS = 120
+# Seconds after the time is up in which a mistake that has begun may still be decided.
+GRACE = 30
+# Share of the time that the first run of the tests may take.
+RECORDING = 0.5
 # Of pytest's exit status. An error is one of this tool, or a test that fails without the mistake.
 RESULTS = {0: "survived", 1: "killed", 2: "killed", 5: "not reached", None: "timeout"}
 
@@ -80,12 +89,20 @@ def main() -> None:
     if importlib.util.find_spec("pytest") is None:
         sys.exit(f"pytest is missing: {sys.executable} -m pip install pytest")
 
-    stop = time.monotonic() + arguments.seconds
+    now = time.time()
+    stop, recorded_by = now + arguments.seconds, now + RECORDING * arguments.seconds
+    arguments.out.mkdir(parents=True, exist_ok=True)
     trees: queue.Queue[Path] = queue.Queue()
-    for number in range(arguments.processes):
-        trees.put(copy_tree(arguments.out / f"tree{number}"))
-    with ThreadPoolExecutor(arguments.processes) as pool:
-        tests = record(pool, trees, arguments.tests, arguments.out / "reached")
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        ThreadPoolExecutor(arguments.processes) as pool,
+    ):
+        copies = [Path(folder, f"tree{number}") for number in range(arguments.processes)]
+        for tree in pool.map(copy_tree, copies):
+            trees.put(tree)
+        tests = record(pool, trees, arguments.tests, arguments.out / "reached.json", recorded_by)
+        print(f"{len(tests)} tests recorded in {time.time() - now:.0f} s", flush=True)
+        share_compiled(copies)
         chosen = choose(arguments.lines, arguments.seed, arguments.sources)
         path = arguments.out / "mutations.csv"
         done = {key(row) for row in read(path)}
@@ -106,41 +123,74 @@ def main() -> None:
 
 
 def copy_tree(tree: Path) -> Path:
-    """Copy the sources anew; loops that were compiled there before are kept."""
+    """Copy the sources, without byte code and compiled loops."""
     for name in ("src", "tests", "tools", "experiments"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, tree / name, ignore=ignored, dirs_exist_ok=True)
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tree)
     return tree
 
 
 def record(
-    pool: ThreadPoolExecutor, trees: "queue.Queue[Path]", patterns: list[str], folder: Path
+    pool: ThreadPoolExecutor,
+    trees: "queue.Queue[Path]",
+    patterns: list[str],
+    path: Path,
+    stop: float,
 ) -> dict[str, list]:
     """Seconds and functions of every test that passes; a file of tests is run once."""
-    folder.mkdir(exist_ok=True)
     files = [file.relative_to(ROOT) for pattern in patterns for file in sorted(ROOT.glob(pattern))]
-    files = [file for file in files if file.stem.removeprefix("test_") not in SLOW_OR_APART]
+    files = [file for file in files if file.stem.removeprefix("test_") not in APART]
+    known: dict[str, dict] = json.loads(path.read_text()) if path.exists() else {}
+    lock = Lock()
 
     def run(file: Path) -> dict[str, list]:
-        path = folder / f"{file.stem}.json"
-        if path.exists():
-            return json.loads(path.read_text())
+        if str(file) in known:
+            return known[str(file)]
         tree = trees.get()
         reach = tree / "reach.json"
         reach.unlink(missing_ok=True)
         options = {"MUTATION_ROOT": str(tree), "MUTATION_REACH": str(reach)}
-        pytest(tree, ["-p", "tools.mutation.reach", str(file)], 3600, options)
-        found = json.loads(reach.read_text()) if reach.exists() else {}
+        # Tests that have begun by then may end.
+        limit = 3600.0
+        if stop < math.inf:
+            options["MUTATION_STOP"] = str(stop)
+            limit = max(stop - time.time(), 0) + STARTING_SECONDS
+        pytest(tree, ["-p", "tools.mutation.reach", str(file)], limit, options)
+        found = json.loads(reach.read_text()) if reach.exists() else {"tests": {}, "all": False}
         trees.put(tree)
-        path.write_text(json.dumps(found))
-        print(f"{file}: {len(found)} tests" + ("" if found else ", none of which can be used"))
-        return found
+        if found["all"]:
+            with lock:
+                known[str(file)] = found["tests"]
+                path.write_text(json.dumps(known))
+        missing = "" if found["all"] else ", not all of them"
+        print(f"{file}: {len(found['tests'])} tests{missing}", flush=True)
+        return found["tests"]
 
     tests: dict[str, list] = {}
     for found in pool.map(run, files):
         tests |= found
     return tests
+
+
+def share_compiled(trees: list[Path]) -> None:
+    """Give each tree the compiled loops of all: numba knows them by their source's time and size.
+
+    Of the loops that several trees have compiled, those with the most signatures are shared.
+    """
+    found: dict[Path, list[Path]] = {}
+    for tree in trees:
+        for index in tree.glob("src/**/__pycache__/*.nbi"):
+            loops = [index, *index.parent.glob(f"{index.stem}.*.nbc")]
+            best = found.setdefault(index.relative_to(tree), loops)
+            if len(loops) > len(best):
+                found[index.relative_to(tree)] = loops
+    for tree in trees:
+        for name, loops in found.items():
+            (tree / name).parent.mkdir(exist_ok=True)
+            for loop in loops:
+                target = (tree / name).with_name(loop.name)
+                if target != loop:
+                    shutil.copyfile(loop, target)
 
 
 def pytest(
@@ -151,8 +201,9 @@ def pytest(
     # Byte code is not told from that of another mistake of the same length and second.
     clean = {"PYTHONPATH": f"{tree / 'src'}:{tree}", "PYTHONDONTWRITEBYTECODE": "1"}
     inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    options = ["-q", "-p", "no:cacheprovider", "-m", "not slow"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", *options, *arguments],
         cwd=tree,
         env=inherited | one_thread | clean | (environment or {}),
         stdout=subprocess.PIPE,
@@ -209,24 +260,28 @@ def attempt(
     edit: Edit, tests: dict, trees: "queue.Queue[Path]", budget: float, stop: float
 ) -> dict | None:
     """Make a mistake, run the tests that may notice, and revert it; None if it is too late."""
-    if time.monotonic() > stop:
+    if time.time() > stop:
         return None
     names = concerned(edit, tests, budget)
     limit = STARTING_SECONDS + 3 * sum(tests[name][0] for name in names)
+    limit = min(limit, stop + GRACE - time.time())
     tree = trees.get()
     path = tree / "src" / edit.file
     right = path.read_bytes()
     wrong = right[: edit.start] + edit.new.encode() + right[edit.stop :]
     start = time.perf_counter()
-    path.write_bytes(wrong)
-    status, output = pytest(tree, ["-x", *names], limit) if names else (5, "")
-    path.write_bytes(right)
+    with kept(path):
+        path.write_bytes(wrong)
+        status, output = pytest(tree, ["-x", *names], limit) if names else (5, "")
     # A crash has a negative status.
     result = RESULTS.get(status, "killed" if status is not None and status < 0 else "error")
+    cut = status is None and time.time() > stop + GRACE / 2
     failed = [line.split(" - ")[0].split(maxsplit=1)[1] for line in failures(output)][:1]
     if failed and result == "killed" and pytest(tree, failed, limit)[0] != 0:
         result = "error"
     trees.put(tree)
+    if cut:
+        return None
     texts = (text.decode().splitlines() for text in (right, wrong))
     row = edit._asdict() | {
         "result": result,
@@ -236,6 +291,22 @@ def attempt(
     }
     print(f"{result:<12}{edit.file}:{edit.line}  {edit.old}  ->  {edit.new}", flush=True)
     return row
+
+
+@contextmanager
+def kept(path: Path) -> Iterator[None]:
+    """Put a source back as it was, and the loops that were compiled from it with it."""
+    right, seen = path.read_bytes(), path.stat()
+    loops = f"__pycache__/{path.stem}.*.nb?"
+    compiled = {loop: loop.read_bytes() for loop in path.parent.glob(loops)}
+    yield
+    path.write_bytes(right)
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    for loop in path.parent.glob(loops):
+        if loop not in compiled:
+            loop.unlink()
+    for loop, content in compiled.items():
+        loop.write_bytes(content)
 
 
 def failures(output: str) -> list[str]:
@@ -248,14 +319,14 @@ def concerned(edit: Edit, tests: dict, budget: float) -> list[str]:
 
     Those of the loops themselves come first, then the quickest.
     """
-    reaching = {f"{edit.file}:{edit.function}"} | importers(edit.file)
-    module = edit.file.removesuffix(".py").replace("/", ".")
-    # Calls of compiled loops by a test itself are not seen.
-    direct = {
-        file
-        for file in {name.partition("::")[0] for name in tests}
-        if "/compiled/" in edit.file and imports(ROOT / file, module)
-    }
+    reaching = {f"{edit.file}:{edit.function}"}
+    direct: set[str] = set()
+    if is_compiled(ROOT / "src" / edit.file):
+        module = edit.file.removesuffix(".py").replace("/", ".")
+        reaching |= importers(module)
+        # Calls of compiled loops by a test itself are not seen.
+        files = {name.partition("::")[0] for name in tests}
+        direct = {file for file in files if imports(ROOT / file, module)}
     names = [
         name
         for name, (_, calls) in tests.items()
@@ -271,28 +342,27 @@ def concerned(edit: Edit, tests: dict, budget: float) -> list[str]:
     return taken
 
 
-def importers(loops: str) -> set[str]:
-    """Functions that import compiled loops, of this file or of others that call them."""
-    module = loops.removesuffix(".py").replace("/", ".")
-    if ".compiled." not in module:
-        return set()
+def is_compiled(file: Path) -> bool:
+    """Whether a file has compiled loops, whose calls are not seen from Python."""
+    return imports(file, "trigpoint._kernels.jit")
+
+
+def importers(module: str) -> set[str]:
+    """Functions that import compiled loops; functions of a module that imports them as a whole."""
     found = set()
     for file in (ROOT / LIBRARY).rglob("*.py"):
-        name = str(file.relative_to(ROOT / "src"))
         if not imports(file, module):
             continue
-        tree = ast.parse(file.read_text())
-        if "/compiled/" in name:
-            found |= importers(name)
-        for node in ast.walk(tree):
-            for part in (
-                getattr(node, "body", []) if isinstance(node, ast.ClassDef | ast.Module) else []
-            ):
-                if isinstance(part, ast.FunctionDef) and any(
-                    module in imported(n) for n in ast.walk(part)
+        name, tree = str(file.relative_to(ROOT / "src")), ast.parse(file.read_text())
+        for_all = any(module in imported(node) for node in tree.body)
+        classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        for owner in (tree, *classes):
+            prefix = f"{owner.name}." if isinstance(owner, ast.ClassDef) else ""
+            for part in owner.body:
+                if isinstance(part, ast.FunctionDef) and (
+                    for_all or any(module in imported(node) for node in ast.walk(part))
                 ):
-                    owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-                    found.add(f"{name}:{owner}{part.name}")
+                    found.add(f"{name}:{prefix}{part.name}")
     return found
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -22,6 +23,8 @@ class Reach:
     def __init__(self) -> None:
         self._shared = defaultdict(set)
         self._tests = {}
+        self._stop = float(os.environ.get("MUTATION_STOP", "inf"))
+        self._is_cut = False
 
     def _watch(self, calls):
         def enter(frame, event, argument):
@@ -36,6 +39,15 @@ class Reach:
     def _rest(self):
         threading.setprofile(None)
         sys.setprofile(None)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        """Begin no test after the time is up."""
+        if time.time() > self._stop and not self._is_cut:
+            self._is_cut = self._session.shouldstop = "the time is up"
+
+    def pytest_sessionstart(self, session):
+        """Keep the session, which can be stopped."""
+        self._session = session
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item):
@@ -69,7 +81,8 @@ class Reach:
             for name, (path, calls, seconds) in self._tests.items()
             if seconds is not None
         }
-        Path(os.environ["MUTATION_REACH"]).write_text(json.dumps(tests))
+        found = {"tests": tests, "all": not self._is_cut}
+        Path(os.environ["MUTATION_REACH"]).write_text(json.dumps(found))
 
 
 def pytest_configure(config):

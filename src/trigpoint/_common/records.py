@@ -122,6 +122,8 @@ class Fit:
         ``None`` for kernel PCA and maps.
     bandwidth : float or None
         Bandwidth of the kernel of kernel PCA.
+    kernel_means : ndarray of shape (k,) or None
+        Mean of the kernel at each landmark, for kernel PCA.
     geodesics : ndarray of shape (k, k) or None
         Path lengths over the graph, for Isomap.
     projection : Projection or None
@@ -143,6 +145,7 @@ class Fit:
     dimension: float
     graph: LandmarkGraph | None = None
     bandwidth: float | None = None
+    kernel_means: np.ndarray | None = None
     geodesics: np.ndarray | None = None
     projection: Projection | None = None
     extended_by: str | int = "auto"

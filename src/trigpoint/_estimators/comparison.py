@@ -8,7 +8,6 @@ from scipy.sparse import issparse
 
 from trigpoint._common.checks import check_count, check_magnitude
 from trigpoint._common.errors import ParameterError, ParameterValueError
-from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.eigenmaps import LaplacianEigenmaps
 from trigpoint._estimators.isomap import Isomap
@@ -17,6 +16,7 @@ from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._extension.extensions import extend
 from trigpoint._numerics.blocks import distinct_rows
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._sources import Source, open_source
 from trigpoint._spaces import check_metric, space_for
@@ -120,7 +120,7 @@ def compare_methods(
     for done, method in enumerate(_COMPARED_METHODS):
         run.report("comparing methods", done, len(_COMPARED_METHODS))
         if source.columns.sparse and not method._takes_sparse:
-            failures[method.__name__] = "does not take sparse rows"
+            failures[method.__name__] = "does not take sparse points"
             continue
         estimator = method(n_components, metric=metric, random_state=seed)
         own = Run(seed, n_jobs, False, source)

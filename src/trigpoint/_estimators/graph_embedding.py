@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
-from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.selection import (
     MOST_NEIGHBORS,
@@ -29,12 +29,14 @@ from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._geometry import local_covariances
 from trigpoint._graphs import NAMED_GRAPHS, CompleteGraph, KNNGraph
+from trigpoint._graphs.graph import Graph
 from trigpoint._graphs.knn import NeighborSearch
 from trigpoint._graphs.masses import masses_of
 from trigpoint._graphs.weights import precomputed_graph
 from trigpoint._model import Model
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 
 if TYPE_CHECKING:
     from trigpoint._report import Subject
@@ -58,6 +60,8 @@ class GraphEmbedding(Embedding):
                 "KNNGraph(20), or a matrix of weights",
                 "graph",
             )
+        if isinstance(self.graph, Graph):
+            self.graph.check_parameters()
         drawn = isinstance(self.landmarks, Integral) or hasattr(self.landmarks, "fit")
         if self._graph_is_matrix() and drawn:
             raise ParameterValueError(
@@ -192,7 +196,9 @@ class GraphEmbedding(Embedding):
         return plain_support(fit.extended_by, fit.landmarks.points, graph.bandwidths)
 
     def _subject(self) -> "Subject":
-        return replace(super()._subject(), embed_graph=self._coordinates)
+        # Parameters may have been changed since the fit.
+        as_fitted = clone(self).set_params(**self.fitted_.parameters)
+        return replace(super()._subject(), embed_graph=as_fitted._coordinates)
 
 
 def described(graph: Any) -> dict[str, str]:

@@ -8,7 +8,6 @@ import numpy as np
 from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
-from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.graph_embedding import plain_support
 from trigpoint._estimators.isomap import check_pairs
@@ -17,6 +16,7 @@ from trigpoint._model import Model
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.gaussian import gaussian_kernel, median_bandwidth, resolve_bandwidth
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 from trigpoint._spectrum import kernel_pca
 
 # Kernel values closer than this to 0 or 1 are only rounding error.
@@ -111,18 +111,18 @@ class KernelPCA(Embedding):
             kernel_pca(kernel, n_components),
             local_dimension(pool.points, len(points)),
             bandwidth=bandwidth,
+            kernel_means=kernel.mean(axis=0),
             extended_by=self.extension,
         )
         return fit, self._extension(fit)
 
     def _extension(self, fit: Fit) -> Extension:
         assert fit.bandwidth is not None
+        assert fit.kernel_means is not None
         points = fit.landmarks.points
-        check_pairs(points)
-        means = gaussian_kernel(points.astype(np.float64), fit.bandwidth).mean(axis=0)
         bandwidths = np.full(len(points), fit.bandwidth)
         support = plain_support(fit.extended_by, points, bandwidths)
-        return KernelExtension.prepare(support, means, fit.spectrum)
+        return KernelExtension.prepare(support, fit.kernel_means, fit.spectrum)
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:
         super()._set_fitted(fit, model)

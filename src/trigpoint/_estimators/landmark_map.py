@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension, Fit, Landmarks, Spectrum
-from trigpoint._common.run import Run
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._extension.extensions import extend
@@ -21,6 +20,7 @@ from trigpoint._model import Model
 from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.reduction import all_projected, principal_projection
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks
 
 # Points with more columns are measured in this many principal components.

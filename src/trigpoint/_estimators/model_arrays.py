@@ -13,8 +13,9 @@ from trigpoint._numerics.gaussian import distances_between
 _COVARIANCES = 16
 
 # A graph of all pairs is left out, and computed again from the landmarks, up to this many of them:
-# 500 MB. With more, it is stored, so that loading takes memory in proportion to the file.
-_MOST_COMPUTED = 4500
+# 400 MB. With more, or if the extension follows the graph, which takes several times that memory,
+# it is stored, so that loading takes memory in proportion to the file.
+_MOST_COMPUTED = 4000
 
 # Largest number whose square is finite, and arrays of lengths.
 _LARGEST = np.sqrt(np.finfo(np.float64).max)
@@ -38,10 +39,12 @@ def as_arrays(fit: Fit) -> dict[str, np.ndarray]:
         arrays["masses"] = fit.landmarks.masses
     if fit.projection is not None:
         arrays["projection.center"], arrays["projection.components"] = fit.projection
+    if fit.kernel_means is not None:
+        arrays["kernel.means"] = fit.kernel_means
     if fit.geodesics is not None and len(points) > _MOST_COMPUTED:
         arrays["geodesics"] = fit.geodesics
     if fit.graph is not None:
-        if len(points) > _MOST_COMPUTED or not _is_complete(fit.graph, points):
+        if not (_is_computed(len(points), fit.extended_by) and _is_complete(fit.graph, points)):
             arrays |= _matrix("graph.weights", fit.graph.weights)
             arrays |= _matrix("graph.lengths", fit.graph.lengths)
         arrays["graph.bridges"] = fit.graph.bridges
@@ -58,14 +61,18 @@ def _matrix(name: str, matrix: csr_array) -> dict[str, np.ndarray]:
 
 
 def fit_from_arrays(
-    method: str, arrays: dict[str, np.ndarray], n_features: int, bandwidth: float | None
+    method: str,
+    arrays: dict[str, np.ndarray],
+    n_features: int,
+    bandwidth: float | None,
+    extended_by: str | int,
 ) -> Fit:
     """Build the record from arrays, checking their shapes and values against each other."""
     points = arrays["landmarks.points"]
     k = len(points)
     coordinates, eigenvalues = arrays["spectrum.coordinates"], arrays["spectrum.eigenvalues"]
     indices, masses = arrays.get("landmarks.indices"), arrays.get("masses")
-    geodesics = arrays.get("geodesics")
+    geodesics, kernel_means = arrays.get("geodesics"), arrays.get("kernel.means")
     require(points.shape == (k, n_features) and k > 1 and n_features > 0, "landmarks")
     require(coordinates.ndim == 2 and len(coordinates) == k, "coordinates")
     require(coordinates.shape[1] > 0, "coordinates")
@@ -77,6 +84,8 @@ def fit_from_arrays(
     if masses is not None:
         require(masses.shape == (k,) and masses.dtype.kind == "f", "masses")
         require(bool((masses > 0).all()), "masses")
+    if method == "KernelPCA":
+        require(kernel_means is not None and kernel_means.shape == (k,), "means")
     if geodesics is not None:
         require(geodesics.shape == (k, k) and geodesics.dtype.kind == "f", "paths")
         require(bool((geodesics >= 0).all()), "paths")
@@ -86,7 +95,7 @@ def fit_from_arrays(
     if covariances is not None:
         shapes = (k, n_features), (k, n_features, n_features)
         require(covariances.dtype.kind == "f" and covariances.shape in shapes, "covariances")
-    graph = _graph(arrays, points)
+    graph = _graph(arrays, points, extended_by)
     for name, array in arrays.items():
         require(bool(np.isfinite(array).all()), name)
     # Points were checked at the fit; other lengths have their scale. Squares must not overflow.
@@ -108,12 +117,15 @@ def fit_from_arrays(
         0.0,
         graph,
         bandwidth,
+        kernel_means,
         geodesics,
         _projection(arrays, n_features),
     )
 
 
-def _graph(arrays: dict[str, np.ndarray], points: np.ndarray) -> LandmarkGraph | None:
+def _graph(
+    arrays: dict[str, np.ndarray], points: np.ndarray, extended_by: str | int
+) -> LandmarkGraph | None:
     if "graph.bandwidths" not in arrays:
         return None
     k = len(points)
@@ -124,7 +136,7 @@ def _graph(arrays: dict[str, np.ndarray], points: np.ndarray) -> LandmarkGraph |
     if "graph.weights.data" in arrays:
         weights, lengths = as_csr(arrays, "graph.weights", k), as_csr(arrays, "graph.lengths", k)
         return LandmarkGraph(weights, lengths, bridges, bandwidths)
-    require(k <= _MOST_COMPUTED, "landmarks")
+    require(_is_computed(k, extended_by), "graph")
     return complete_graph(distances_between(points), bandwidths)
 
 
@@ -137,6 +149,11 @@ def _projection(arrays: dict[str, np.ndarray], n_features: int) -> Projection | 
     require(len(projection.components) == n_features, "projection")
     require(all(array.dtype == np.float64 for array in projection), "projection")
     return projection
+
+
+def _is_computed(k: int, extended_by: str | int) -> bool:
+    """Return whether a model file leaves out a graph of all pairs."""
+    return k <= _MOST_COMPUTED and extended_by not in ("smooth", "graph")
 
 
 def _is_complete(graph: LandmarkGraph, points: np.ndarray) -> bool:

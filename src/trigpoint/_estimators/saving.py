@@ -180,9 +180,6 @@ def _restored(
     columns = _columns(described["columns"])
     space = _space(str(described["space"]), arrays, columns, given)
     n_euclidean = columns.count if given is None else arrays["landmarks.points"].shape[1]
-    fit = fit_from_arrays(kind.__name__, arrays, n_euclidean, described["bandwidth"])
-    dimension = float(described["dimension"])
-    require(0 <= dimension < float("inf"), "dimension")
     estimator = kind(**_parameters(described["parameters"], arrays))
     if given is not None:
         estimator.metric = given.given
@@ -193,6 +190,9 @@ def _restored(
         require(extended_by != "auto" or not isinstance(estimator, GraphEmbedding), "extension")
     else:
         check_count("extension", extended_by)
+    fit = fit_from_arrays(kind.__name__, arrays, n_euclidean, described["bandwidth"], extended_by)
+    dimension = float(described["dimension"])
+    require(0 <= dimension < float("inf"), "dimension")
     decided = {str(name): str(value) for name, value in described["decided"].items()}
     fit = replace(fit, dimension=dimension, extended_by=extended_by, decided=decided)
     estimator.n_features_in_ = columns.count
@@ -235,14 +235,8 @@ def _estimators() -> dict[str, Any]:
     # Imported here because the estimators import this module.
     from trigpoint import _estimators
 
-    kinds = (
-        _estimators.DiffusionMaps,
-        _estimators.Isomap,
-        _estimators.KernelPCA,
-        _estimators.LandmarkMap,
-        _estimators.LaplacianEigenmaps,
-    )
-    return {kind.__name__: kind for kind in kinds}
+    found = (getattr(_estimators, name) for name in _estimators.__all__)
+    return {kind.__name__: kind for kind in found if isinstance(kind, type)}
 
 
 def _described(fit: Fit) -> dict[str, Any]:

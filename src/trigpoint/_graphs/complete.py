@@ -8,6 +8,7 @@ from trigpoint._common.memory import check_dense
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._graphs.graph import Graph, check_weights
 from trigpoint._graphs.weights import wide_bandwidths
+from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.gaussian import distances_between, gaussian
 
 # Mean weight over all pairs with automatic bandwidths.
@@ -40,10 +41,13 @@ class CompleteGraph(Graph):
         self.bandwidth = bandwidth
         self.mean_weight = mean_weight
 
-    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
-        del n_threads
+    def check_parameters(self) -> None:
         check_weights(self.bandwidth)
         check_share("mean_weight", self.mean_weight)
+
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        del n_threads
+        self.check_parameters()
         k = len(landmarks.points)
         check_dense("landmarks", k, "landmarks in a complete graph", "fewer landmarks, or KNNGraph")
         lengths = distances_between(landmarks.points)
@@ -56,20 +60,29 @@ class CompleteGraph(Graph):
 
 def complete_graph(lengths: np.ndarray, bandwidths: np.ndarray) -> LandmarkGraph:
     """Link all pairs of landmarks at these distances, weighted by the larger bandwidth of each."""
-    weights = gaussian((lengths / np.maximum(bandwidths[:, None], bandwidths)) ** 2, 1.0)
+    k, tiny = len(lengths), np.finfo(np.float64).tiny
     # Landmarks are distinct, however close, and stay linked, however far.
-    weights = np.maximum(weights, np.finfo(np.float64).tiny)
-    lengths = np.maximum(lengths, np.finfo(np.float64).tiny)
+    weights, others = np.empty((k, k)), np.empty((k, k - 1))
+    # Block by block: with several matrices at once, a graph would take five times its memory.
+    for part in row_blocks(k, block_rows(8 * k)):
+        larger = np.maximum(bandwidths[part, None], bandwidths)
+        weights[part] = np.maximum(gaussian((lengths[part] / larger) ** 2, 1.0), tiny)
+        off_diagonal = np.arange(k) != np.arange(part.start, part.stop)[:, None]
+        others[part] = np.maximum(lengths[part], tiny)[off_diagonal].reshape(len(larger), k - 1)
     np.fill_diagonal(weights, 1.0)
     no_bridges = np.empty((0, 2), dtype=np.int64)
-    others = ~np.eye(len(lengths), dtype=bool)
-    stored = _stored(weights, np.ones_like(others)), _stored(lengths, others)
-    return LandmarkGraph(*stored, no_bridges, bandwidths)
+    return LandmarkGraph(_stored(weights), _stored(others), no_bridges, bandwidths)
 
 
-def _stored(matrix: np.ndarray, kept: np.ndarray) -> csr_array:
-    """Store the `kept` entries of a matrix; SciPy looks for zeros, and takes 20 times as long."""
-    dtype = get_index_dtype(maxval=matrix.size)
-    columns = np.broadcast_to(np.arange(len(matrix), dtype=dtype), matrix.shape)
-    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(dtype)
-    return csr_array((matrix[kept], columns[kept], starts), shape=matrix.shape)
+def _stored(matrix: np.ndarray) -> csr_array:
+    """Store all entries (k, k), or those beside the diagonal (k, k - 1).
+
+    SciPy would look for zeros, which takes 20 times as long.
+    """
+    k, count = matrix.shape
+    dtype = get_index_dtype(maxval=k * k)
+    columns = np.tile(np.arange(count, dtype=dtype), (k, 1))
+    if count < k:
+        columns += columns >= np.arange(k, dtype=dtype)[:, None]
+    starts = count * np.arange(k + 1, dtype=dtype)
+    return csr_array((matrix.ravel(), columns.ravel(), starts), shape=(k, k))

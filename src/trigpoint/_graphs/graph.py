@@ -35,6 +35,10 @@ class Graph(BaseEstimator, ABC):
         return False
 
     @abstractmethod
+    def check_parameters(self) -> None:
+        """Reject parameters that are wrong for any landmarks, before any are drawn."""
+
+    @abstractmethod
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
         """Build the symmetric, connected graph of `landmarks`.
 

@@ -7,11 +7,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
-from trigpoint._common.checks import check_bool, check_count
+from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
-from trigpoint._graphs.graph import Graph, check_weights, compared_covariance
+from trigpoint._graphs.graph import METRICS, Graph, check_weights, compared_covariance
 from trigpoint._graphs.weights import weighed_by, weighted_graph
 from trigpoint._neighbors.index import neighbor_index
 
@@ -97,6 +97,13 @@ class KNNGraph(Graph):
     def needs_masses(self) -> bool:
         return check_bool("by_mass", self.by_mass)
 
+    def check_parameters(self) -> None:
+        compared_covariance(self.metric, self.covariance)
+        check_bool("by_mass", self.by_mass)
+        check_weights(self.bandwidth, self.ridge)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
+
     def build(
         self,
         landmarks: Landmarks,
@@ -118,7 +125,7 @@ class KNNGraph(Graph):
             Number of neighbors to take instead if the graph would otherwise be disconnected, and is
             connected with so many.
         """
-        check_weights(self.bandwidth, self.ridge)
+        self.check_parameters()
         k = len(landmarks.points)
         search = NeighborSearch(landmarks, n_threads) if search is None else search
         edges = self._edges(k, search)
@@ -126,8 +133,7 @@ class KNNGraph(Graph):
         if is_sparser and not _is_connected(k, *edges):
             more = clone(self).set_params(n_neighbors=roomy)._edges(k, search)
             edges = more if _is_connected(k, *more) else edges
-        is_compared = self.metric == "bhattacharyya"
-        notes = search.notes(self.ridge) if is_compared else ()
+        notes = () if self.needs_covariances is None else search.notes(self.ridge)
         built = weighted_graph(landmarks.points, *edges, self.bandwidth, notes)
         if not self.needs_masses:
             return built
@@ -146,6 +152,7 @@ class KNNGraph(Graph):
         else:
             why = f"there are {k} landmarks"
             count = check_count("n_neighbors", self.n_neighbors, high=k - 1, why=why)
+        check_choice("metric", self.metric, METRICS)
         neighbors = search.nearest(self.metric, count, self.ridge)
         left, right = np.repeat(np.arange(k), count), neighbors.ravel()
         nearer_half = np.tile(np.arange(count) < (count + 1) // 2, k)

@@ -45,9 +45,14 @@ class RadiusGraph(Graph):
     def needs_covariances(self) -> str | None:
         return compared_covariance(self.metric, self.covariance)
 
-    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+    def check_parameters(self) -> None:
+        compared_covariance(self.metric, self.covariance)
         check_weights(self.bandwidth, self.ridge)
-        radius = check_positive("radius", self.radius)
+        check_positive("radius", self.radius)
+
+    def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
+        self.check_parameters()
+        radius = float(self.radius)
         points = landmarks.points.astype(np.float64)
         k, covariances = len(points), None
         notes: tuple[Warning, ...] = ()

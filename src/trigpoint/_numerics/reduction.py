@@ -78,3 +78,10 @@ def all_projected(projection: Projection | None, X: Any, n_threads: int) -> Any:
     for _ in thread_map(fill, row_blocks(n, block_rows(8 * d)), n_threads):
         pass
     return result
+
+
+def restored(projection: Projection, inside: np.ndarray) -> np.ndarray:
+    """Points in all columns whose coordinates these are, and of which nothing is left."""
+    with one_blas_thread():
+        points = projection.center + inside.astype(np.float64) @ projection.components.T
+    return np.asarray(points.astype(inside.dtype))

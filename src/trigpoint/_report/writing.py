@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._report.content import gather
 from trigpoint._report.page import page
 from trigpoint._report.subject import Subject
@@ -77,6 +78,8 @@ def write_report(
             raise FileExistsError(f"{target} already exists: choose another name, or force=True")
         own = None if source is None else source.path
         if own is not None and own.exists() and own.samefile(target):
-            raise ValueError(f"{target} holds the points: write the page to another file")
+            raise ParameterValueError(
+                f"{target} holds the points: write the page to another file", "path"
+            )
     made = InlinePage(page(gather(subject, source, **options)))
     return made if target is None else made.save(target)

@@ -28,6 +28,7 @@ from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import take_rows
 from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.reduction import restored
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
     ROWS_PER_LANDMARK,
@@ -128,6 +129,9 @@ def draw_landmarks(
         chosen = _drawn_by_default(count, pool, rng, n_threads, report)
     elif _is_sampler(landmarks):
         chosen = _distinct(_sampled(landmarks, pool, rng, n_threads, report))
+        if chosen.indices is None and pool.projection is not None:
+            # Centers of clusters, which have the columns of the projection.
+            chosen = replace(chosen, points=restored(pool.projection, chosen.points))
     else:
         chosen = _given(landmarks, pool)
     if len(chosen.points) < _FEWEST_LANDMARKS:

@@ -136,7 +136,7 @@ def too_much_of_sparse(
     dense = size(math.prod(X.shape) * (4.0 if X.dtype == np.float32 else 8.0))
     first = f"{instead}, " if instead else ""
     return ParameterTypeError(
-        f"{what} does not support sparse points: {first}reduce the columns first, as with "
+        f"{what} does not take sparse points: {first}reduce the columns first, as with "
         f"scikit-learn's TruncatedSVD, or pass X.toarray(), which takes {dense}",
         parameter,
     )

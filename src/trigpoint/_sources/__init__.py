@@ -8,13 +8,14 @@ from trigpoint._common.errors import DamagedFileError
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import Columns
 from trigpoint._sources.opening import open_source
-from trigpoint._sources.writers import Output, open_output
+from trigpoint._sources.writers import Output, check_output, open_output
 
 __all__ = [
     "Columns",
     "DamagedFileError",
     "Output",
     "Source",
+    "check_output",
     "open_output",
     "open_source",
 ]

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, vstack
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
 from trigpoint._common.progress import Report
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
@@ -187,10 +188,11 @@ class Source(ABC):
             Number of points that are far from all landmarks.
         """
         mapped: Any = self._mapped(model, n_threads)
-        if device is not None:
+        there = resolve_device(device)
+        if there is not None:
             from trigpoint._sources.torch import mapped_on_device
 
-            mapped = mapped_on_device(self.blocks(), model, device)
+            mapped = mapped_on_device(self.blocks(), model, there)
         shape, dtype = (self.n, model.n_components), np.dtype(model.columns.dtype)
         result: Any = np.empty(shape, dtype=dtype) if out is None else None
         output = out if isinstance(out, Output) else Output(out)

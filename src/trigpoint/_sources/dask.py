@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from trigpoint._common.checks import refuse_masked
+from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.sparse import Points
@@ -160,14 +161,22 @@ class DaskSource(Source):
         for some in row_blocks(len(tasks), at_once):
             yield from dask.compute(*tasks[some])
 
-    def map(self, model: Any, *, out: Any = None, **options: Any) -> tuple[Any, int]:
+    def map(
+        self, model: Any, *, out: Any = None, device: Any = None, **options: Any
+    ) -> tuple[Any, int]:
         """Return the coordinates of all rows as a lazy Dask array, or write them to a file.
 
         The number of far points is not known, and given as 0.
         """
+        if resolve_device(device) is not None:
+            raise ParameterValueError(
+                f"{device=} is not possible, because Dask's workers compute the coordinates of "
+                "its collections: leave device None",
+                "device",
+            )
         if out is None:
             return self._lazy(model), 0
-        return super().map(model, out=out, report=options.get("report"))
+        return super().map(model, out=out, **options)
 
     def _lazy(self, model: Any) -> Any:
         return self._array.map_blocks(

@@ -155,7 +155,6 @@ def mapped_on_device(
     """
     import torch
 
-    device = resolve_device(device) or torch.device("cpu")
     with device_memory(device), torch.no_grad():
         extended, computing, streams = model.to(device), Lock(), [None]
         if device.type == "cuda":

@@ -68,6 +68,21 @@ class Output:
         return fitting[0]
 
 
+def check_output(out: Any, X: Any = None) -> None:
+    """Reject `out` before any work if it cannot be written, or is what `X` is read from.
+
+    Parameters
+    ----------
+    out : path, Output or None
+    X : object, default=None
+        What will be read.
+    """
+    if out is not None:
+        output = out if isinstance(out, Output) else Output(out)
+        reading = X if isinstance(X, (str, os.PathLike)) else getattr(X, "path", None)
+        output.check(Path(reading) if isinstance(reading, (str, os.PathLike)) else None)
+
+
 @contextmanager
 def open_output(
     output: Output, shape: tuple[int, int], dtype: Any, reading: Path | None = None

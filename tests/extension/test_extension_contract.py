@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from trigpoint._graph import KNNGraph, ordinary_edges
 
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import (
@@ -23,6 +22,8 @@ from trigpoint._extension.extensions import (
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._graphs import KNNGraph
+from trigpoint._graphs.weights import ordinary_edges
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.threads import one_blas_thread
 from trigpoint._spectrum import (
@@ -293,22 +294,20 @@ class TestBlocks:
 def test_evaluated_by_torch(case, dtype):
     """The formulas of the host, on a device of PyTorch."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    from trigpoint._extension.on_device import OnDevice
+    from trigpoint._extension.torch import on_device
 
     extension, *_, X, _ = case
     X = X.astype(dtype)
     expected, far = extension(X)
-    there = OnDevice(extension, torch.device("cpu"))
-    # Blocks that do not divide the points evenly.
-    there._n_bytes //= 2**8
-    found, count = there(torch.tensor(X))
-    assert int(np.sum(count.cpu().numpy() if hasattr(count, "cpu") else count)) == far.sum()
-    assert found.dtype == (torch.float32 if dtype == np.float32 else torch.float64)
-    again, _ = there(torch.tensor(X))
-    np.testing.assert_array_equal(again.numpy(), found.numpy())
-    if isinstance(extension, MapExtension):
-        # Sums over many columns are taken in another order.
-        np.testing.assert_allclose(found.double(), expected.astype(dtype), rtol=1e-9, atol=1e-12)
-    scale = np.abs(np.delete(expected, FAR, axis=0)).max()
-    tolerance = 1e-4 if dtype == np.float32 else 1e-6
-    np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance * scale)
+    found, there = on_device(extension, torch.device("cpu"))(torch.tensor(X))
+    np.testing.assert_array_equal(there, far)
+    near = np.delete(np.arange(len(X)), FAR)
+    differences = np.abs(found.numpy() - expected) / np.abs(expected[near]).max()
+    # Sums in another order: 7e-15 at most with 20 random clouds in up to 64 columns. Up to 15
+    # columns those of a map have one order, and only square roots may differ.
+    ordered = isinstance(extension, MapExtension) and X.shape[1] <= 15
+    rounded = isinstance(extension, GeodesicExtension) and dtype == np.float32
+    bound = 1e-6 if rounded else 1e-15 if ordered else 2e-14
+    assert differences[near].max() < bound
+    # The distance of a far row hides most digits of the differences between its landmarks.
+    assert differences[FAR].max() < 1e-9

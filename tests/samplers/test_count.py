@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 
 import trigpoint as tp
 from trigpoint._pool import Pool
-from trigpoint._samplers import count, curve
+from trigpoint._samplers import LandmarkCurve, count, curve
 from trigpoint.metrics import nystrom_error
 
 
@@ -54,7 +54,7 @@ def test_curve_of_many_points_is_estimated_from_some(monkeypatch):
 
 
 def test_needed_lies_between_its_neighbors():
-    curve = tp.LandmarkCurve(
+    curve = LandmarkCurve(
         np.array([10, 100, 1000]), np.array([0.5, 0.05, 0.005]), np.zeros(3), 1.0
     )
     assert curve.needed(0.05) == 100
@@ -64,7 +64,7 @@ def test_needed_lies_between_its_neighbors():
     with pytest.raises(ValueError, match="not reached with 1,000 landmarks"):
         curve.needed(0.001)
     # A fall to nothing says little about where it was.
-    steep = tp.LandmarkCurve(np.array([100, 300]), np.array([0.2, 1e-15]), np.zeros(2), 1.0)
+    steep = LandmarkCurve(np.array([100, 300]), np.array([0.2, 1e-15]), np.zeros(2), 1.0)
     assert 150 < steep.needed(0.01) < 250
 
 
@@ -92,7 +92,7 @@ def test_refined_landmarks_need_to_be_fewer(roll):
 
 
 def test_auto_in_an_estimator(roll):
-    emb = tp.LaplacianEigenmaps(landmarks="auto", n_neighbors=10, random_state=0).fit(roll)
+    emb = tp.LaplacianEigenmaps(landmarks="auto", graph=tp.KNNGraph(10), random_state=0).fit(roll)
     assert 100 < len(emb.landmarks_) < 1000
 
 

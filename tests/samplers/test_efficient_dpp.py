@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
 
+from trigpoint._geometry import local_covariances
 from trigpoint._neighbors.index import TreeIndex
 from trigpoint._neighbors.products import ProductIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
 from trigpoint._pool import Pool
-from trigpoint._samplers import EfficientDPP, local_covariances, repelling
+from trigpoint._samplers import EfficientDPP, repelling
 from trigpoint._samplers.drawing import LandmarkDraw
 from trigpoint._samplers.efficient import resolve_n_neighbors
 from trigpoint._samplers.repelling import Race, Repulsion

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import trigpoint as tp
+from trigpoint._geometry import local_covariances
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex, TreeIndex
 from trigpoint._neighbors.products import ProductIndex
 from trigpoint._neighbors.sparse import SparseIndex
@@ -12,7 +13,7 @@ from trigpoint._pool import Pool
 from trigpoint._samplers import drawing, repelling
 from trigpoint._samplers.drawing import LandmarkDraw
 from trigpoint._samplers.drawn import DrawnLandmarks
-from trigpoint._samplers.efficient import local_covariances, neighborhood_radius
+from trigpoint._samplers.efficient import neighborhood_radius
 from trigpoint._samplers.repelling import Repulsion, WeightedProposals
 from trigpoint._samplers.window import Window
 
@@ -48,7 +49,7 @@ class SlowIndex(NeighborIndex):
             inside = (squares < radius) | ((squares == radius) & (rows <= last))
             yield np.flatnonzero(inside), squares[inside]
 
-    def _moments(self, found, mode):
+    def covariances(self, found, mode):
         points = self.points.astype(np.float64)
         full = np.array([np.cov(points[rows].T, bias=True) for rows, _ in self.members(found)])
         return full if mode == "full" else np.einsum("kii->ki", full)

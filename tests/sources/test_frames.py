@@ -34,7 +34,7 @@ def test_polars_frames_are_points(X, emb):
     assert emb.quality(frame).n_points == 120
     with pytest.raises(ValueError, match=r"DataFrame has columns b, a, c, but .* fitted with a, b"):
         emb.transform(frame.select("b", "a", "c"))
-    with pytest.raises(ValueError, match="column 'kind' of type .* of DataFrame"):
+    with pytest.raises(ValueError, match=r"column 'kind' of type .* of DataFrame"):
         emb.fit(frame.with_columns(kind=pl.lit("x")))
     rows = tp.EfficientDPP(10, random_state=0).fit(frame).indices_
     np.testing.assert_array_equal(rows, tp.EfficientDPP(10, random_state=0).fit(X).indices_)
@@ -55,19 +55,12 @@ def test_polars_columns_color_a_report(X, emb):
     assert '"height"' in page
 
 
-def test_labeled_arrays_keep_the_labels_of_their_rows(X, emb):
-    cells = [f"cell {number}" for number in range(120)]
-    array = xr.DataArray(
-        X,
-        dims=("cell", "gene"),
-        coords={"cell": cells, "gene": NAMES, "batch": ("cell", np.arange(120) % 2), "day": 7},
-    )
+def test_labeled_arrays_are_points(X, emb):
+    array = xr.DataArray(X, dims=("cell", "gene"), coords={"gene": NAMES})
     out = emb.fit_transform(array)
     assert emb.feature_names_in_.tolist() == NAMES
-    assert out.dims == ("cell", "component")
-    assert set(out.coords) == {"cell", "batch"}
-    assert out.sel(cell="cell 7").values.tolist() == out.values[7].tolist()
-    np.testing.assert_array_equal(out.values, clone(emb).fit_transform(X))
+    assert type(out) is np.ndarray
+    np.testing.assert_array_equal(out, clone(emb).fit_transform(X))
     framed = emb.set_output(transform="pandas").transform(array)
     assert framed.columns.tolist() == ["laplacianeigenmaps0", "laplacianeigenmaps1"]
     # Numbers along the columns are no names.

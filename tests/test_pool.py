@@ -1,0 +1,291 @@
+"""Fit on a pool of rows: which rows, from any storage, and what they cost."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, save_npz
+from sklearn.base import clone
+
+import trigpoint as tp
+from trigpoint import _pool
+from trigpoint._pool import LEAST_ROWS, ROWS_PER_LANDMARK, planned_landmarks, pool_size
+from trigpoint._sources.array import ArraySource
+
+N, D, LANDMARKS, POOL = 140_000, 3, 60, 4000
+
+
+@pytest.fixture(scope="module", name="X")
+def points():
+    return tp.datasets.make_swiss_roll(N, dtype=np.float32, random_state=0)[0]
+
+
+def embedding(**options):
+    return tp.LaplacianEigenmaps(
+        landmarks=tp.EfficientDPP(LANDMARKS, pool=POOL),
+        graph="bhattacharyya",
+        random_state=0,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def expected(X):
+    emb = embedding().fit(X)
+    return emb.landmark_indices_, emb.transform(X)
+
+
+# The rule ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "per_landmark", "size"),
+    [
+        (1000, 10, 64, 1000),
+        (2**17, 1000, 64, 2**17),
+        (10**7, 1000, 64, 2**17),
+        (10**7, 2048, 64, 2**17),
+        (10**7, 4000, 64, 256_000),
+        (10**7, 10_000, 20, 200_000),
+        (150_000, 10_000, 20, 150_000),
+    ],
+)
+def test_the_number_of_rows(n, k, per_landmark, size):
+    for row_bytes in (12, 400):
+        assert pool_size(n, k, row_bytes, per_landmark) == size
+    assert (LEAST_ROWS, ROWS_PER_LANDMARK) == (2**17, 64)
+
+
+def test_rows_that_take_much_memory_are_fewer(recwarn):
+    """2 GiB hold 107,374 rows of 20 kB: 26 for each of 4,000 landmarks, and 10 of 10,000."""
+    assert pool_size(10**7, 4000, 20_000) == 2**31 // 20_000
+    assert not recwarn.list
+    with pytest.warns(tp.ParameterWarning, match="10,000 landmarks are drawn from 107,374 rows"):
+        assert pool_size(10**7, 10_000, 20_000) == 2**31 // 20_000
+    with pytest.raises(tp.ParameterError, match="landmarks <= 26,843"):
+        pool_size(10**7, 27_000, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "k"),
+    [
+        (None, 1000),
+        (300, 300),
+        ("auto", 4000),
+        (np.arange(70), 70),
+        (np.ones((80, 3)), 80),
+        (tp.EfficientDPP(90), 90),
+        (tp.EfficientDPP("auto"), 4000),
+        (tp.ExactDPP(), 1000),
+    ],
+    ids=str,
+)
+def test_the_number_of_landmarks_is_planned(landmarks, k):
+    assert planned_landmarks(landmarks) == k
+
+
+class Counted(ArraySource):
+    """Notes how many rows are taken, each time that the rows are read."""
+
+    def __init__(self, X):
+        super().__init__(X)
+        self.taken = []
+
+    def take(self, rows):
+        points = super().take(rows)
+        self.taken.append(len(points))
+        return points
+
+    def array(self):
+        return None
+
+    def blocks(self):
+        raise AssertionError("a pool is read by one call of `take`")
+
+
+ESTIMATORS = [
+    tp.LaplacianEigenmaps(landmarks=50, random_state=0),
+    tp.LaplacianEigenmaps(landmarks=50, metric="cosine", random_state=0),
+    tp.DiffusionMaps(landmarks=np.arange(0, 5000, 100), random_state=0),
+    tp.Isomap(landmarks=tp.FarthestPoint(50), random_state=0),
+    tp.KernelPCA(landmarks=50, metric="seuclidean", random_state=0),
+    tp.LandmarkMap(landmarks=50, n_iter=5, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_a_fit_reads_the_pool_once_however_many_rows_there_are(estimator, rng, monkeypatch):
+    """Ten times the rows cost nothing but reading them."""
+    monkeypatch.setattr(_pool, "LEAST_ROWS", 2000)
+    for n in (5000, 50_000):
+        source = Counted(rng.normal(size=(n, 3)) + 1)
+        clone(estimator).fit(source)
+        (taken,) = source.taken
+        # Landmarks given by number are taken besides.
+        assert 2000 <= taken <= 50 * 64 + 50
+
+
+# The same from everywhere --------------------------------------------------------------------
+
+
+def test_up_to_the_size_of_the_pool_all_rows_are_drawn_from(X):
+    X = X[:LEAST_ROWS]
+    by_rule = tp.EfficientDPP(50, random_state=1).fit(X)
+    from_all = tp.EfficientDPP(50, pool=None, random_state=1).fit(X)
+    np.testing.assert_array_equal(by_rule.indices_, from_all.indices_)
+    one_more = tp.EfficientDPP(50, random_state=1).fit(np.concatenate([X, X[:1]]))
+    assert not np.array_equal(one_more.indices_, from_all.indices_)
+
+
+def stored(kind, X, folder):
+    """The rows of `X` in some storage, all of which keep float32."""
+    path = folder / f"X.{kind}"
+    if kind == "fortran":
+        return np.asfortranarray(X)
+    if kind == "strided":
+        return np.repeat(X, 2, axis=1)[:, ::2]
+    if kind in ("npy", "memmap"):
+        np.save(folder / "X.npy", X)
+        return np.load(folder / "X.npy", mmap_mode="r") if kind == "memmap" else folder / "X.npy"
+    if kind == "parquet":
+        arrow, parquet = (pytest.importorskip(f"pyarrow{part}") for part in ("", ".parquet"))
+        table = arrow.table({name: X[:, i] for i, name in enumerate("abc")})
+        parquet.write_table(table, path, row_group_size=30_000)
+    elif kind == "h5":
+        with pytest.importorskip("h5py").File(path, "w") as file:
+            file.create_dataset("X", data=X, chunks=(10_000, 2))
+    elif kind == "zarr":
+        zarr = pytest.importorskip("zarr")
+        zarr.create_array(path, data=X, chunks=(9_999, 3))
+    elif kind == "torch":
+        return pytest.importorskip("torch").from_numpy(X)
+    else:
+        return pytest.importorskip("dask.array").from_array(X, chunks=(int(kind[4:]), 2))
+    return path
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "fortran",
+        "strided",
+        "memmap",
+        "npy",
+        "parquet",
+        "h5",
+        "zarr",
+        "torch",
+        "dask9000",
+        "dask70001",
+    ],
+)
+def test_the_same_bits_from_any_storage(kind, X, expected, tmp_path):
+    source = stored(kind, X, tmp_path)
+    emb = embedding().fit(source)
+    np.testing.assert_array_equal(emb.landmark_indices_, expected[0])
+    np.testing.assert_array_equal(np.asarray(emb.transform(source)), expected[1])
+
+
+def test_the_same_landmarks_from_text(X, tmp_path):
+    """Text becomes float64: the same as from an array of that type."""
+    X = X[:20_000].astype(np.float64)
+    with open(tmp_path / "X.csv", "w") as file:
+        file.write("a,b,c\n")
+        file.writelines(",".join(map(repr, row)) + "\n" for row in X.tolist())
+    here, there = embedding().fit(X), embedding().fit(tmp_path / "X.csv")
+    np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
+    np.testing.assert_array_equal(there.transform(tmp_path / "X.csv"), here.transform(X))
+
+
+def test_the_same_landmarks_of_sparse_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.integers(0, 40, size=(20_000, 4)), axis=1)
+    S = csr_array((np.ones(80_000), columns.ravel(), np.arange(0, 80_001, 4)), shape=(20_000, 40))
+    S.sum_duplicates()
+    save_npz(tmp_path / "S.npz", S)
+    here = embedding().fit(S.toarray())
+    for source in (S, S.tocsc(), tmp_path / "S.npz"):
+        emb = embedding().fit(source)
+        np.testing.assert_array_equal(emb.landmark_indices_, here.landmark_indices_)
+
+
+@pytest.mark.parametrize("d", [60])
+def test_a_map_is_the_same_in_any_memory_order(d, rng, monkeypatch):
+    """Above 50 columns, distances are measured in principal components."""
+    monkeypatch.setattr(_pool, "LEAST_ROWS", 1000)
+    X = rng.normal(size=(3000, d)).astype(np.float32)
+    frame = pytest.importorskip("pandas").DataFrame(X)
+    emb = tp.LandmarkMap(landmarks=40, n_iter=20, random_state=0)
+    expected = emb.fit_transform(X)
+    for same in (np.asfortranarray(X), frame, np.repeat(X, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(clone(emb).fit_transform(same), expected)
+
+
+EXTENDED = [
+    *(tp.LaplacianEigenmaps(graph="euclidean", extension=e) for e in ("graph", "all", "smooth", 5)),
+    tp.DiffusionMaps(graph="euclidean", extension=5),
+    *(tp.Isomap(graph="euclidean", extension=e) for e in ("graph", "smooth", 5)),
+    *(tp.KernelPCA(extension=e) for e in ("all", 5)),
+    tp.LandmarkMap(n_iter=20),
+]
+
+
+@pytest.mark.parametrize("estimator", EXTENDED, ids=repr)
+def test_ties_are_the_same_in_any_batch_file_or_chunk(estimator, rng, tmp_path):
+    """Zeros and ones in float32, at many equal distances from the landmarks."""
+    X = (rng.random((3000, 20)) < 0.4).astype(np.float32)
+    emb = clone(estimator).set_params(landmarks=80, random_state=0).fit(X)
+    expected = emb.transform(X)
+    for size in (1, 7, 100):
+        batches = [emb.transform(X[first : first + size]) for first in range(0, 200, size)]
+        np.testing.assert_array_equal(np.concatenate(batches)[:200], expected[:200])
+    np.save(tmp_path / "X.npy", X)
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(tmp_path / "X.zarr", data=X, chunks=(333, 7))
+    for path in (tmp_path / "X.npy", tmp_path / "X.zarr"):
+        np.testing.assert_array_equal(emb.transform(path), expected)
+        np.testing.assert_array_equal(clone(emb).fit_transform(path), expected)
+    dask = pytest.importorskip("dask.array")
+    lazy = emb.transform(dask.from_array(X, chunks=(217, 11)))
+    np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+# Landmarks outside of the pool ---------------------------------------------------------------
+
+
+def test_landmarks_by_row_number_are_read_in_the_same_pass(rng, monkeypatch):
+    monkeypatch.setattr(_pool, "LEAST_ROWS", 1000)
+    X = rng.normal(size=(20_000, 3))
+    rows = rng.permutation(20_000)[:50]
+    pooled = np.random.default_rng(0).choice(20_000, 3200, replace=False)
+    assert not np.isin(rows, pooled).all()
+    emb = tp.Isomap(landmarks=rows, random_state=0).fit(X)
+    np.testing.assert_array_equal(emb.landmark_indices_, rows)
+    np.testing.assert_array_equal(emb.landmarks_, X[rows])
+    with pytest.raises(
+        tp.ParameterError, match="rows from 0 to 20000: choose rows from 0 to 19999"
+    ):
+        tp.Isomap(landmarks=[0, 5, 20_000]).fit(X)
+
+
+def test_only_the_rows_of_the_pool_are_checked_by_fit(rng):
+    """`transform` checks every row."""
+    X = rng.normal(size=(20_000, 3))
+    sampler = tp.EfficientDPP(50, pool=3000)
+    pooled = np.random.default_rng(0).choice(20_000, 3000, replace=False)
+    outside = np.setdiff1d(np.arange(20_000), pooled)[777]
+    X[outside] = np.nan
+    emb = tp.Isomap(landmarks=sampler, random_state=0).fit(X)
+    with pytest.raises(tp.ParameterError, match=f"row {outside}"):
+        emb.transform(X)
+    X[pooled[5]] = np.inf
+    with pytest.raises(tp.ParameterError, match=f"row {pooled[5]}"):
+        emb.fit(X)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9999])
+def test_a_map_of_data_that_is_mostly_copies(share, rng):
+    """Few distinct rows, or hardly any: what is there becomes a landmark."""
+    X = rng.normal(size=(220_000, 4)).astype(np.float32)
+    X[rng.random(220_000) < share] = 1.0
+    emb = tp.LandmarkMap(landmarks=None if share > 0.9 else 500, n_iter=5, random_state=0).fit(X)
+    assert len(np.unique(emb.landmarks_, axis=0)) == len(emb.landmarks_) > 5
+    assert np.isfinite(emb.transform(X[:1000])).all()
