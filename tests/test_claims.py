@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint._kernels import candidates, tree_search
 from trigpoint import _kernels as compiled
+from trigpoint._kernels import candidates, tree_search
 from trigpoint.datasets import make_swiss_roll
 
 

@@ -54,9 +54,7 @@ def test_curve_of_many_points_is_estimated_from_some(monkeypatch):
 
 
 def test_needed_lies_between_its_neighbors():
-    curve = LandmarkCurve(
-        np.array([10, 100, 1000]), np.array([0.5, 0.05, 0.005]), np.zeros(3), 1.0
-    )
+    curve = LandmarkCurve(np.array([10, 100, 1000]), np.array([0.5, 0.05, 0.005]), np.zeros(3), 1.0)
     assert curve.needed(0.05) == 100
     assert curve.needed(0.9) == 10
     assert curve.needed(0.005) == 1000

@@ -170,8 +170,8 @@ class DaskSource(Source):
         """
         if resolve_device(device) is not None:
             raise ParameterValueError(
-                f"{device=} is not possible, because Dask's workers compute the coordinates of "
-                "its collections: leave device None",
+                "device cannot be used with a Dask collection, whose workers compute the "
+                "coordinates: leave device None",
                 "device",
             )
         if out is None:
