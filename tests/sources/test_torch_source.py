@@ -150,5 +150,5 @@ def test_what_a_device_cannot_take(emb):
 
 def test_dask_collections_are_computed_where_they_are(emb):
     da = pytest.importorskip("dask.array")
-    with pytest.raises(tp.ParameterError, match=r"Dask's workers .* leave device None"):
+    with pytest.raises(tp.ParameterError, match="Dask collection, whose workers"):
         emb.transform(da.from_array(X3), device=HERE)
