@@ -126,7 +126,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             of the file if `out` is given.
         """
         check_is_fitted(self)
-        check_output(out, X)
+        if out is not None:
+            check_output(out, X)
         source = validated(self, X, reset=False).matching(self.model_.columns)
         if out is not None:
             output = out if isinstance(out, Output) else Output(out)
@@ -146,7 +147,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         self, X: Any, y: Any = None, *, out: str | os.PathLike[str] | Output | None = None
     ) -> Any:
         """Fit and return the coordinates of the same rows; see `fit` and `transform`."""
-        check_output(out, X)
+        if out is not None:
+            check_output(out, X)
         return self.fit(X, y).transform(X, out=out)
 
     def _check_parameters(self) -> None:

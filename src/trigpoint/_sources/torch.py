@@ -162,11 +162,7 @@ def mapped_on_device(
     import torch
 
     with device_memory(device), torch.no_grad():
-        extended, computing, streams = model.to(device), Lock(), [None]
-        if device.type == "cuda":
-            # Pending work comes first.
-            torch.cuda.synchronize(device)
-            streams = _streams(device)
+        extended, streams, computing = model.to(device), _streams(device), Lock()
 
         def mapped(job: tuple[tuple[int, Any], Any]) -> tuple[int, np.ndarray, int]:
             (first, block), stream = job
@@ -198,9 +194,19 @@ def _staged(block: Points, device: Any) -> Any:
     return copied
 
 
-@lru_cache
 def _streams(device: Any) -> list[Any]:
-    """Return the streams of a GPU, always the same: cuBLAS keeps a workspace for each one."""
+    """Return the streams of a device, once its pending work is done."""
+    import torch
+
+    if device.type != "cuda":
+        return [None]
+    torch.cuda.synchronize(device)
+    return _kept_streams(device)
+
+
+@lru_cache
+def _kept_streams(device: Any) -> list[Any]:
+    """Return the same streams for all calls: cuBLAS keeps a workspace for each one."""
     import torch
 
     return [torch.cuda.Stream(device) for _ in range(_STREAMS)]
