@@ -98,6 +98,15 @@ def test_estimators_measure_by_it(estimator, kind, X, tmp_path):
     assert emb.model_.space.name == "Hellinger"
 
 
+def test_subsets_are_drawn_by_it(X):
+    metric = Hellinger()
+    found = tp.select(X, tp.FarthestPoint(20, random_state=0), metric=metric)
+    expected = tp.FarthestPoint(20, random_state=0).fit(by_hand(X))
+    np.testing.assert_array_equal(found.indices, expected.indices_)
+    np.testing.assert_array_equal(found.points, X[found.indices])
+    assert vars(metric) == {}
+
+
 @each_estimator
 def test_columns_may_be_others(estimator, X):
     emb = clone(estimator).set_params(metric=Unfitted()).fit(X)
@@ -153,17 +162,20 @@ def test_a_row_that_it_cannot_map_is_named_by_transform_too(X, tmp_path):
 
 
 def test_a_device_needs_a_method(X):
+    """PyTorch computes on its CPU here as it would on a GPU."""
     torch = pytest.importorskip("torch")
+    cpu = torch.device("cpu")
     emb = tp.KernelPCA(landmarks=60, metric=Hellinger(), random_state=0).fit(X)
     with pytest.raises(tp.ParameterError, match="metric='Hellinger' is computed on the CPU"):
-        emb.transform(X, device="cpu")
+        emb.model_.to(cpu)
 
     class OnDevice(Unfitted):
         def to(self, device):
             return lambda rows: torch.cumsum(rows[:, 1:], dim=1)
 
     emb.set_params(metric=OnDevice()).fit(X)
-    np.testing.assert_allclose(emb.transform(X, device="cpu"), emb.transform(X), atol=1e-8)
+    found, _ = emb.model_.to(cpu)(torch.from_numpy(X))
+    np.testing.assert_allclose(found.numpy(), emb.transform(X), atol=1e-8)
 
 
 # Model files ---------------------------------------------------------------------------------

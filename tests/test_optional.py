@@ -59,5 +59,5 @@ def test_demo(tmp_path, capsys):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == (
-        "trigpoint: error: drawing the picture needs matplotlib: pip install matplotlib\n"
+        "trigpoint: error: drawing the plot needs matplotlib: pip install matplotlib\n"
     )

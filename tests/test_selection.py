@@ -1,5 +1,7 @@
 """Model selection: which graph is taken where the choice is left open."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -193,19 +195,8 @@ def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph
         if bridges:
             notes = (*notes, DisconnectedGraphWarning("the graph is in pieces"))
         graph = LandmarkGraph(None, None, np.array(bridges).reshape(-1, 2), None, notes)
-        decided = {"graph": name}
-        yield (
-            Fit(
-                "LaplacianEigenmaps",
-                None,
-                None,
-                0.0,
-                graph,
-                extended_by=extended_by,
-                decided=decided,
-            ),
-            kept,
-        )
+        fit = Fit("LaplacianEigenmaps", None, None, 0.0, graph)
+        yield replace(fit, extended_by=extended_by, decided={"graph": name}), kept
 
     return made
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from trigpoint._kernels.candidates import mark, sift
+from trigpoint._kernels.candidates import sift
 from trigpoint._kernels.distances import (
     add_in_order,
     largest_radii,
@@ -110,12 +110,6 @@ def test_neighbors_that_may_be_missing_are_reported(rng):
         squares, places = exact.copy(), np.arange(30)
         found = settle(exact.take, norms, query_norm, 0.1, cut, squares, places, m)
         assert (found == (-1, -1)) == missing
-
-
-def test_marks_are_those_of_the_block():
-    marks = np.full((2, 4), 7.0)
-    mark(np.array([[3, 4, 9], [5, 7, 8]]), 4, marks)
-    np.testing.assert_array_equal(marks, [[1, 0, 0, 0], [0, 1, 0, 1]])
 
 
 # Repulsion ------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from trigpoint._kernels.landmark_search import _insert
 from trigpoint._neighbors.nearest import TreeSearch, landmark_index, landmark_search
 
 
@@ -87,14 +86,3 @@ def test_lists_are_short(k, count, listed, rng):
     if listed:
         np.testing.assert_array_equal(index.lists[:, 0], np.arange(k))
         assert np.isinf(index.reach).all() == (listed == k)
-
-
-def test_inserting_keeps_within_the_places_given(rng):
-    found, squares = np.full(6, -1), np.full(6, -1.0)
-    found[1:5], squares[1:5] = 2**62, np.inf
-    numbers = rng.integers(6, size=30) / 2
-    for landmark in rng.permutation(30):
-        _insert(numbers[landmark], landmark, found[1:5], squares[1:5])
-    nearest = np.lexsort((np.arange(30), numbers))[:4]
-    np.testing.assert_array_equal(found, [-1, *nearest, -1])
-    np.testing.assert_array_equal(squares, [-1, *numbers[nearest], -1])

@@ -180,14 +180,6 @@ def test_more_ties_than_candidates_have_room_for(rng):
     np.testing.assert_array_equal(rows, np.tile(np.arange(100, 150), (2, 1)))
 
 
-@pytest.mark.parametrize("index", INDEXES)
-def test_many_copies_of_one_point(index):
-    points = np.concatenate([np.zeros((50, 4)), np.ones((50, 4))])
-    distances, rows = index(points).query(np.zeros((1, 4)), 20)
-    np.testing.assert_array_equal(rows[0], np.arange(20))
-    assert not distances.any()
-
-
 def test_float32_far_from_the_origin_loses_no_neighbor(rng):
     points = (rng.normal(size=(2000, 40)) + 1000).astype(np.float32)
     _, rows = ProductIndex(points).query(points[:50], 30)

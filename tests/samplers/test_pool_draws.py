@@ -100,14 +100,6 @@ def test_all_rows_of_a_memory_map_are_used_in_place(X, tmp_path, small_pools):
         clone(sampler).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
 
 
-def test_given_rows_are_in_the_pool(X, small_pools):
-    rows = np.array([4999, 3, 17, 2500])
-    landmarks, pool = chosen(rows, X)
-    np.testing.assert_array_equal(landmarks.indices, rows)
-    np.testing.assert_array_equal(landmarks.points, X[rows])
-    assert pool.shape[0] >= 1000
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "seuclidean"])
 def test_given_points_pass_the_space(X, metric, small_pools):
     X[:, 0] *= 100

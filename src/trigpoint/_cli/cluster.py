@@ -65,7 +65,7 @@ def _lazy(source: Source, options: argparse.Namespace) -> Any:
     import dask.array
 
     file, key = split_place(options.input)
-    if source.path is None or bool(text_suffix(source.path)):
+    if source.path is None or text_suffix(source.path) or source.columns.sparse:
         raise CommandError(
             f"{options.input} cannot be read in parts by several processes: convert it to .zarr, "
             ".npy or .parquet first, or leave out --dask"

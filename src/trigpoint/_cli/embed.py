@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -65,19 +65,11 @@ _PCA_BETTER = 0.02
 _INCHES, _DPI = (8, 6), 150
 
 
-class _Shown(NamedTuple):
-    """Values, texts and images of the points, for the page and the plot."""
-
-    color: dict[str, np.ndarray]
-    # The arguments `images` and `text` of `report`.
-    things: dict[str, Any]
-
-
 def run(options: argparse.Namespace) -> Result:
     """Fit, write the coordinates, then the model, the page and the plot."""
     _check_choices(options)
     source = open_points(options)
-    shown = _read_shown(options, source)
+    color, things = _read_shown(options, source)
     _say_scales(options, source)
     start = time.perf_counter()
     with on_cluster(options, source) as points:
@@ -95,15 +87,15 @@ def run(options: argparse.Namespace) -> Result:
         estimator.report(
             options.report,
             source,
-            color=shown.color or None,
+            color=color or None,
             coordinates=options.output,
             tried=tried,
             force=options.force,
-            **shown.things,
+            **things,
         )
         written.append(options.report)
     if options.png is not None:
-        _draw(options, shown.color)
+        _draw(options, color)
         written.append(options.png)
     seconds = time.perf_counter() - start
     return _result(options, source, estimator, method, tried, written, seconds)
@@ -131,8 +123,10 @@ def _check_choices(options: argparse.Namespace) -> None:
             raise UsageError(f"--{option} is for the page that --report writes: add --report HTML")
 
 
-def _read_shown(options: argparse.Namespace, source: Source) -> _Shown:
-    """Read colors, texts and images, and check them and the outputs before any work."""
+def _read_shown(
+    options: argparse.Namespace, source: Source
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read colors, and texts and images as for `report`; check them and the outputs."""
     color, read = read_colors(options.color or (), source)
     things: dict[str, Any] = {}
     shape = re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", options.images or "")
@@ -153,7 +147,7 @@ def _read_shown(options: argparse.Namespace, source: Source) -> _Shown:
         read_things(things.get("images"), things.get("text"), source.n, source.columns.count)
     if options.png is not None and color:
         read_coloring(_drawn_values(color)[1], None, "viridis")
-    return _Shown(color, things)
+    return color, things
 
 
 def _say_scales(options: argparse.Namespace, source: Source) -> None:

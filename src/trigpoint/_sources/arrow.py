@@ -190,6 +190,8 @@ def parquet_table(path: Path) -> ParquetFiles:
     if path.is_dir():
         found = (file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))
         files = sorted(file for file in found if file.name[0] not in "._")
+    if not files:
+        raise DamagedFileError(f"{path} has no visible Parquet files")
     schemas, groups = [], []
     for file in files:
         with opened_parquet(file) as opened:

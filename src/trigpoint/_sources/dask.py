@@ -160,12 +160,14 @@ class DaskSource(Source):
         for some in row_blocks(len(tasks), at_once):
             yield from dask.compute(*tasks[some])
 
-    def map(self, model: Any, *, out: Any = None, **options: Any) -> tuple[Any, int]:
+    def map(
+        self, model: Any, *, out: Any = None, device: Any = None, **options: Any
+    ) -> tuple[Any, int]:
         """Return the coordinates of all rows as a lazy Dask array, or write them to a file.
 
         The number of far points is not known, and given as 0.
         """
-        if resolve_device(options.get("device")) is not None:
+        if resolve_device(device) is not None:
             raise ParameterValueError(
                 "device cannot be used with a Dask collection, whose workers compute the "
                 "coordinates: leave device None",
@@ -173,7 +175,7 @@ class DaskSource(Source):
             )
         if out is None:
             return self._lazy(model), 0
-        return super().map(model, out=out, report=options.get("report"))
+        return super().map(model, out=out, **options)
 
     def _lazy(self, model: Any) -> Any:
         return self._array.map_blocks(

@@ -125,8 +125,6 @@ def open_source(X: Any, *, key: str | None = None, columns: Any = None) -> Sourc
     # Not by class name: views of AnnData have their own classes.
     if hasattr(X, "X") and hasattr(X, "obsm"):
         return Format("anndata").load().from_object(X, key, columns)
-    if is_on_gpu(X):
-        return Format("torch").load().from_object(X, key, columns)
     return from_object(X, key, columns)
 
 
@@ -146,7 +144,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
     is_opened = isinstance(X, (str, os.PathLike, Source, np.lib.npyio.NpzFile))
     if reset and hasattr(estimator, "anndata_key_"):
         del estimator.anndata_key_
-    if is_opened or library in _OPENED or hasattr(X, "obsm") or is_on_gpu(X):
+    if is_opened or library in _OPENED or hasattr(X, "obsm"):
         # Cells have several representations; those that were fitted are meant.
         key = getattr(estimator, "anndata_key_", None) if hasattr(X, "obsm") else None
         source = open_source(X, key=key)
@@ -222,14 +220,6 @@ def format_of(path: Path) -> Format:
     if path.suffix.lower() in _SPREADSHEETS:
         remedy = "save the table as CSV"
     raise ParameterValueError(f"{path} has an unknown suffix: {remedy}", "X")
-
-
-def is_on_gpu(X: Any) -> bool:
-    """Return whether an array of another library, such as CuPy, is in the memory of a GPU."""
-    if isinstance(X, type) or not hasattr(X, "__dlpack_device__"):
-        return False
-    # Numbers that DLPack has for memory of CUDA, of a device and managed.
-    return int(X.__dlpack_device__()[0]) in (2, 13)
 
 
 def stored_arrays(path: Path) -> Members:

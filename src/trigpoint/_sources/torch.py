@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
-from trigpoint._common.device import device_memory, resolve_device
+from trigpoint._common.device import device_memory, is_tensor, resolve_device
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
@@ -130,8 +130,14 @@ class TorchSource(Source):
 
 
 def from_object(X: Any, key: str | None, columns: Any) -> TorchSource:
-    """Open a tensor."""
+    """Open a tensor, or an array of another library on a GPU, whose coordinates are a tensor."""
     refuse_key(key, "X")
+    if not is_tensor(X):
+        # PyTorch must be installed, and find a GPU.
+        resolve_device("cuda")
+        import torch
+
+        X = torch.from_dlpack(X)
     return TorchSource(X, columns)
 
 
@@ -155,11 +161,7 @@ def mapped_on_device(
     import torch
 
     with device_memory(device), torch.no_grad():
-        extended, computing, streams = model.to(device), Lock(), [None]
-        if device.type == "cuda":
-            # Pending work comes first.
-            torch.cuda.synchronize(device)
-            streams = _streams(device)
+        extended, streams, computing = model.to(device), _streams(device), Lock()
 
         def mapped(job: tuple[tuple[int, Any], Any]) -> tuple[int, np.ndarray, int]:
             (first, block), stream = job
@@ -191,9 +193,19 @@ def _staged(block: Points, device: Any) -> Any:
     return copied
 
 
-@lru_cache
 def _streams(device: Any) -> list[Any]:
-    """Return the streams of a GPU, always the same: cuBLAS keeps a workspace for each one."""
+    """Return the streams of a device, once its pending work is done."""
+    import torch
+
+    if device.type != "cuda":
+        return [None]
+    torch.cuda.synchronize(device)
+    return _kept_streams(device)
+
+
+@lru_cache
+def _kept_streams(device: Any) -> list[Any]:
+    """Return the same streams for all calls: cuBLAS keeps a workspace for each one."""
     import torch
 
     return [torch.cuda.Stream(device) for _ in range(_STREAMS)]

@@ -73,14 +73,13 @@ def check_output(out: Any, X: Any = None) -> None:
 
     Parameters
     ----------
-    out : path, Output or None
+    out : path or Output
     X : object, default=None
         What will be read.
     """
-    if out is not None:
-        output = out if isinstance(out, Output) else Output(out)
-        reading = X if isinstance(X, (str, os.PathLike)) else getattr(X, "path", None)
-        output.check(Path(reading) if isinstance(reading, (str, os.PathLike)) else None)
+    output = out if isinstance(out, Output) else Output(out)
+    reading = X if isinstance(X, (str, os.PathLike)) else getattr(X, "path", None)
+    output.check(Path(reading) if isinstance(reading, (str, os.PathLike)) else None)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import as_array, refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
-from trigpoint._extension.extensions import extend
 from trigpoint._sources.problems import require
 
 # Columns are drawn to one scale unless one range is more than this many times the other.
@@ -88,11 +87,6 @@ def check_plane(plane: Any, n_columns: int) -> list[int]:
             "plane",
         )
     return [int(column) for column in columns]
-
-
-def extended_landmarks(estimator: Any) -> np.ndarray:
-    """Return the coordinates of the landmarks by `transform`, which may move them inward."""
-    return extend(estimator.model_.extension, estimator.landmarks_)[0]
 
 
 def label_coordinates(ax: Any, plane: Any, title: str | None) -> None:

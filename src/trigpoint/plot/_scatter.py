@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
+from trigpoint._extension.extensions import extend
 from trigpoint.plot._axes import (
     check_estimator,
     check_plane,
     check_points,
-    extended_landmarks,
     is_estimator,
     label_coordinates,
     make_axes,
@@ -142,13 +142,11 @@ def _marks(landmarks: Any, coordinates: Any, plane: Any) -> np.ndarray:
         check_estimator(
             "landmarks", landmarks, "landmark_embedding_", "rows, coordinates, or an estimator"
         )
-        if is_estimator(coordinates):
-            return check_points(
-                "landmark_embedding_ of landmarks", landmarks.landmark_embedding_, plane
-            )
-        return check_points(
-            "landmark_embedding_ of landmarks", extended_landmarks(landmarks), plane
-        )
+        own = landmarks.landmark_embedding_
+        if not is_estimator(coordinates):
+            # `transform` may move landmarks inward.
+            own, _ = extend(landmarks.model_.extension, landmarks.landmarks_)
+        return check_points("landmark_embedding_ of landmarks", own, plane)
     marks = np.asarray(landmarks)
     values = np.asarray(
         coordinates.landmark_embedding_ if is_estimator(coordinates) else coordinates
