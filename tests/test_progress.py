@@ -16,8 +16,8 @@ from trigpoint._common.progress import (
     ProgressLines,
     ProgressMixin,
     progress_display,
-    reporter,
 )
+from trigpoint._run import reporter
 
 
 class Terminal(io.StringIO):
