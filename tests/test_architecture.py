@@ -22,7 +22,7 @@ LAYERS = [
     {"_cli"},
     {"_estimators"},
     {"_embedding"},
-    {"_run", "_report", "_model"},
+    {"_report"},
     {"metrics", "datasets", "plot"},
     {"_samplers", "_graphs", "_spectrum", "_layout", "_extension"},
     {"_geometry"},
@@ -30,7 +30,8 @@ LAYERS = [
     {"_sources", "_spaces"},
     {"_numerics"},
     {"_neighbors"},
-    {"_numerics.blocks", "_numerics.threads"},
+    {"_run"},
+    {"_numerics.blocks"},
     {"_kernels", "_common"},
 ]
 

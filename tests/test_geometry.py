@@ -8,13 +8,12 @@ from trigpoint._geometry import (
     SingularCovarianceWarning,
     bhattacharyya,
     bhattacharyya_matrix,
-    covariance_mode,
     local_covariances,
     regularize,
 )
 from trigpoint._neighbors import products
-from trigpoint._neighbors.index import TreeIndex
 from trigpoint._neighbors.products import ProductIndex
+from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._pool import Pool
 
 
@@ -185,10 +184,3 @@ def test_coinciding_neighbors_borrow_a_covariance_with_a_warning(shape):
     assert isinstance(note, SingularCovarianceWarning)
     assert "1 of 3 landmarks" in str(note)
     np.testing.assert_allclose(regular[2], regular[1])
-
-
-def test_covariance_mode():
-    assert covariance_mode("auto", 3) == "full"
-    assert covariance_mode("auto", 784) == "diag"
-    with pytest.raises(ValueError, match=r"covariance='half'"):
-        covariance_mode("half", 3)

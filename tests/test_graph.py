@@ -17,8 +17,8 @@ from trigpoint._geometry import (
     regularize,
 )
 from trigpoint._graphs import KNNGraph, RadiusGraph, knn
+from trigpoint._graphs.graph import ordinary_edges, precomputed_graph
 from trigpoint._graphs.knn import NeighborSearch
-from trigpoint._graphs.weights import ordinary_edges, precomputed_graph
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._pool import Pool

@@ -11,7 +11,7 @@ from sklearn.base import clone
 import trigpoint as tp
 from trigpoint._common.records import Fit, LandmarkGraph
 from trigpoint._estimators import graph_embedding, selection
-from trigpoint._estimators.selection import Candidate, other_candidates, select
+from trigpoint._estimators.selection import other_candidates, select
 from trigpoint._graphs.masses import masses_of
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 
@@ -135,7 +135,7 @@ def test_features_take_the_graph_that_keeps_most(rng):
 
 @pytest.mark.parametrize("estimator", [tp.LaplacianEigenmaps, tp.DiffusionMaps])
 def test_landmarks_count_by_the_points_that_they_stand_for(estimator, rng, monkeypatch, tmp_path):
-    by_mass = Candidate("bhattacharyya", 5, ["graph"], by_mass=True)
+    by_mass = tp.KNNGraph(5, by_mass=True), ["graph"]
     monkeypatch.setattr(graph_embedding, "other_candidates", lambda *_: [by_mass])
     X = rng.normal(size=(1500, 6))
 
@@ -181,8 +181,8 @@ def test_masses_of_sparse_points(n_columns, rng):
 
 @pytest.mark.parametrize(("by_rule", "tried"), [("smooth", False), ("graph", True)])
 def test_masses_are_tried_along_graphs_only(by_rule, tried):
-    assert any(one.by_mass for one in other_candidates(False, by_rule)) == tried
-    assert not any(one.by_mass for one in other_candidates(True, "all"))
+    assert any(graph.by_mass for graph, _ in other_candidates(False, by_rule)) == tried
+    assert not any(graph.by_mass for graph, _ in other_candidates(True, "all"))
 
 
 def attempt(name, kept, *, note=None, bridges=(), error=None, extended_by="graph"):

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import trigpoint as tp
 from trigpoint._geometry import local_covariances
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._numerics.blocks import one_blas_thread, thread_map
 from trigpoint._pool import Pool
 
 

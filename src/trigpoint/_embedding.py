@@ -16,19 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from trigpoint._common.checks import as_generator, check_count, check_path
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import ProgressMixin, reporter
+from trigpoint._common.progress import ProgressMixin
 from trigpoint._common.records import Extension, Fit
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model
-from trigpoint._numerics.threads import thread_count
+from trigpoint._numerics.blocks import thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
-from trigpoint._run import Run
+from trigpoint._run import Run, reporter
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
-from trigpoint._sources import Output, Source, check_output, open_source
+from trigpoint._sources import Output, check_output, open_source
 from trigpoint._sources.opening import validated
-from trigpoint._spaces import check_metric, space_for
+from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 
 if TYPE_CHECKING:
@@ -79,26 +79,25 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         -------
         self
         """
-        self._check_parameters()
+        space = self._check_parameters()
         if issparse(X) and not self._takes_sparse:
             raise too_much_of_sparse(type(self).__name__, X, parameter="X", instead="")
         source = validated(self, X, reset=True)
+        if source.columns.sparse and not self._takes_sparse:
+            raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
         run = Run(self.random_state, self.n_jobs, self.verbose, source)
-        pool = self._pool(source, run)
-        landmarks = draw_landmarks(
-            self.landmarks,
-            pool,
-            rng=run.rng,
-            n_threads=run.n_threads,
-            report=run.report,
-            default=self._default_landmarks,
+        default, per_landmark = self._default_landmarks, self._rows_per_landmark
+        pool = pool_for(
+            self.landmarks, source, space, run.rng, default=default, per_landmark=per_landmark
         )
+        run.done("reading")
+        pool = self._reduced(pool, run)
+        landmarks = draw_landmarks(self.landmarks, pool, run, default)
         run.done("landmarks")
         fit, extension = self._embed(pool, landmarks, run)
         self._set_fitted(fit, Model(source.columns, pool.space, extension))
         run.done("embedding")
-        run.note(*fit.notes)
-        run.finish()
+        run.finish(fit)
         self.stage_seconds_ = run.seconds
         return self
 
@@ -151,10 +150,9 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             check_output(out, X)
         return self.fit(X, y).transform(X, out=out)
 
-    def _check_parameters(self) -> None:
-        """Reject parameters that are wrong for any data, before any work is done."""
+    def _check_parameters(self) -> Space:
+        """Reject parameters that are wrong for any data; return the space that is to be fitted."""
         check_count("n_components", self.n_components)
-        check_metric(self.metric)
         if isinstance(self.extension, Integral) and not isinstance(self.extension, bool):
             check_count("extension", self.extension)
         elif not isinstance(self.extension, str) or self.extension not in self._extensions:
@@ -164,21 +162,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
                 "number",
                 "extension",
             )
-
-    def _pool(self, source: Source, run: Run) -> Pool:
-        """Draw the rows that everything is fitted on."""
-        if source.columns.sparse and not self._takes_sparse:
-            raise too_much_of_sparse(type(self).__name__, source, parameter="X", instead="")
-        pool = pool_for(
-            self.landmarks,
-            source,
-            space_for(self.metric),
-            run.rng,
-            default=self._default_landmarks,
-            per_landmark=self._rows_per_landmark,
-        )
-        run.done("reading")
-        return self._reduced(pool, run)
+        return space_for(self.metric)
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:
         """Return the pool in the columns in which distances are measured: all of them."""
@@ -216,11 +200,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         self.landmarks_ = landmarks.points
         self.landmark_embedding_ = coordinates.astype(model.columns.dtype)
         self.dimension_ = fit.dimension
-
-    def _check_components(self, k: int) -> int:
-        """Return the number of coordinates, which `k` landmarks must allow."""
-        why = f"there are {k:,} landmarks"
-        return check_count("n_components", self.n_components, high=k - 1, why=why)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted estimator to a file that `trigpoint.load` can read.

@@ -1,4 +1,4 @@
-"""Local geometry of landmarks: covariances of their neighbors, and the Bhattacharyya distance."""
+"""Local geometry: dimension, covariances of neighbors, and the Bhattacharyya distance."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Landmarks
-from trigpoint._neighbors.index import TreeIndex
-from trigpoint._numerics.blocks import row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._neighbors.index import neighbor_index
+from trigpoint._numerics.blocks import one_blas_thread, row_blocks, sample_points, thread_map
 from trigpoint._pool import Pool
 
 # What a local covariance keeps.
@@ -31,13 +29,13 @@ NEIGHBORS_HELD = 2**22
 _PAIRS = 2**14
 _ROWS = 16
 
+# Points that neighborhoods are measured among, and points that have one measured.
+_DIMENSION_POINTS = 20_000
+_QUERIES = 128
 
-def covariance_mode(covariance: Any, dimension: int) -> str:
-    """Return one of `COVARIANCES`; ``"auto"`` is full up to 32 dimensions, and then diagonal."""
-    mode: str = check_choice("covariance", covariance, ("auto", *COVARIANCES))
-    if mode != "auto":
-        return mode
-    return "full" if dimension <= FULL_MAX_DIMENSION else "diag"
+# Neighbors in the smaller ball, at least, and how many times as many are in the larger one.
+_FEWEST_INSIDE = 10
+_GROWTH = 4
 
 
 def neighborhood_size(n_points: int, n_landmarks: int) -> int:
@@ -67,12 +65,14 @@ def local_covariances(
         up to 32 columns.
     n_threads : int
     """
-    mode = covariance_mode(mode, pool.shape[1])
+    size, d = pool.points.shape
+    if mode == "auto":
+        mode = "full" if d <= FULL_MAX_DIMENSION else "diag"
     found, k = landmarks.neighborhoods, len(landmarks.points)
-    m = neighborhood_size(pool.shape[0], k) if found is None else found.size
+    m = neighborhood_size(size, k) if found is None else found.size
     index = pool.index(m, k, n_threads)
     # A tree lists the neighbors again in no time; products would take as long as a search.
-    if found is not None and found.members is None and not isinstance(index, TreeIndex):
+    if found is not None and found.members is None and index.name != "tree":
         found = None
     radii, covariances = [], []
     # Products of several neighborhoods with all points are much faster than one after the other.
@@ -113,7 +113,8 @@ def regularize(
     notes : tuple of Warning
     """
     regular = np.array(covariances, dtype=np.float64)
-    variances = _variances(regular)
+    # A view that can be written to.
+    variances = regular if regular.ndim == 2 else np.einsum("kii->ki", regular)
     mean_variance = variances.mean(axis=1)
     # Zero, or rounding error compared with the spread of the others.
     flat = mean_variance <= np.finfo(np.float64).eps ** 2 * mean_variance.max()
@@ -129,13 +130,6 @@ def regularize(
     variances[flat] = mean_variance[flat, None]
     variances += ridge * mean_variance[:, None]
     return regular, notes
-
-
-def _variances(covariances: np.ndarray) -> np.ndarray:
-    """Return a writable view of the variances in full or diagonal covariances."""
-    if covariances.ndim == 2:
-        return covariances
-    return np.einsum("kii->ki", covariances)
 
 
 def largest_variances(covariances: np.ndarray) -> np.ndarray:
@@ -214,8 +208,50 @@ def _evaluator(
 
     points = points - points.mean(axis=0, dtype=np.float64)
     # Distances do not change with the units; these keep all products within range.
-    unit = np.sqrt(_variances(covariances).mean())
+    variances = covariances if covariances.ndim == 2 else np.einsum("kii->ki", covariances)
+    unit = np.sqrt(variances.mean())
     points, scaled = points / unit, covariances / unit**2
     if scaled.ndim == 3:
         return partial(full_distances, points, scaled, np.linalg.slogdet(scaled)[1])
     return partial(diagonal_distances, points, scaled, np.sqrt(0.5 / scaled))
+
+
+def local_dimension(X: Any, k: int) -> float:
+    """Dimension of the points at the spacing of `k` landmarks.
+
+    A ball around a point holds ``c r^D`` points, so D follows from the radii that hold m and 4 m
+    points: ``log 4 / mean(log(r_4m / r_m))``, with m the points per landmark, at least 10. What is
+    smaller than the distance between landmarks, such as noise on a surface, should not count, and
+    hardly does.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    k : int
+        Number of landmarks.
+
+    Returns
+    -------
+    float
+        At most d; 0 if nearly all points coincide. It depends on the points alone, not on a seed.
+
+    References
+    ----------
+    E. Levina and P. J. Bickel, "Maximum likelihood estimation of intrinsic dimension", NIPS, 2004.
+    """
+    rng = np.random.default_rng(0)
+    X = sample_points(X, _DIMENSION_POINTS, rng)
+    n = X.shape[0]
+    queries = rng.choice(n, min(n, _QUERIES), replace=False)
+    inner = max(_FEWEST_INSIDE, n // k)
+    outer = min(_GROWTH * inner, n - 1)
+    inner = min(inner, max(1, outer // _GROWTH))
+    index = neighbor_index(X, outer + 1, len(queries))
+    asked = index.take(queries)
+    # Each of them is its own nearest neighbor.
+    radii = np.stack([index.search(asked, m + 1).radii for m in (inner, outer)], axis=1)
+    radii = radii[radii[:, 0] > 0]
+    growth = np.log(radii[:, 1] / radii[:, 0])
+    if growth.sum() == 0:
+        return 0.0
+    return float(min(X.shape[1], np.log(outer / inner) / growth.mean()))

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.progress import Report
 from trigpoint._neighbors.nearest import nearest
-from trigpoint._numerics.blocks import row_blocks
+from trigpoint._numerics.blocks import row_blocks, thread_map
 from trigpoint._numerics.reduction import principal_coordinates
-from trigpoint._numerics.threads import thread_map
+from trigpoint._run import Report
 
 if TYPE_CHECKING:
     from trigpoint._kernels.forces import MassTree

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,12 @@ class Model:
     space: Space
     extension: Extension
 
-    @property
+    @cached_property
     def n_components(self) -> int:
         """Number of coordinates."""
         return self.extension.n_components
 
-    @property
+    @cached_property
     def step(self) -> int:
         """Number of rows that are best transformed at once."""
         rows = block_rows(self.extension.row_bytes, _BLOCK_BYTES)

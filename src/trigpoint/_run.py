@@ -1,15 +1,50 @@
-"""State that the stages of one fit share."""
+"""State that the stages of one fit share, and how its progress is reported."""
 
 import logging
+import sys
 import time
+from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from trigpoint._common.checks import as_generator
-from trigpoint._common.progress import reporter
+from trigpoint._common.errors import ParameterTypeError, short
+from trigpoint._common.records import Fit
 from trigpoint._common.warn import warn_user
-from trigpoint._numerics.threads import thread_count
+from trigpoint._numerics.blocks import thread_count
 
 logger = logging.getLogger(__name__)
+
+# Called as report(stage, done, total).
+Report = Callable[[str, int, int], None]
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def reporter(verbose: Any) -> Report:
+    """Return a reporter for the parameter `verbose`.
+
+    ``True`` shows bars or lines on standard error, ``False`` nothing, and a function receives the
+    stage, the amount done and the total.
+    """
+    if callable(verbose):
+        report: Report = verbose
+        return report
+    if not isinstance(verbose, (Integral, np.bool_)):
+        raise ParameterTypeError(
+            f"verbose={short(verbose)} is neither a switch nor a function: pass True, False, or a "
+            "function of the stage, the amount done and the total",
+            "verbose",
+        )
+    if not verbose:
+        return silent
+    from trigpoint._common.progress import progress_display
+
+    return progress_display(sys.stderr)
 
 
 class Run:
@@ -34,12 +69,7 @@ class Run:
         self.report = reporter(verbose)
         self.source = source
         self.seconds: dict[str, float] = {}
-        self._notes: list[Warning] = []
         self._last = time.perf_counter()
-
-    def note(self, *notes: Warning) -> None:
-        """Collect warnings, to be emitted when the fit succeeds."""
-        self._notes += notes
 
     def done(self, stage: str) -> None:
         """Record how long a stage took."""
@@ -47,7 +77,8 @@ class Run:
         self.seconds[stage], self._last = now - self._last, now
         logger.info("%s: %.2f s", stage, self.seconds[stage])
 
-    def finish(self) -> None:
-        """Emit the warnings that were collected."""
-        for note in self._notes:
-            warn_user(note)
+    def finish(self, fit: Fit) -> None:
+        """Emit the warnings of the stages, in order."""
+        for record in (fit.landmarks, fit.graph, fit.spectrum):
+            for note in () if record is None else record.notes:
+                warn_user(note)

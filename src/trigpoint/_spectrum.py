@@ -10,11 +10,11 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from scipy.spatial import cKDTree
 
+from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
-from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Spectrum
 from trigpoint._common.words import counted
-from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._numerics.blocks import one_blas_thread
 
 logger = logging.getLogger(__name__)
 

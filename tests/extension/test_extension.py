@@ -15,7 +15,7 @@ from trigpoint._extension.extensions import (
 )
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graphs import KNNGraph
-from trigpoint._graphs.weights import ordinary_edges
+from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._kernels.landmark_sums import shepard_shares
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._numerics.gaussian import gaussian_kernel

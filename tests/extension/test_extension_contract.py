@@ -23,9 +23,9 @@ from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
 from trigpoint._graphs import KNNGraph
-from trigpoint._graphs.weights import ordinary_edges
+from trigpoint._graphs.graph import ordinary_edges
+from trigpoint._numerics.blocks import one_blas_thread
 from trigpoint._numerics.gaussian import gaussian_kernel
-from trigpoint._numerics.threads import one_blas_thread
 from trigpoint._spectrum import (
     classical_scaling,
     density_scale,

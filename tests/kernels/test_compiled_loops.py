@@ -12,14 +12,14 @@ import numba
 import pytest
 
 from trigpoint import _kernels as compiled
-from trigpoint._neighbors import tree_building
+from trigpoint._neighbors import tree
 
 MODULES = [
     *(
         import_module(f"{compiled.__name__}.{module.name}")
         for module in iter_modules(compiled.__path__)
     ),
-    tree_building,
+    tree,
 ]
 
 

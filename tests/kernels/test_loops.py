@@ -28,7 +28,7 @@ from trigpoint._kernels.landmark_sums import (
 )
 from trigpoint._kernels.tree_search import largest, select
 from trigpoint._neighbors.products import settle
-from trigpoint._neighbors.tree_building import build_tree
+from trigpoint._neighbors.tree import build_tree
 
 FAR = -40.0
 

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 
 import trigpoint as tp
 from trigpoint import _kernels as compiled
-from trigpoint._neighbors.index import TreeIndex
 from trigpoint._neighbors.nearest import landmark_search
 from trigpoint._neighbors.products import ProductIndex
+from trigpoint._neighbors.tree import TreeIndex
 
 
 @pytest.fixture

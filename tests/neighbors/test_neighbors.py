@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 from trigpoint._kernels import candidates
 from trigpoint._kernels.distances import squares_to
 from trigpoint._neighbors import products
-from trigpoint._neighbors.index import TreeIndex, neighbor_index
-from trigpoint._neighbors.products import ProductIndex
-from trigpoint._neighbors.sparse import SparseIndex
-from trigpoint._neighbors.tree_building import build_tree
+from trigpoint._neighbors.index import neighbor_index
+from trigpoint._neighbors.products import ProductIndex, SparseIndex
+from trigpoint._neighbors.tree import TreeIndex, build_tree
 
 INDEXES = [TreeIndex, ProductIndex]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trigpoint as tp
-from trigpoint._numerics.dimension import local_dimension
+from trigpoint._geometry import local_dimension
 
 
 def ball(n, d, rng):

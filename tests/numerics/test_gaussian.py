@@ -10,11 +10,11 @@ from trigpoint._numerics.gaussian import (
     landmark_spacing,
     median_bandwidth,
     resolve_bandwidth,
-    resolve_repulsion,
     sin2,
     squared_distances,
     welsch,
 )
+from trigpoint._samplers.drawing import Repulsion
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e7])
@@ -97,8 +97,9 @@ def test_sin2_agrees_with_welsch_near_zero_and_stays_at_one_beyond_the_quarter_p
 
 
 def test_repulsion_by_name_or_function():
-    assert resolve_repulsion("sin2") is sin2
-    own = lambda distance, bandwidth: distance * 0  # noqa: E731  a user's one-liner
-    assert resolve_repulsion(own) is own
+    squares = np.array([0.5, 2.0])
+    np.testing.assert_allclose(np.exp(Repulsion("sin2", 0.7)(squares)), sin2(np.sqrt(squares), 0.7))
+    half = Repulsion(lambda distance, bandwidth: distance * 0 + 0.5, 0.7)
+    np.testing.assert_allclose(np.exp(half(squares)), 0.5)
     with pytest.raises(ValueError, match=r"repulsion='cosine'.*'welsch', 'sin2'"):
-        resolve_repulsion("cosine")
+        Repulsion("cosine", 0.7)

@@ -6,16 +6,14 @@ from scipy.sparse import csr_array
 
 import trigpoint as tp
 from trigpoint._geometry import local_covariances
-from trigpoint._neighbors.index import Neighborhoods, NeighborIndex, TreeIndex
-from trigpoint._neighbors.products import ProductIndex
-from trigpoint._neighbors.sparse import SparseIndex
+from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
+from trigpoint._neighbors.products import ProductIndex, SparseIndex
+from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._pool import Pool
-from trigpoint._samplers import drawing, repelling
-from trigpoint._samplers.drawing import LandmarkDraw
-from trigpoint._samplers.drawn import DrawnLandmarks
+from trigpoint._samplers import drawing
+from trigpoint._samplers.drawing import LandmarkDraw, Proposals, Repulsion
 from trigpoint._samplers.efficient import neighborhood_radius
-from trigpoint._samplers.repelling import Repulsion, WeightedProposals
-from trigpoint._samplers.window import Window
+from trigpoint._samplers.window import DrawnLandmarks, Window
 
 
 class SlowIndex(NeighborIndex):
@@ -23,13 +21,17 @@ class SlowIndex(NeighborIndex):
 
     name, together = "slow", 5
 
+    def __init__(self, points, n_threads=1):
+        self.points = points
+
     def squares(self, query):
         squares = np.zeros(len(self.points))
         for column, value in zip(self.points.T, query, strict=True):
             squares += (column.astype(np.float64) - np.float64(value)) ** 2
         return squares
 
-    def _search(self, queries, m):
+    def search(self, queries, m):
+        self.n_searches += len(queries)
         radii, last, members = [], [], []
         for query in queries:
             squares = self.squares(query)
@@ -54,7 +56,7 @@ class SlowIndex(NeighborIndex):
         full = np.array([np.cov(points[rows].T, bias=True) for rows, _ in self.members(found)])
         return full if mode == "full" else np.einsum("kii->ki", full)
 
-    def _nearest_rows(self, queries, m):
+    def query(self, queries, m):
         raise NotImplementedError
 
 
@@ -95,7 +97,7 @@ def draw(index, k, m, bandwidth, repulsion="welsch", seed=3):
 @pytest.fixture
 def no_race(monkeypatch):
     """Trees use the loop of the other indexes, as those of many points do."""
-    monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
+    monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -105,7 +107,7 @@ def test_every_index_leads_to_the_same_landmarks(cloud, setting, monkeypatch):
     expected = draw(SlowIndex(points), *SETTINGS[setting])
     for name, index in INDEXES.items():
         assert draw(index(points), *SETTINGS[setting]) == expected, name
-    monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
+    monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     assert draw(INDEXES["tree"](points), *SETTINGS[setting]) == expected
 
 
@@ -115,7 +117,7 @@ def test_windows_change_nothing(setting, no_race, monkeypatch):
     points = CLOUDS["plain"]
     expected = draw(SlowIndex(points), *SETTINGS[setting])
     monkeypatch.setattr(drawing, "_FORESEEN", 3)
-    monkeypatch.setattr("trigpoint._samplers.drawn._COMPARED_BY_PRODUCTS", 3)
+    monkeypatch.setattr("trigpoint._samplers.window._COMPARED_BY_PRODUCTS", 3)
     monkeypatch.setattr(drawing, "_MOST_PROPOSALS", 3)
     for index in INDEXES.values():
         assert draw(index(points), *SETTINGS[setting]) == expected
@@ -126,7 +128,7 @@ def test_neighbors_that_are_not_kept_change_nothing(monkeypatch):
     points = CLOUDS["far float32"]
     monkeypatch.setattr(drawing, "_PATIENCE", 3)
     kept = draw(INDEXES["products"](points), *SETTINGS["wide"])
-    monkeypatch.setattr("trigpoint._samplers.drawn.NEIGHBORS_KEPT", 0)
+    monkeypatch.setattr("trigpoint._samplers.drawing.NEIGHBORS_KEPT", 0)
     assert draw(INDEXES["products"](points), *SETTINGS["wide"]) == kept
     assert len(kept[0]) == SETTINGS["wide"][0]
 
@@ -177,19 +179,20 @@ def test_covariances_are_those_of_the_neighborhoods(cloud, mode, sampler, sparse
 
 def test_weighted_proposals_follow_the_weights():
     log_weights = np.array([0.0, -np.inf, *np.log([0.5, 0.25, 0.25])])
-    proposals = WeightedProposals(log_weights)
-    rows = proposals.rows((np.arange(2000) + 0.5) / 2000)
+    rows, proposed = Proposals(5, log_weights).draw((np.arange(2000) + 0.5) / 2000)
     np.testing.assert_array_equal(np.bincount(rows), [1000, 0, 500, 250, 250])
-    np.testing.assert_allclose(proposals.log_weights(np.array([0, 2])), log_weights[[0, 2]])
+    np.testing.assert_allclose(proposed, log_weights[rows])
     # The largest number that a generator gives stays within the rows, the last of which has none.
-    last = WeightedProposals(np.array([0.0, -3.0, -np.inf])).rows(np.array([1 - 2.0**-53]))
+    last = Proposals(3, np.array([0.0, -3.0, -np.inf])).draw(np.array([1 - 2.0**-53]))[0]
     assert last == 1
 
 
 def test_proposed_weights_are_never_below_the_true_ones(rng):
     """Otherwise a row would be accepted with a probability above 1."""
     log_weights = rng.uniform(-400, 0, size=1000)
-    proposed = WeightedProposals(log_weights).log_weights(np.arange(1000))
+    proposals = Proposals(1000, log_weights)
+    whole = proposals._whole
+    proposed = proposals._top + np.log(whole / proposals._scale)
     assert (proposed >= log_weights - 1e-12).all()
 
 
@@ -201,7 +204,7 @@ def test_a_window_in_which_nothing_can_be_accepted(d, rng):
     for passed in (rows, rows[:0]):
         window = Window(index, landmarks, 10, rows, thresholds, passed)
         used, accepted, found = window.run(3, 100, 4, 8)
-        assert (used, len(accepted), len(found)) == (8, 0, 0)
+        assert (used, len(accepted), len(found.points)) == (8, 0, 0)
 
 
 @pytest.fixture
@@ -225,7 +228,7 @@ def test_a_draw_from_mostly_one_point_searches_little_more_than_the_landmarks(
 ):
     X = mostly_one_point
     if kind != "race":
-        monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
+        monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     index = ProductIndex(X) if kind == "products" else TreeIndex(X)
     drawn = LandmarkDraw(index, 100, 50, Repulsion("welsch", 0.3), np.random.default_rng(0))
     landmarks = X[np.concatenate(list(drawn))]

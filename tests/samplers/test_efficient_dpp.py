@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
 
-from trigpoint._geometry import local_covariances
-from trigpoint._neighbors.index import TreeIndex
+from trigpoint._geometry import local_covariances, neighborhood_size
 from trigpoint._neighbors.products import ProductIndex
+from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
 from trigpoint._pool import Pool
-from trigpoint._samplers import EfficientDPP, repelling
-from trigpoint._samplers.drawing import LandmarkDraw
-from trigpoint._samplers.efficient import resolve_n_neighbors
-from trigpoint._samplers.repelling import Race, Repulsion
+from trigpoint._samplers import EfficientDPP, drawing
+from trigpoint._samplers.drawing import LandmarkDraw, Repulsion
 from trigpoint.datasets import make_fish_bowl
 
 # Fixed seeds make these tests repeatable; a right sampler fails one with this probability at most.
@@ -194,9 +192,9 @@ def test_fish_bowl_bottom_is_reached_more_often_than_by_uniform_landmarks():
 
 
 def test_default_neighborhood_follows_n_over_k():
-    assert resolve_n_neighbors(None, 10_000, 100) == 400
-    assert resolve_n_neighbors(None, 100, 100) == 10
-    assert resolve_n_neighbors(None, 5, 3) == 5
+    assert neighborhood_size(10_000, 100) == 400
+    assert neighborhood_size(100, 100) == 10
+    assert neighborhood_size(5, 3) == 5
 
 
 def test_copies_of_a_landmark_are_never_drawn_again():
@@ -275,7 +273,8 @@ def test_bad_parameters_are_named(parameters, error, message, rng):
 @pytest.mark.parametrize("name", REPULSIONS)
 def test_compiled_draw_has_the_distribution_of_the_definition(name):
     """The one loop of small data, as the loop over an index above."""
-    assert Race.suits(TreeIndex(POINTS), Repulsion(name, 0.8))
+    draw = LandmarkDraw(TreeIndex(POINTS), 3, 5, Repulsion(name, 0.8), np.random.default_rng(0))
+    assert draw._races
     draws = fast_draws(**(SETTING | {"repulsion": name}), rng=np.random.default_rng(5), runs=RUNS)
     expected = exact_probabilities(**(SETTING | {"repulsion": REPULSIONS[name]}))
     assert fit_to(expected, draws) > SIGNIFICANCE
@@ -289,7 +288,7 @@ def test_compiled_and_threaded_draws_agree(name, dtype, monkeypatch):
     sampler = EfficientDPP(150, repulsion=name, random_state=3)
     compiled = sampler.fit(X)
     rows, radii, searches = compiled.indices_, compiled.radii_, compiled.n_distance_rows_
-    monkeypatch.setattr(repelling, "RACE_UP_TO", 0)
+    monkeypatch.setattr(drawing, "RACE_UP_TO", 0)
     threaded = sampler.fit(X)
     # The compiled loop searches for accepted proposals alone.
     assert searches < threaded.n_distance_rows_

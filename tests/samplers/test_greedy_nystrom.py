@@ -11,15 +11,13 @@ from trigpoint._samplers.greedy import GreedyNystrom
 from trigpoint._samplers.uniform import Uniform
 from trigpoint.metrics import nystrom_error
 
-CRITERIA = ["trace", "novelty"]
-
 
 @pytest.fixture(name="X")
 def points():
     return np.random.default_rng(0).normal(size=(400, 3))
 
 
-def choose_densely(X, k, bandwidth, criterion, first=None):
+def choose_densely(X, k, bandwidth):
     """Rows of the landmarks, with all points as candidates."""
     X = X.astype(np.float64)
     E = np.exp(-cdist(X, X, "sqeuclidean") / (2 * bandwidth**2))
@@ -29,26 +27,20 @@ def choose_densely(X, k, bandwidth, criterion, first=None):
         variances[rows] = 0
         usable = variances > 1e-10
         gains = np.where(usable, np.square(E).sum(axis=0) / np.where(usable, variances, 1), 0)
-        row = int((gains if criterion == "trace" else variances).argmax())
-        if first is not None and not rows:
-            row = first
+        row = int(gains.argmax())
         rows.append(row)
         E -= np.outer(E[row], E[row]) / E[row, row]
     return rows
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("d", "bandwidth"), [(2, 0.5), (40, 6.0)])
-def test_agrees_with_the_dense_residual(criterion, dtype, d, bandwidth, rng):
+def test_agrees_with_the_dense_residual(dtype, d, bandwidth, rng):
     X = rng.normal(size=(150, d)).astype(dtype)
     before = X.copy()
-    sampler = GreedyNystrom(
-        40, bandwidth=bandwidth, criterion=criterion, n_candidates=150, random_state=3
-    )
+    sampler = GreedyNystrom(40, bandwidth=bandwidth, n_candidates=150, random_state=3)
     fitted = sampler.fit(X)
-    first = fitted.indices_[0] if criterion == "novelty" else None
-    rows = choose_densely(X, 40, bandwidth, criterion, first)
+    rows = choose_densely(X, 40, bandwidth)
     np.testing.assert_array_equal(fitted.indices_, rows)
     assert fitted.indices_.dtype == np.int64
     assert fitted.landmarks_.dtype == dtype
@@ -59,10 +51,9 @@ def test_agrees_with_the_dense_residual(criterion, dtype, d, bandwidth, rng):
     assert fitted.bandwidth_ == bandwidth
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_residual_of_random_candidates_and_of_a_pool(criterion, roll):
+def test_residual_of_random_candidates_and_of_a_pool(roll):
     X, _ = roll
-    sampler = GreedyNystrom(50, criterion=criterion, random_state=0).fit(X)
+    sampler = GreedyNystrom(50, random_state=0).fit(X)
     np.testing.assert_array_equal(sampler.pool_, np.arange(len(X)))
     error = nystrom_error(X, sampler.indices_, sampler.bandwidth_, relative=True)
     assert sampler.residual_trace_ == pytest.approx(error, rel=1e-6)
@@ -78,7 +69,7 @@ def test_residual_of_random_candidates_and_of_a_pool(criterion, roll):
 def test_the_default_pool_grows_with_the_landmarks():
     X = np.random.default_rng(0).normal(size=(13_000, 2))
     for k, size in ((10, 10_000), (600, 12_000)):
-        fitted = GreedyNystrom(k, bandwidth=0.2, criterion="novelty", random_state=0).fit(X)
+        fitted = GreedyNystrom(k, bandwidth=0.2, random_state=0).fit(X)
         assert len(fitted.pool_) == size
 
 
@@ -115,10 +106,9 @@ def test_candidates_are_drawn_by_their_variance():
     np.testing.assert_array_equal(greedy._draw_places(variances, 9, rng), [1, 2, 3, 4])
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_seed_decides(criterion, X):
+def test_seed_decides(X):
     def rows(seed):
-        return GreedyNystrom(20, criterion=criterion, random_state=seed).fit(X).indices_.tolist()
+        return GreedyNystrom(20, random_state=seed).fit(X).indices_.tolist()
 
     assert rows(1) == rows(1)
     assert rows(1) != rows(2)
@@ -130,48 +120,44 @@ def test_the_bandwidth_changes_nothing_else(X):
     np.testing.assert_array_equal(free.indices_, given.indices_)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("d", [3, 40])
-def test_same_landmarks_with_any_number_of_threads(criterion, d, monkeypatch):
+def test_same_landmarks_with_any_number_of_threads(d, monkeypatch):
     # So little work would not be shared otherwise.
     monkeypatch.setattr(greedy, "_SHARED", 1)
     X = np.random.default_rng(1).normal(size=(5000, d)).astype(np.float32)
     found = []
     for threads, jobs in ((1, 1), (2, 1), (1, 2), (2, 3)):
         with threadpool_limits(threads):
-            sampler = GreedyNystrom(60, criterion=criterion, random_state=0, n_jobs=jobs)
+            sampler = GreedyNystrom(60, random_state=0, n_jobs=jobs)
             found.append(sampler.fit(X))
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].indices_, other.indices_)
         assert found[0].residual_trace_ == other.residual_trace_
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("n_candidates", [None, 10, 70])
-def test_all_points_can_be_landmarks(criterion, n_candidates, rng):
+def test_all_points_can_be_landmarks(n_candidates, rng):
     X = rng.normal(size=(70, 5))
-    fitted = GreedyNystrom(70, bandwidth=0.5, criterion=criterion, n_candidates=n_candidates).fit(X)
+    fitted = GreedyNystrom(70, bandwidth=0.5, n_candidates=n_candidates).fit(X)
     assert sorted(fitted.indices_.tolist()) == list(range(70))
     assert fitted.residual_trace_ == 0
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("d", [4, 60])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_copies_are_never_taken(criterion, d, dtype, rng):
+def test_copies_are_never_taken(d, dtype, rng):
     distinct = (rng.normal(size=(12, d)) + 1e4).astype(dtype)
     X = np.repeat(distinct, 30, axis=0)[rng.permutation(360)]
     for seed in range(5):
-        sampler = GreedyNystrom(12, bandwidth=1.5, criterion=criterion, random_state=seed)
+        sampler = GreedyNystrom(12, bandwidth=1.5, random_state=seed)
         assert len(np.unique(sampler.fit(X).landmarks_, axis=0)) == 12
         assert sampler.residual_trace_ == 0
     with pytest.raises(ValueError, match=r"n_landmarks=13 is too large .* n_landmarks <= 12"):
         sampler.set_params(n_landmarks=13).fit(X)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_a_bandwidth_too_large_for_so_many_landmarks(criterion, X):
-    sampler = GreedyNystrom(300, bandwidth=10.0, criterion=criterion, random_state=0)
+def test_a_bandwidth_too_large_for_so_many_landmarks(X):
+    sampler = GreedyNystrom(300, bandwidth=10.0, random_state=0)
     message = r"n_landmarks=300 is too large for a bandwidth of 10: (\d+) .*<= \1 or a smaller"
     with pytest.raises(ValueError, match=message) as raised:
         sampler.fit(X)
@@ -199,9 +185,6 @@ def test_few_entries_of_the_kernel_are_computed(X, monkeypatch):
     monkeypatch.setattr(greedy, "gaussian_of", counting)
     GreedyNystrom(50, n_candidates=16, random_state=0).fit(X)
     assert n_entries == 50 // 2 * 16 * len(X)
-    n_entries = 0
-    GreedyNystrom(50, criterion="novelty", random_state=0).fit(X)
-    assert n_entries < 50 * 32 * len(X) / 2
 
 
 def test_refuses_what_does_not_fit_in_memory(X, monkeypatch):
@@ -217,7 +200,6 @@ def test_refuses_what_does_not_fit_in_memory(X, monkeypatch):
         ({"n_landmarks": 401}, ValueError, "n_landmarks=401 is too large.*400 points"),
         ({"n_landmarks": 2.0}, TypeError, "n_landmarks must be a whole number"),
         ({"bandwidth": -1.0}, ValueError, "bandwidth=-1.0 is out of range"),
-        ({"criterion": "error"}, ValueError, "criterion='error' is not known.*'novelty'"),
         ({"n_candidates": 0}, ValueError, "n_candidates=0 is too small"),
         ({"pool_size": 4}, ValueError, "pool_size=4 is too small: .*>= 5"),
         ({"random_state": "seed"}, TypeError, "random_state"),

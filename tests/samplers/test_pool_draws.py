@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 import trigpoint as tp
 from trigpoint import _pool
 from trigpoint._pool import Pool
+from trigpoint._run import Run
 from trigpoint._samplers import CoincidingLandmarksWarning, draw_landmarks, pool_for
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for
@@ -39,7 +40,7 @@ def small_pools(monkeypatch):
 def chosen(landmarks, X, metric="euclidean", seed=0):
     rng = np.random.default_rng(seed)
     pool = pool_for(landmarks, open_source(X), space_for(metric), rng)
-    return draw_landmarks(landmarks, pool, rng=rng, n_threads=1), pool
+    return draw_landmarks(landmarks, pool, Run(rng, 1, False)), pool
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)
@@ -178,7 +179,7 @@ def test_a_projected_pool_gives_landmarks_in_all_columns(X):
     reduced = pool.projected(principal_projection(X, 3, np.random.default_rng(0)), 1)
     assert reduced.shape == (5000, 3)
     rng = np.random.default_rng(0)
-    landmarks = draw_landmarks(10, reduced, rng=rng, n_threads=1)
+    landmarks = draw_landmarks(10, reduced, Run(rng, 1, False))
     np.testing.assert_array_equal(landmarks.points, X[landmarks.indices])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.words import counted
-from trigpoint._numerics.dimension import local_dimension
+from trigpoint._geometry import local_dimension
 from trigpoint._report.sample import dense
 from trigpoint._sources import Source
 from trigpoint.metrics._outliers import outlying_rows

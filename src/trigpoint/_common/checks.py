@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common import memory
 from trigpoint._common.errors import ParameterError, ParameterTypeError, ParameterValueError, short
 
 # Squares, and twice them, neither vanish nor overflow: what bandwidths of points may be that
 # `check_magnitude` lets pass.
 _LEAST, _MOST = 2e-154, 6e153
+
+# Copies of a dense matrix: its factor, a working copy, and the solver's workspace besides it.
+_COPIES = 4
 
 # Most rows with missing values that a message lists.
 _ROWS_SHOWN = 6
@@ -89,6 +93,30 @@ def check_choice(name: str, value: Any, choices: Collection[Any]) -> Any:
     raise ParameterValueError(
         f"{name}={short(value)} is not known: choose one of {', '.join(map(repr, choices))}", name
     )
+
+
+def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
+    """Reject dense (n, n) float64 work that exceeds the machine's memory.
+
+    Parameters
+    ----------
+    parameter : str
+        The parameter that decides on `n`.
+    n : int
+        Number of rows and columns.
+    what : str
+        What there are `n` of.
+    remedy : str
+        What to use instead.
+    """
+    needed = _COPIES * 8 * n**2
+    available = memory.physical_memory()
+    if needed > available:
+        raise ParameterValueError(
+            f"{n} {what} need a dense matrix and about {needed / 1e9:.0f} GB, but this machine "
+            f"has {available / 1e9:.0f} GB: use {remedy}",
+            parameter,
+        )
 
 
 def check_path(value: Any, remedy: str, name: str = "path") -> Path:
@@ -170,6 +198,8 @@ def refuse_non_numbers(X: Any, name: str = "X") -> None:
     NumPy would convert dates to numbers in an unknown unit, and text where it happens to look like
     numbers. Objects that are numbers are accepted.
     """
+    if type(X) is np.ndarray and X.dtype.kind in "fiub":
+        return
     if not isinstance(X, (np.ndarray, list, tuple)):
         is_array = hasattr(X, "shape") or hasattr(X, "__array__")
         if isinstance(X, type) or (not is_array and np.ndim(X) == 0):

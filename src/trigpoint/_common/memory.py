@@ -1,48 +1,21 @@
-"""Reject work that cannot fit in memory before it starts."""
+"""How much memory this process may use."""
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-from trigpoint._common.errors import ParameterValueError
 
 try:
     import resource
 except ImportError:  # Windows has none.
     resource = None  # type: ignore[assignment]
 
-# The matrix, its factor, a working copy, and the solver's workspace.
-_COPIES = 4
-
 # Where Linux describes the control groups of this process and their limits.
 _MEMBERSHIP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")
 
 
-def check_dense(parameter: str, n: int, what: str, remedy: str) -> None:
-    """Reject dense (n, n) float64 work that exceeds the machine's memory.
-
-    Parameters
-    ----------
-    parameter : str
-        The parameter that decides on `n`.
-    n : int
-        Number of rows and columns.
-    what : str
-        What there are `n` of.
-    remedy : str
-        What to use instead.
-    """
-    needed = _COPIES * 8 * n**2
-    available = physical_memory()
-    if needed > available:
-        raise ParameterValueError(
-            f"{n} {what} need a dense matrix and about {needed / 1e9:.0f} GB, but this machine "
-            f"has {available / 1e9:.0f} GB: use {remedy}",
-            parameter,
-        )
-
-
+@cache
 def physical_memory() -> float:
     """Return how many bytes of memory this process may use; infinite if that is unknown.
 

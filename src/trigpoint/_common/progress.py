@@ -2,47 +2,18 @@
 
 import os
 import sys
-from collections.abc import Callable
 from copy import copy
 from html import escape
-from numbers import Integral
 from time import monotonic
 from typing import Any, Protocol, Self, TextIO
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
-from trigpoint._common.errors import ParameterTypeError, short
 from trigpoint._common.words import duration
-
-# Called as report(stage, done, total).
-Report = Callable[[str, int, int], None]
 
 _BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}<{remaining}]"
 _FINISHED_BAR = "{l_bar}{bar}| {n:,} of {total:,} [{elapsed}]"
 _ONE_STEP_BAR = "{desc}: {elapsed}"
-
-
-def reporter(verbose: Any) -> Report:
-    """Return a reporter for the parameter `verbose`.
-
-    ``True`` shows bars or lines on standard error, ``False`` nothing, and a function receives the
-    stage, the amount done and the total.
-    """
-    if callable(verbose):
-        report: Report = verbose
-        return report
-    if not isinstance(verbose, (Integral, np.bool_)):
-        raise ParameterTypeError(
-            f"verbose={short(verbose)} is neither a switch nor a function: pass True, False, or a "
-            "function of the stage, the amount done and the total",
-            "verbose",
-        )
-    return progress_display(sys.stderr) if verbose else _silent
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 class ProgressMixin(BaseEstimator):

@@ -152,9 +152,3 @@ class Fit:
     decided: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     landmark_coordinates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-
-    @property
-    def notes(self) -> tuple[Warning, ...]:
-        """Warnings of the stages, in order."""
-        graph = () if self.graph is None else self.graph.notes
-        return (*self.landmarks.notes, *graph, *self.spectrum.notes)

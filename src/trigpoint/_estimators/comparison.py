@@ -19,7 +19,7 @@ from trigpoint._pool import Pool
 from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._sources import Source, open_source
-from trigpoint._spaces import check_metric, space_for
+from trigpoint._spaces import Space, space_for
 from trigpoint.metrics._agreement import agreement, neighbor_ranks, reference_distances
 from trigpoint.metrics._comparison import Attempt, Comparison
 from trigpoint.metrics._preserved import principal_components
@@ -91,7 +91,7 @@ def compare_methods(
     """
     why = "methods are compared for visualization"
     n_components = check_count("n_components", n_components, high=_MOST_COMPONENTS, why=why)
-    check_metric(metric)
+    space = space_for(metric)
     source = open_source(X)
     n = source.n
     if n < FEWEST_TO_COMPARE:
@@ -103,13 +103,9 @@ def compare_methods(
     if landmarks is not None:
         check_count("landmarks", landmarks, low=2, high=n, why=f"the data has {n} points")
     run = Run(random_state, n_jobs, verbose, source)
-    rows, pool = _compared_pool(source, metric, run)
-    chosen = draw_landmarks(
-        None if landmarks is None else min(landmarks, len(rows)),
-        pool,
-        rng=run.rng,
-        n_threads=run.n_threads,
-    )
+    rows, pool = _compared_pool(source, space, run)
+    count = None if landmarks is None else min(landmarks, len(rows))
+    chosen = draw_landmarks(count, pool, Run(run.rng, n_jobs, False))
     seed = int(run.rng.integers(2**31))
     some = run.rng.permutation(len(rows))[:_COMPARED]
     compared = pool.points[some]
@@ -153,14 +149,13 @@ def compare_methods(
     )
 
 
-def _compared_pool(source: Source, metric: Any, run: Run) -> tuple[np.ndarray, Pool]:
+def _compared_pool(source: Source, space: Space, run: Run) -> tuple[np.ndarray, Pool]:
     """Return the rows that methods are fitted to, and their pool."""
     affordable = max(_COMPARED, _SAMPLE_BYTES // (8 * source.columns.count))
     size = min(source.n, COMPARED_ROWS, affordable)
     rows = np.sort(run.rng.choice(source.n, size, replace=False))
     raw = source.take(rows)
     check_magnitude(raw, source.name)
-    space = space_for(metric)
     points = space.fit(raw)(raw, rows)
     if distinct_rows(points, 1) is not None:
         raise ParameterValueError(

@@ -13,15 +13,16 @@ from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._common.words import counted
 from trigpoint._estimators.graph_embedding import GraphEmbedding
 from trigpoint._estimators.selection import (
-    MOST_COORDINATES,
+    MOST_VISUAL,
+    ROOMY_NEIGHBORS,
     SHOWN,
-    default_eigenvectors,
-    default_graph,
-    default_neighbors,
-    many_coordinates,
+    Rules,
+    interpolation,
 )
 from trigpoint._extension.extensions import MarkovExtension
+from trigpoint._extension.support import support_of
 from trigpoint._graphs import CompleteGraph
+from trigpoint._spaces import Space
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
     density_scale,
@@ -38,50 +39,49 @@ _MIN_EIGENVALUE = 1e-6
 _GOOD_EIGENVALUE = 1e-3
 _LEAST_MEAN_WEIGHT = 0.01
 
+# Neighbors in a sparse graph where points spread in more directions than there are coordinates. A
+# surface always counts as having enough coordinates.
+_SURFACE_DIMENSION = 2
+_SPARSE_NEIGHBORS = 5
+# Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
+_DENSE_NEIGHBORS = 200
+
+# Complete graphs up to this many landmarks: 200 MB.
+_COMPLETE_MAX = 4000
+# Most coordinates per column for a complete graph. With more, only fine detail is left to
+# distinguish, and the wide kernel of a complete graph has lost it.
+_COMPLETE_PER_COLUMN = 4
+
 
 class MarkovEmbedding(GraphEmbedding):
     """The estimators whose coordinates are eigenvectors of a random walk on the landmark graph."""
 
     eigenvectors = "auto"
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> Space:
         check_choice("eigenvectors", self.eigenvectors, ("auto", "leading", "independent"))
+        return super()._check_parameters()
+
+    _selects = True
 
     @abstractmethod
     def _markov_values(self, fit: Fit) -> np.ndarray:
         """Return the eigenvalues mu of the Markov matrix."""
 
-    def _scale(self, fit: Fit) -> np.ndarray | None:
-        """Return the factor of each landmark in the kernel, if not 1."""
-        return None
-
-    def _proposed_graph(self, dimension: float, n_columns: int, k: int) -> tuple[str, int]:
-        return default_graph(self.n_components, dimension, n_columns, k)
-
-    def _neighbors_by_rule(self, dimension: float, k: int) -> int:
-        return default_neighbors(self.n_components, dimension)
-
-    def _default_extension(self, dimension: float, d: int, points_per_landmark: float) -> str:
-        if many_coordinates(self.n_components):
-            return "all"
-        return super()._default_extension(dimension, d, points_per_landmark)
-
-    def _is_open(self) -> bool:
-        are_few = self.n_components <= SHOWN
-        are_features = many_coordinates(self.n_components) and self.n_components <= MOST_COORDINATES
-        parameters = self.graph, self.extension, self.eigenvectors
-        return (are_few or are_features) and all(
-            isinstance(value, str) and value == "auto" for value in parameters
-        )
-
-    def _which(self, n_components: int) -> str:
-        if self.eigenvectors == "auto":
-            return default_eigenvectors(n_components)
-        return self.eigenvectors
+    def _rules(self, dimension: float, d: int, k: int, points_per_landmark: float) -> Rules:
+        n_components = self.n_components
+        if n_components <= MOST_VISUAL:
+            is_roomy = dimension < max(n_components, _SURFACE_DIMENSION) + 0.5
+            count = ROOMY_NEIGHBORS if is_roomy else _SPARSE_NEIGHBORS
+            extension = interpolation(n_components, dimension, d, points_per_landmark)
+            return Rules("bhattacharyya", count, extension)
+        is_complete = k <= _COMPLETE_MAX and n_components <= _COMPLETE_PER_COLUMN * d
+        return Rules("complete" if is_complete else "euclidean", _DENSE_NEIGHBORS, "all")
 
     def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
-        which = self._which(n_components)
+        which = self.eigenvectors
+        if which == "auto":
+            which = "independent" if n_components <= SHOWN else "leading"
         spectrum = self._spectrum(graph, n_components, which)
         if which == "leading" and 1 < n_components <= SHOWN:
             redundant = redundant_columns(spectrum.coordinates)
@@ -122,8 +122,11 @@ class MarkovEmbedding(GraphEmbedding):
                 f"by them: choose {remedy}",
                 "n_components",
             )
-        support = self._support(fit, fit.graph)
-        return MarkovExtension.prepare(support, fit.spectrum.coordinates, mu, self._scale(fit))
+        support = support_of(fit.extended_by, fit.landmarks.points, fit.graph.bandwidths, fit.graph)
+        # Factor of each landmark in the kernel.
+        alpha = float(getattr(self, "alpha", 0.0))
+        scale = density_scale(fit.graph.weights, alpha) if alpha else None
+        return MarkovExtension.prepare(support, fit.spectrum.coordinates, mu, scale)
 
 
 class LaplacianEigenmaps(MarkovEmbedding):
@@ -319,10 +322,10 @@ class DiffusionMaps(MarkovEmbedding):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> Space:
         check_positive("alpha", self.alpha, zero=True, high=1.0)
         check_positive("time", self.time, zero=True)
+        return super()._check_parameters()
 
     def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
         alpha, time = float(self.alpha), float(self.time)
@@ -330,7 +333,3 @@ class DiffusionMaps(MarkovEmbedding):
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return fit.spectrum.eigenvalues
-
-    def _scale(self, fit: Fit) -> np.ndarray:
-        assert fit.graph is not None
-        return density_scale(fit.graph.weights, float(self.alpha))

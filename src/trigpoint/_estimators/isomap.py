@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.memory import check_dense
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._estimators.graph_embedding import GraphEmbedding
+from trigpoint._estimators.selection import Rules, interpolation
 from trigpoint._extension.extensions import GeodesicExtension
-from trigpoint._extension.support import AllLandmarks
-from trigpoint._graphs.weights import ordinary_edges
+from trigpoint._extension.support import AllLandmarks, support_of
+from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._spectrum import classical_scaling, geodesics
 
 # Neighbors of each landmark, and how many landmarks there should be for each of them.
@@ -86,13 +87,12 @@ class Isomap(GraphEmbedding):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _proposed_graph(self, dimension: float, n_columns: int, k: int) -> tuple[str, int]:
-        return "bhattacharyya", self._neighbors_by_rule(dimension, k)
-
-    def _neighbors_by_rule(self, dimension: float, k: int) -> int:
+    def _rules(self, dimension: float, d: int, k: int, points_per_landmark: float) -> Rules:
         # Over fewer neighbors, paths zigzag and are longer than they should be; but if there are
         # few landmarks, many neighbors reach across gaps.
-        return min(_MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
+        count = min(_MOST_NEIGHBORS, max(_FEWEST_NEIGHBORS, k // _LANDMARKS_PER_NEIGHBOR))
+        extension = interpolation(self.n_components, dimension, d, points_per_landmark)
+        return Rules("bhattacharyya", count, extension)
 
     def _coordinates(self, landmarks: Landmarks, graph: LandmarkGraph, n_components: int) -> Fit:
         check_pairs(landmarks.points)
@@ -113,7 +113,8 @@ class Isomap(GraphEmbedding):
             check_pairs(fit.landmarks.points)
             fit = replace(fit, geodesics=geodesics(graph.lengths))
         assert fit.geodesics is not None
-        support = self._support(fit, ordinary_edges(graph))
+        ordinary = ordinary_edges(graph)
+        support = support_of(fit.extended_by, fit.landmarks.points, ordinary.bandwidths, ordinary)
         assert not isinstance(support, AllLandmarks), "refused with the parameters"
         return GeodesicExtension.prepare(support, fit.geodesics, fit.spectrum, graph.bandwidths)
 

@@ -5,18 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_positive
+from trigpoint._common.checks import check_count, check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
 from trigpoint._embedding import Embedding
-from trigpoint._estimators.graph_embedding import plain_support
 from trigpoint._estimators.isomap import check_pairs
 from trigpoint._extension.extensions import KernelExtension
+from trigpoint._extension.support import support_of
+from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
-from trigpoint._numerics.dimension import local_dimension
-from trigpoint._numerics.gaussian import gaussian_kernel, median_bandwidth, resolve_bandwidth
+from trigpoint._numerics.gaussian import (
+    gaussian_kernel,
+    median_bandwidth,
+    resolve_bandwidth,
+)
 from trigpoint._pool import Pool
 from trigpoint._run import Run
+from trigpoint._spaces import Space
 from trigpoint._spectrum import kernel_pca
 
 # Kernel values closer than this to 0 or 1 are only rounding error.
@@ -85,14 +90,15 @@ class KernelPCA(Embedding):
 
     _extensions = ("all",)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> Space:
         if self.bandwidth is not None:
             check_positive("bandwidth", self.bandwidth)
+        return super()._check_parameters()
 
     def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
         points = landmarks.points.astype(np.float64)
-        n_components = self._check_components(len(points))
+        why = f"there are {len(points):,} landmarks"
+        n_components = check_count("n_components", self.n_components, high=len(points) - 1, why=why)
         check_pairs(points)
         bandwidth = resolve_bandwidth(self.bandwidth, points, run.rng)
         kernel = gaussian_kernel(points, bandwidth)
@@ -121,7 +127,7 @@ class KernelPCA(Embedding):
         assert fit.kernel_means is not None
         points = fit.landmarks.points
         bandwidths = np.full(len(points), fit.bandwidth)
-        support = plain_support(fit.extended_by, points, bandwidths)
+        support = support_of(fit.extended_by, points, bandwidths, None)
         return KernelExtension.prepare(support, fit.kernel_means, fit.spectrum)
 
     def _set_fitted(self, fit: Fit, model: Model) -> None:

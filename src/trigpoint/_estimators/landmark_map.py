@@ -15,13 +15,14 @@ from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import FarRowError, Isomap, far_row
 from trigpoint._extension.extensions import extend
 from trigpoint._extension.placing import MapExtension, nearest_landmarks, sample_of
+from trigpoint._geometry import local_dimension
 from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
 from trigpoint._model import Model
-from trigpoint._numerics.dimension import local_dimension
 from trigpoint._numerics.reduction import all_projected, principal_projection
 from trigpoint._pool import Pool
 from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks
+from trigpoint._spaces import Space
 
 # Points with more columns are measured in this many principal components.
 _MOST_COLUMNS = 50
@@ -138,8 +139,8 @@ class LandmarkMap(Embedding):
     # Principal components and searches among all points need every coordinate.
     _takes_sparse = False
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _check_parameters(self) -> Space:
+        space = super()._check_parameters()
         why = "maps are for visualization"
         check_count("n_components", self.n_components, high=_MOST_COMPONENTS, why=why)
         check_count("n_neighbors", self.n_neighbors)
@@ -152,6 +153,7 @@ class LandmarkMap(Embedding):
                 "refine",
             )
         check_count("refine", self.refine, low=0, high=_MOST_STEPS)
+        return space
 
     def _reduced(self, pool: Pool, run: Run) -> Pool:
         """Project a pool of many columns on principal components; landmarks keep all columns."""
@@ -163,7 +165,10 @@ class LandmarkMap(Embedding):
         return pool
 
     def _embed(self, pool: Pool, landmarks: Landmarks, run: Run) -> tuple[Fit, Extension]:
-        n_components = self._check_components(len(landmarks.points))
+        why = f"there are {len(landmarks.points):,} landmarks"
+        n_components = check_count(
+            "n_components", self.n_components, high=len(landmarks.points) - 1, why=why
+        )
         dimension = local_dimension(pool.points, len(landmarks.points))
         inside = all_projected(pool.projection, landmarks.points, run.n_threads)
         masses, joint = self._affinities(pool, inside, run)
@@ -215,7 +220,7 @@ class LandmarkMap(Embedding):
         # warnings are dropped with its run.
         own = Run(int(run.rng.integers(2**31)), run.n_threads, False)
         some = min(_GEODESIC_LANDMARKS, len(inside))
-        chosen = draw_landmarks(some, pool, rng=own.rng, n_threads=own.n_threads)
+        chosen = draw_landmarks(some, pool, own)
         try:
             _, extension = isomap._embed(pool, chosen, own)
         except FarRowError as error:

@@ -13,49 +13,37 @@ point.
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterError
 from trigpoint._common.records import Extension, Fit
+from trigpoint._graphs import CompleteGraph, KNNGraph
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import Points, dense_blocks
 from trigpoint._numerics.blocks import sample_points
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
-from trigpoint.metrics._preserved import shared
 
 logger = logging.getLogger(__name__)
 
 # Most coordinates of a visualization, and of those in which redundant eigenvectors are skipped.
-_MOST_VISUAL = 5
+MOST_VISUAL = 5
 SHOWN = 3
 
-# Neighbors in a sparse graph: where there are coordinates for all directions in which points
-# spread, and where there are not; the former also if the graph is disconnected with the latter, and
-# connected with the former. A surface always counts as having enough coordinates.
-_SURFACE_DIMENSION = 2
+# Neighbors in a sparse graph where there are coordinates for all directions in which points spread.
 ROOMY_NEIGHBORS = 10
-_SPARSE_NEIGHBORS = 5
-# Neighbors for many coordinates, if a graph of nearest neighbors is asked for.
-_DENSE_NEIGHBORS = 200
 
 # Fewest points per landmark for a smooth extension.
 _POINTS_PER_LANDMARK = 2
-
-# Complete graphs up to this many landmarks: 200 MB.
-_COMPLETE_MAX = 4000
-# Most coordinates per column for a complete graph. With more, only fine detail is left to
-# distinguish, and the wide kernel of a complete graph has lost it.
-_COMPLETE_PER_COLUMN = 4
 
 # Nearest neighbors whose graphs are tried for any visualization, and the most landmarks and
 # coordinates. With more of them, the eigenvectors of all graphs would take longer than all else.
 _TRIED = (("bhattacharyya", 3), ("bhattacharyya", 5), ("bhattacharyya", 20), ("euclidean", 20))
 MOST_NEIGHBORS = max(count for _, count in _TRIED)
-_MOST_LANDMARKS, MOST_COORDINATES = 1000, 64
+_MOST_LANDMARKS, _MOST_COORDINATES = 1000, 64
 
 # Points in the comparison, at most and at least, the numbers that these may have in all, and the
 # neighbors of each that an embedding should preserve.
@@ -73,100 +61,65 @@ _SMOOTHER = 0.01
 _GOOD_VISUAL, _GOOD_FEATURES = 0.65, 0.85
 
 
-class Candidate(NamedTuple):
-    """A graph to try, and the extensions to try with it.
+class Rules(NamedTuple):
+    """What ``"auto"`` stands for.
 
     Attributes
     ----------
     graph : str
-        A metric, or ``"complete"``.
-    n_neighbors : int or None
-    extensions : list of str
-    by_mass : bool
-        Whether landmarks are weighted by the points that they represent.
+        A key of `NAMED_GRAPHS`.
+    n_neighbors : int
+        For a graph of nearest neighbors, also one that is given by the name of its metric.
+    extension : str
     """
 
     graph: str
-    n_neighbors: int | None
-    extensions: list[str]
-    by_mass: bool = False
+    n_neighbors: int
+    extension: str
 
 
-def many_coordinates(n_components: int) -> bool:
-    """Return whether the coordinates are features, more than a visualization shows."""
-    return n_components > _MOST_VISUAL
-
-
-def has_room(n_components: int, dimension: float) -> bool:
-    """Return whether there are coordinates for all directions in which points spread."""
-    return dimension < n_components + 0.5
-
-
-def default_graph(n_components: int, dimension: float, n_columns: int, k: int) -> tuple[str, int]:
-    """Return the name of the graph that the rules propose, and its number of neighbors."""
-    if not many_coordinates(n_components):
-        is_roomy = has_room(max(n_components, _SURFACE_DIMENSION), dimension)
-        return "bhattacharyya", ROOMY_NEIGHBORS if is_roomy else _SPARSE_NEIGHBORS
-    if k <= _COMPLETE_MAX and n_components <= _COMPLETE_PER_COLUMN * n_columns:
-        return "complete", 0
-    return "euclidean", _DENSE_NEIGHBORS
-
-
-def default_neighbors(n_components: int, dimension: float) -> int:
-    """Return the number of neighbors in a graph of nearest neighbors."""
-    if many_coordinates(n_components):
-        return _DENSE_NEIGHBORS
-    return default_graph(n_components, dimension, 1, 1)[1]
-
-
-def default_extension(
+def interpolation(
     n_components: int, dimension: float, n_columns: int, points_per_landmark: float
 ) -> str:
-    """Return how points get their coordinates, from their local dimension.
+    """Return how points get a few coordinates, from their local dimension.
 
     Planes, unless a point varies in more directions than there are coordinates: a plane takes the
     mean over the others, and mixes classes that a mean of the nearest landmarks keeps apart. With
     hardly more points than landmarks there is little to smooth, and coordinates are eigenvectors.
     """
-    fits = n_columns <= TREE_MAX_DIMENSION and has_room(n_components, dimension)
+    fits = n_columns <= TREE_MAX_DIMENSION and dimension < n_components + 0.5
     return "smooth" if fits and points_per_landmark >= _POINTS_PER_LANDMARK else "graph"
-
-
-def default_eigenvectors(n_components: int) -> str:
-    """Return which eigenvectors become coordinates."""
-    return "independent" if n_components <= SHOWN else "leading"
 
 
 def worth_trying(points: Points, k: int, n_components: int, dimension: float) -> bool:
     """Return whether several graphs should be compared, rather than the first taken by rule."""
-    if min(points.shape[0], _most_compared(points)) < _FEWEST or k > _MOST_LANDMARKS:
+    if min(points.shape[0], _MOST_NUMBERS // points.shape[1]) < _FEWEST or k > _MOST_LANDMARKS:
         return False
     if n_components <= SHOWN:
         return True
     # Where points spread in more directions than there are features, all pairs preserve most.
-    are_features = many_coordinates(n_components) and n_components <= MOST_COORDINATES
-    return are_features and has_room(n_components, dimension)
+    return MOST_VISUAL < n_components <= _MOST_COORDINATES and dimension < n_components + 0.5
 
 
-def other_candidates(many: bool, by_rule: str) -> Iterator[Candidate]:
-    """Yield what is tried besides the proposal of the rules.
+def other_candidates(many: bool, by_rule: str) -> Iterator[tuple[Any, list[str]]]:
+    """Yield graphs to try besides the proposal of the rules, and the extensions to try with each.
 
     `many` says that the coordinates are features; `by_rule` is the default extension.
     """
     if many:
-        yield Candidate("euclidean", 200, ["all"])
-        yield Candidate("euclidean", 20, ["graph"])
+        yield KNNGraph(200, metric="euclidean"), ["all"]
+        yield KNNGraph(20, metric="euclidean"), ["graph"]
     else:
         for metric, count in _TRIED:
             # Planes through few neighbors are uneven, and may still preserve more neighbors.
             extensions = ["graph"] if count < ROOMY_NEIGHBORS else [by_rule, "graph"]
-            yield Candidate(metric, count, extensions)
+            yield KNNGraph(count, metric=metric), extensions
         if by_rule == "graph":
             # On a surface, the same goes for these, and masses would be noise. But diverse
             # landmarks are as dense at the fringe of a cloud as in its core.
-            yield Candidate("euclidean", 5, ["graph"])
-            yield Candidate("bhattacharyya", 5, ["graph"], by_mass=True)
-    yield Candidate("complete", None, ["all"])
+            yield KNNGraph(5, metric="euclidean"), ["graph"]
+            yield KNNGraph(5, by_mass=True), ["graph"]
+    yield CompleteGraph(), ["all"]
 
 
 Fitted = tuple[Fit, Extension]
@@ -190,11 +143,15 @@ def select(
     for attempt in attempts:
         try:
             for fit, extension in attempt():
-                name = _described(fit)
+                graph, count = fit.decided["graph"], fit.decided.get("n_neighbors", "")
+                name = f"{graph} {count}".strip() + f", {fit.extended_by}"
                 if name in made:
                     continue
-                if first and _is_joined(fit):
-                    if _is_joined(made[first][0]) or made[first][0].decided["graph"] == "complete":
+                assert fit.graph is not None
+                if first and len(fit.graph.bridges):
+                    before = made[first][0]
+                    assert before.graph is not None
+                    if len(before.graph.bridges) or before.decided["graph"] == "complete":
                         continue
                     fit = _connected(fit)
                 first = first or name
@@ -206,12 +163,12 @@ def select(
         except ParameterError:
             if not made:
                 raise
-
-    def rated(name: str) -> float:
-        return preserved[name] + _SMOOTHER * (made[name][0].extended_by == "smooth")
-
-    best = max(preserved, key=rated)
-    if rated(best) < rated(first) + _CLEARLY:
+    rated = {
+        name: share + _SMOOTHER * (made[name][0].extended_by == "smooth")
+        for name, share in preserved.items()
+    }
+    best = max(rated, key=lambda name: rated[name])
+    if rated[best] < rated[first] + _CLEARLY:
         best = first
     return *made[best], preserved
 
@@ -221,13 +178,14 @@ class _Comparison:
 
     def __init__(self, points: Points, n_threads: int) -> None:
         self._n_threads = n_threads
-        self._points = sample_points(points, _most_compared(points), np.random.default_rng(0))
+        most = min(_COMPARED, _MOST_NUMBERS // points.shape[1])
+        self._points = sample_points(points, most, np.random.default_rng(0))
         self._neighbors = self._nearest(self._points)
 
     def preserved(self, extension: Extension) -> float:
         """Return the share of neighbors that are neighbors in the embedding, too."""
         found = self._nearest(extension(self._points)[0])
-        return float(shared(self._neighbors, found, len(found)).mean())
+        return float((found[:, :, None] == self._neighbors[:, None]).any(axis=2).mean())
 
     def _nearest(self, points: Points) -> np.ndarray:
         m = _NEIGHBORS + 1
@@ -243,23 +201,8 @@ class _Comparison:
         return rows[~itself].reshape(len(rows), _NEIGHBORS)
 
 
-def _most_compared(points: Points) -> int:
-    return min(_COMPARED, _MOST_NUMBERS // points.shape[1])
-
-
-def _is_joined(fit: Fit) -> bool:
-    """Return whether components of the graph had to be joined by bridges."""
-    return fit.graph is not None and len(fit.graph.bridges) > 0
-
-
 def _connected(fit: Fit) -> Fit:
     """Return a fit whose bridges count as ordinary edges."""
     assert fit.graph is not None
     notes = tuple(n for n in fit.graph.notes if not isinstance(n, DisconnectedGraphWarning))
     return replace(fit, graph=replace(fit.graph, bridges=fit.graph.bridges[:0], notes=notes))
-
-
-def _described(fit: Fit) -> str:
-    """Return a graph and an extension in a few words."""
-    graph = f"{fit.decided['graph']} {fit.decided.get('n_neighbors', '')}".strip()
-    return f"{graph}, {fit.extended_by}"

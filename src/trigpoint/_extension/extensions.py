@@ -12,17 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.support import FAR_BANDWIDTHS, LocalSupport, Support
-from trigpoint._neighbors.nearest import ProductSearch, TreeSearch
-from trigpoint._neighbors.products import ROWS_TOGETHER, rowwise_product
+from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
 # Temporaries of a few megabytes stay in the caches.
 _BLOCK_BYTES = 2**21
@@ -35,10 +32,10 @@ class FarPointsWarning(ParameterWarning):
     """Some points are so far from all landmarks that their coordinates mean little."""
 
 
-class Prepared(ABC):
-    """Base of the extensions."""
+class WeightedExtension(ABC):
+    """What the extensions by weights share."""
 
-    support: Support | TreeSearch | ProductSearch
+    support: Any
 
     @property
     @abstractmethod
@@ -48,18 +45,11 @@ class Prepared(ABC):
     @property
     def row_bytes(self) -> int:
         """The most bytes held for each point of a block."""
-        return self.support.row_bytes + 8 * (self.n_components + 1)
-
-    @abstractmethod
-    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]: ...
-
-    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates (b, l) of a block of points, and which (b,) are far from every landmark."""
-        return self._extended(X if isinstance(X, csr_array) else np.ascontiguousarray(X))
+        return int(self.support.row_bytes + 8 * (self.n_components + 1))
 
 
 @dataclass(frozen=True, eq=False)
-class MarkovExtension(Prepared):
+class MarkovExtension(WeightedExtension):
     """Extension of Laplacian eigenmaps and diffusion maps.
 
     ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
@@ -103,20 +93,20 @@ class MarkovExtension(Prepared):
         scale : ndarray of shape (k,) or None
             Factor of each landmark in the kernel, for the density normalization of diffusion maps.
         """
-        values = _with_ones(coordinates / mu)
+        values = np.concatenate([(coordinates / mu).T, np.ones((1, len(coordinates)))])
         return cls(support, values if scale is None else values * scale)
 
     @property
     def n_components(self) -> int:
         return len(self.values) - 1
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         sums, shifts = self.support.sums(X, self.values)
         return sums[:, :-1] / sums[:, -1:], shifts != 0
 
 
 @dataclass(frozen=True, eq=False)
-class KernelExtension(Prepared):
+class KernelExtension(WeightedExtension):
     """Extension of kernel PCA: projection of a point's kernel row on the components.
 
     Points far from every landmark are all placed at one spot.
@@ -146,13 +136,13 @@ class KernelExtension(Prepared):
     def n_components(self) -> int:
         return len(self.components)
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         sums, shifts = self.support.sums(X, self.components)
         return sums * np.exp(shifts)[:, None] - self.offset, shifts != 0
 
 
 @dataclass(frozen=True, eq=False)
-class GeodesicExtension(Prepared):
+class GeodesicExtension(WeightedExtension):
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
     A support that follows the graph should have ordinary edges only: what lies beyond a bridge is
@@ -213,7 +203,7 @@ class GeodesicExtension(Prepared):
     def row_bytes(self) -> int:
         return super().row_bytes + 32 * len(self.geodesics)
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         from trigpoint._kernels.landmark_sums import add_centered
 
         centered = np.zeros((X.shape[0], len(self.geodesics)))
@@ -241,11 +231,6 @@ class GeodesicExtension(Prepared):
                 shortest_paths(lengths[rows].astype(table.dtype), columns[rows], table, found)
                 paths[rows] = found
         return paths
-
-
-def _with_ones(values: np.ndarray) -> np.ndarray:
-    """Values (k, l) as rows, and a row of ones for the sum of the weights."""
-    return np.concatenate([values.T, np.ones((1, len(values)))])
 
 
 def extend(

@@ -10,9 +10,14 @@ from trigpoint._common.records import Projection
 from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search, nearest
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
+from trigpoint._numerics.blocks import (
+    block_rows,
+    one_blas_thread,
+    row_blocks,
+    sample_points,
+    thread_map,
+)
 from trigpoint._numerics.reduction import projected
-from trigpoint._numerics.threads import one_blas_thread, thread_map
 
 # Landmarks that a point is placed among.
 AROUND = 8

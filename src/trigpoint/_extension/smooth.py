@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._extension.extensions import Prepared
+from trigpoint._extension.extensions import WeightedExtension
 from trigpoint._extension.support import FAR_BANDWIDTHS
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
 from trigpoint._neighbors.sparse import Points
@@ -39,7 +39,7 @@ _RIDGE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothExtension(Prepared):
+class SmoothExtension(WeightedExtension):
     """Extension of any coordinates of the landmarks by planes.
 
     ``phi(x) = sum_p share_p(x) (value_p + slope_p . (x - landmark_p))`` over the nearest five
@@ -88,14 +88,14 @@ class SmoothExtension(Prepared):
     def row_bytes(self) -> int:
         return super().row_bytes + 16 * (SHARING + 1) + 8 * self.landmarks.shape[1]
 
-    def _extended(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         from trigpoint._kernels.map_placing import blended_planes
 
         count = min(SHARING + 1, len(self.landmarks))
         nearest, squares = self.support.nearest(X, count)
         X = X.toarray() if isinstance(X, csr_array) else X
         X = np.ascontiguousarray(X, dtype=np.float64)
-        result, far = np.empty((len(X), self.n_components)), np.empty(len(X), dtype=bool)
+        result, far = np.empty((len(X), self.planes.shape[1])), np.empty(len(X), dtype=bool)
         blended_planes(
             nearest,
             squares,
@@ -135,7 +135,11 @@ def fitted_planes(
         slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
         planes[part, :, :-1] = slopes / unit[:, None]
         planes[part, :, -1] = mean - np.einsum("icd,id->ic", slopes, middle)
-    return planes * _stretch(planes[:, :, -1], coordinates)[:, None], reach
+    # Brings the fitted values closest to the coordinates.
+    squares = np.einsum("kc,kc->c", planes[:, :, -1], planes[:, :, -1])
+    stretch = np.einsum("kc,kc->c", planes[:, :, -1], coordinates)
+    stretch = np.where(squares > 0, stretch / np.where(squares > 0, squares, 1.0), 1.0)
+    return planes * stretch[:, None], reach
 
 
 def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
@@ -230,10 +234,3 @@ def _centered(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.n
     """Mean (b, c) of values (b, width, c), and differences from it times the roots of weights."""
     mean = np.einsum("ij,ijc->ic", weights, values)
     return mean, np.sqrt(weights)[:, :, None] * (values - mean[:, None])
-
-
-def _stretch(fitted: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Factors (l,) that bring the fitted values (k, l) closest to the coordinates."""
-    squares = np.einsum("kc,kc->c", fitted, fitted)
-    products = np.einsum("kc,kc->c", fitted, coordinates)
-    return np.where(squares > 0, products / np.where(squares > 0, squares, 1.0), 1.0)

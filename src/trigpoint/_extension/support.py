@@ -7,11 +7,13 @@ calls.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph
 from trigpoint._neighbors.nearest import (
     Centered,
@@ -19,9 +21,9 @@ from trigpoint._neighbors.nearest import (
     TreeSearch,
     centered,
     landmark_search,
+    rowwise_product,
     squares_to_all,
 )
-from trigpoint._neighbors.products import rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.gaussian import gaussian
 
@@ -180,7 +182,31 @@ class GraphNeighbors:
     @classmethod
     def prepare(cls, landmarks: np.ndarray, graph: LandmarkGraph) -> "GraphNeighbors":
         """Prepare the support of landmarks (k, d) and their graph."""
-        return cls(landmark_search(landmarks, _BLENDED + 1), _graph_rows(graph))
+        from trigpoint._kernels.landmark_sums import GraphRows
+
+        k = len(graph.bandwidths)
+        degrees = np.diff(graph.lengths.indptr)
+        starts = np.concatenate([[0], np.cumsum(degrees + 1)]).astype(np.int64)
+        # Each landmark comes first in its own row.
+        row = np.repeat(np.arange(k), degrees + 1)
+        columns = row.copy()
+        columns[np.arange(len(row)) != starts[row]] = graph.lengths.indices
+        lengths, weights = (
+            np.asarray(matrix[row, columns]).ravel() for matrix in (graph.lengths, graph.weights)
+        )
+        own = graph.bandwidths[row]
+        kernel = gaussian((lengths / np.maximum(own, graph.bandwidths[columns])) ** 2, 1.0)
+        # The landmark that a place is measured from: itself, or the start of its edge.
+        follows = kernel > _FOLLOWED
+        measured = np.where(follows, columns, row)
+        rows = GraphRows(
+            starts,
+            columns.astype(np.uint32),
+            measured.astype(np.uint32),
+            half_precisions=0.5 / np.maximum(own, graph.bandwidths[measured]) ** 2,
+            factors=weights / np.where(follows, kernel, 1.0),
+        )
+        return cls(landmark_search(landmarks, _BLENDED + 1), rows)
 
     @property
     def row_bytes(self) -> int:
@@ -244,39 +270,6 @@ def _shares(squares: np.ndarray) -> np.ndarray:
     return shares
 
 
-def _graph_rows(graph: LandmarkGraph) -> "GraphRows":
-    from trigpoint._kernels.landmark_sums import GraphRows
-
-    k = len(graph.bandwidths)
-    degrees = np.diff(graph.lengths.indptr)
-    starts = np.concatenate([[0], np.cumsum(degrees + 1)]).astype(np.int64)
-    # Each landmark comes first in its own row.
-    row = np.repeat(np.arange(k), degrees + 1)
-    columns = row.copy()
-    columns[np.arange(len(row)) != starts[row]] = graph.lengths.indices
-    kernel = gaussian(
-        (_entries(graph.lengths, row, columns) / _widest(graph.bandwidths, row, columns)) ** 2, 1.0
-    )
-    # The landmark that a place is measured from: itself, or the start of its edge.
-    follows = kernel > _FOLLOWED
-    measured = np.where(follows, columns, row)
-    return GraphRows(
-        starts,
-        columns.astype(np.uint32),
-        measured.astype(np.uint32),
-        half_precisions=0.5 / _widest(graph.bandwidths, row, measured) ** 2,
-        factors=_entries(graph.weights, row, columns) / np.where(follows, kernel, 1.0),
-    )
-
-
-def _widest(bandwidths: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return np.maximum(bandwidths[rows], bandwidths[columns])
-
-
-def _entries(matrix: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return np.asarray(matrix[rows, columns]).ravel()
-
-
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the graph, (b, width), padded with the entries that follow; and their sizes."""
     starts, counts = rows.starts[landmarks], np.diff(rows.starts)[landmarks]
@@ -284,3 +277,22 @@ def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.nd
     width = int(counts.max())
     places = np.minimum(starts[:, None] + np.arange(width), len(rows.columns) - 1)
     return rows.columns[places].astype(np.int64), counts
+
+
+def support_of(
+    extension: Any, landmarks: np.ndarray, bandwidths: np.ndarray, graph: LandmarkGraph | None
+) -> AllLandmarks | NearestLandmarks | GraphNeighbors:
+    """Return the support by the graph, all landmarks, or the given number of nearest ones."""
+    if extension == "graph":
+        assert graph is not None
+        return GraphNeighbors.prepare(landmarks, graph)
+    if not isinstance(extension, Integral):
+        return AllLandmarks(centered(landmarks), bandwidths)
+    k, extension = len(landmarks), int(extension)
+    if extension > k:
+        raise ParameterValueError(
+            f"extension={extension} is too large: choose extension <= {k} (there are {k} "
+            "landmarks)",
+            "extension",
+        )
+    return NearestLandmarks.prepare(landmarks, bandwidths, extension)

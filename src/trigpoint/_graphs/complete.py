@@ -3,11 +3,9 @@
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
 
-from trigpoint._common.checks import check_share
-from trigpoint._common.memory import check_dense
+from trigpoint._common.checks import check_dense, check_share
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._graphs.graph import Graph, check_weights
-from trigpoint._graphs.weights import wide_bandwidths
+from trigpoint._graphs.graph import Graph, wide_bandwidths
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.gaussian import distances_between, gaussian
 
@@ -42,7 +40,7 @@ class CompleteGraph(Graph):
         self.mean_weight = mean_weight
 
     def check_parameters(self) -> None:
-        check_weights(self.bandwidth)
+        super().check_parameters()
         check_share("mean_weight", self.mean_weight)
 
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:

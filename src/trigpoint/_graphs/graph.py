@@ -1,14 +1,39 @@
-"""What the graphs of nearest landmarks share, and the contract of all graphs."""
+"""What all graphs share: their contract, and the weights, bandwidths and bridges of given edges."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
+from scipy.sparse import csr_array, diags_array, eye_array, issparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
+from trigpoint._common.words import counted
 from trigpoint._geometry import COVARIANCES, RIDGE
+from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.connectivity import DisconnectedGraphWarning, bridge_components
+from trigpoint._numerics.gaussian import gaussian
 
 METRICS = ("bhattacharyya", "euclidean")
+
+# Mean weight of an edge to a neighbor with automatic bandwidths.
+_MEAN_WEIGHT = 0.2
+
+# Bandwidth of a landmark, at least, in units of the median length of its edges. It is a third or a
+# half where points are spread in any usual way. Among many tight groups, each of about as many
+# landmarks as one has neighbors, so many edges are short beside their landmark's median that no
+# bandwidth gives them the mean weight; the smallest would cut the groups themselves to pieces.
+_LEAST_BANDWIDTH = 0.25
+
+# Edges lighter than this are ignored.
+NEGLIGIBLE = 1e-12
+
+# Most pairs of landmarks that the bandwidths for all pairs are computed from.
+_PAIRS = 2**20
 
 
 class Graph(BaseEstimator, ABC):
@@ -22,21 +47,27 @@ class Graph(BaseEstimator, ABC):
     needs_covariances : str or None
         Kind of local covariances that `build` compares: ``"auto"``, ``"full"`` or ``"diag"``;
         ``None`` if it compares none.
-    needs_masses : bool
+    by_mass : bool
         Whether `build` weighs landmarks by the number of points that they represent.
     """
 
-    @property
-    def needs_covariances(self) -> str | None:
-        return None
+    metric = "euclidean"
+    covariance = "auto"
+    bandwidth: float | None = None
+    ridge = RIDGE
+    by_mass = False
 
     @property
-    def needs_masses(self) -> bool:
-        return False
+    def needs_covariances(self) -> str | None:
+        return self.covariance if self.metric == "bhattacharyya" else None
 
     def check_parameters(self) -> None:
         """Reject parameters that are wrong for any landmarks, before any are drawn."""
-        return
+        check_choice("metric", self.metric, METRICS)
+        check_choice("covariance", self.covariance, ("auto", *COVARIANCES))
+        if self.bandwidth is not None:
+            check_positive("bandwidth", self.bandwidth)
+        check_positive("ridge", self.ridge)
 
     @abstractmethod
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:
@@ -54,14 +85,189 @@ class Graph(BaseEstimator, ABC):
         """
 
 
-def compared_covariance(metric: str, covariance: str) -> str | None:
-    """Return the kind of covariances that a metric compares, if any."""
-    check_choice("covariance", covariance, ("auto", *COVARIANCES))
-    return covariance if check_choice("metric", metric, METRICS) == "bhattacharyya" else None
+def weighted_graph(
+    points: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    bandwidth: float | None,
+    notes: tuple[Warning, ...] = (),
+) -> LandmarkGraph:
+    """Turn directed edges into the symmetric, connected, Gaussian-weighted graph."""
+    k = len(points)
+    left, right = np.unique(np.sort(np.stack([left, right], axis=1), axis=1), axis=0).T
+    lengths = _lengths(points, left, right)
+    if bandwidth is None:
+        bandwidths = local_bandwidths(k, left, right, lengths)
+    else:
+        bandwidths = np.full(k, float(bandwidth))
+    weights = gaussian((lengths / np.maximum(bandwidths[left], bandwidths[right])) ** 2, 1.0)
+    # To the eigenvalue solver, edges this light would still leave the graph in pieces.
+    heavy = weights > NEGLIGIBLE
+    alone = k - len(np.unique(np.concatenate([left[heavy], right[heavy]])))
+    if bandwidth is not None and alone:
+        typical = np.median(local_bandwidths(k, left, right, lengths))
+        raise ParameterValueError(
+            f"bandwidth={bandwidth} is too small for this graph: it leaves "
+            f"{counted(alone, 'landmark')} without an edge of positive weight; choose one near "
+            f"{typical:.3g} or None to give each landmark its own",
+            "bandwidth",
+        )
+    edges = _symmetric(k, left[heavy], right[heavy], weights[heavy])
+    matrix, bridges, more_notes = _joined(edges, points)
+    return LandmarkGraph(
+        csr_array(matrix + eye_array(k)),
+        edge_lengths(matrix, points),
+        bridges,
+        bandwidths,
+        (*notes, *more_notes),
+    )
 
 
-def check_weights(bandwidth: float | None, ridge: float = RIDGE) -> None:
-    """Reject a bandwidth or a ridge that is not positive."""
-    if bandwidth is not None:
-        check_positive("bandwidth", bandwidth)
-    check_positive("ridge", ridge)
+def precomputed_graph(matrix: Any, points: np.ndarray) -> LandmarkGraph:
+    """Use a symmetric (k, k) matrix of edge weights as the landmark graph.
+
+    The largest weight becomes 1, as in other graphs; otherwise coordinates, and which points count
+    as far from all landmarks, would depend on the unit of the weights.
+    """
+    k = len(points)
+    stored: Any = matrix if issparse(matrix) else np.asarray(matrix)
+    if stored.dtype.kind not in "biufO":
+        raise ParameterTypeError(
+            f"graph is a matrix of {stored.dtype}, not of real numbers: pass weights >= 0", "graph"
+        )
+    weights = csr_array(stored, dtype=np.float64)
+    if weights.shape != (k, k):
+        raise ParameterValueError(
+            f"graph has shape {weights.shape} for {k} landmarks: pass a ({k}, {k}) matrix", "graph"
+        )
+    if not np.isfinite(weights.data).all() or (weights.data < 0).any():
+        raise ParameterValueError(
+            "graph has negative, infinite or missing weights: pass weights >= 0", "graph"
+        )
+    weights = csr_array(weights / (weights.data.max(initial=0.0) or 1.0))
+    if abs(weights - weights.T).max() > 1e-8:
+        raise ParameterValueError(
+            "graph is not symmetric: pass (W + W.T) / 2 or np.maximum(W, W.T)", "graph"
+        )
+    weights = ((weights + weights.T) / 2).tocsr()
+    weights.data[weights.data <= NEGLIGIBLE] = 0
+    weights.eliminate_zeros()
+    lengths = edge_lengths(weights, points)
+    if lengths.nnz == 0:
+        raise ParameterValueError(
+            "graph has no edges: pass weights > 0 between neighboring landmarks", "graph"
+        )
+    weights, bridges, notes = _joined(weights, points)
+    bandwidths = local_bandwidths(k, *lengths.nonzero(), lengths.data)
+    return LandmarkGraph(weights, edge_lengths(weights, points), bridges, bandwidths, notes)
+
+
+def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
+    """The graph in which each landmark counts `masses` (k,) times, as if it were so many points."""
+    times = diags_array(masses)
+    return replace(graph, weights=csr_array(times @ graph.weights @ times))
+
+
+def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
+    """Edges that are not bridges, all of the same weight and reach, for computing paths."""
+    lengths = graph.lengths.copy()
+    rows, columns = np.concatenate([graph.bridges, graph.bridges[:, ::-1]]).T
+    lengths[rows, columns] = 0
+    lengths.eliminate_zeros()
+    k = len(graph.bandwidths)
+    weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
+    reach = np.full(k, graph.lengths.data.max())
+    return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)
+
+
+def _joined(
+    weights: csr_array, points: np.ndarray
+) -> tuple[csr_array, np.ndarray, tuple[Warning, ...]]:
+    """Join the components of a graph by their shortest bridges, and say so if there are any.
+
+    A bridge weighs as much as the mean edge: its Gaussian would underflow and cut the graph again.
+    """
+    n_components, _ = connected_components(weights, directed=False)
+    if n_components == 1:
+        return weights, np.empty((0, 2), dtype=np.int64), ()
+    note = DisconnectedGraphWarning(
+        f"the landmark graph has {n_components} connected components, which were joined by the "
+        "shortest edges between them: if the data is connected, choose a larger n_neighbors, a "
+        "larger radius or more landmarks"
+    )
+    bridges = bridge_components(weights, points)
+    mean = np.full(len(bridges), weights.data.mean())
+    joined = weights + _symmetric(len(points), bridges[:, 0], bridges[:, 1], mean)
+    return joined.tocsr(), bridges, (note,)
+
+
+def _symmetric(k: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> csr_array:
+    rows, columns = np.concatenate([left, right]), np.concatenate([right, left])
+    return csr_array((np.concatenate([values, values]), (rows, columns)), shape=(k, k))
+
+
+def local_bandwidths(
+    k: int, left: np.ndarray, right: np.ndarray, lengths: np.ndarray
+) -> np.ndarray:
+    """Bandwidths in proportion to the median length of each landmark's edges.
+
+    One common factor makes edges weigh 0.2 on average. On a sheet, a bandwidth is then about a
+    third of the reach of a neighborhood, so its last members weigh a hundredth and it hardly
+    matters which they are; in high dimension, where all neighbors are equally far, it is about
+    half. With a single bandwidth, landmarks in sparse parts would be attached by edges of no
+    weight, and each would take up an eigenvector, as happened on the fish bowl and on LiDAR data.
+
+    References
+    ----------
+    L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS, 2004.
+    """
+    # The median length of the edges of each landmark, the lower of two middle ones.
+    ends, both = np.concatenate([left, right]), np.concatenate([lengths, lengths])
+    degrees = np.bincount(ends, minlength=k)
+    middle = np.cumsum(degrees) - degrees + np.maximum(degrees - 1, 0) // 2
+    medians = both[np.lexsort((both, ends))][np.minimum(middle, len(both) - 1)]
+    # A landmark without edges will get bridges; any positive number will do.
+    reach = np.where(degrees > 0, medians, lengths.max())
+    relative = lengths / np.maximum(reach[left], reach[right])
+    return reach * max(_common_factor(relative, _MEAN_WEIGHT), _LEAST_BANDWIDTH)
+
+
+def wide_bandwidths(lengths: np.ndarray, mean_weight: float) -> np.ndarray:
+    """Bandwidths for all pairs, in proportion to the median of each landmark's distances."""
+    reach = np.median(lengths, axis=1)
+    # A part of the pairs, evenly spaced, is enough for one number.
+    step = -(-lengths.size // _PAIRS)
+    relative = (lengths / np.maximum(reach[:, None], reach)).ravel()[::step]
+    return reach * _common_factor(relative[relative > 0], mean_weight)
+
+
+def _common_factor(relative: np.ndarray, mean_weight: float) -> float:
+    """Bandwidth that gives edges of these relative lengths a mean weight."""
+    from scipy.optimize import brentq
+
+    squares = relative**2
+
+    def excess(log_bandwidth: float) -> float:
+        return float(gaussian(squares, np.exp(log_bandwidth)).mean()) - mean_weight
+
+    low, high = -8.0, 8.0
+    if excess(low) >= 0:
+        return float(np.exp(low))
+    if excess(high) <= 0:
+        return float(np.exp(high))
+    return float(np.exp(brentq(excess, low, high, xtol=1e-9)))
+
+
+def _lengths(points: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    lengths = np.empty(len(left))
+    for part in row_blocks(len(left), block_rows(8 * points.shape[1])):
+        difference = points[left[part]].astype(np.float64) - points[right[part]]
+        lengths[part] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    return lengths
+
+
+def edge_lengths(weights: csr_array, points: np.ndarray) -> csr_array:
+    """Euclidean lengths of the edges of a graph, without its loops."""
+    left, right = weights.nonzero()
+    left, right = left[left != right], right[left != right]
+    return csr_array((_lengths(points, left, right), (left, right)), shape=weights.shape)

@@ -11,8 +11,7 @@ from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya, bhattacharyya_matrix, regularize
-from trigpoint._graphs.graph import METRICS, Graph, check_weights, compared_covariance
-from trigpoint._graphs.weights import weighed_by, weighted_graph
+from trigpoint._graphs.graph import METRICS, Graph, weighed_by, weighted_graph
 from trigpoint._neighbors.index import neighbor_index
 
 logger = logging.getLogger(__name__)
@@ -89,18 +88,9 @@ class KNNGraph(Graph):
         self.ridge = ridge
         self.by_mass = by_mass
 
-    @property
-    def needs_covariances(self) -> str | None:
-        return compared_covariance(self.metric, self.covariance)
-
-    @property
-    def needs_masses(self) -> bool:
-        return check_bool("by_mass", self.by_mass)
-
     def check_parameters(self) -> None:
-        compared_covariance(self.metric, self.covariance)
+        super().check_parameters()
         check_bool("by_mass", self.by_mass)
-        check_weights(self.bandwidth, self.ridge)
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
 
@@ -133,9 +123,10 @@ class KNNGraph(Graph):
         if is_sparser and not _is_connected(k, *edges):
             more = clone(self).set_params(n_neighbors=roomy)._edges(k, search)
             edges = more if _is_connected(k, *more) else edges
-        notes = () if self.needs_covariances is None else search.notes(self.ridge)
+        is_compared = self.needs_covariances is not None
+        notes = search.covariances(self.ridge)[1] if is_compared else ()
         built = weighted_graph(landmarks.points, *edges, self.bandwidth, notes)
-        if not self.needs_masses:
+        if not self.by_mass:
             return built
         if landmarks.masses is None:
             raise ParameterValueError(
@@ -194,10 +185,6 @@ class NeighborSearch:
                 found = self._by_length(wanted)
             self._found[metric, ridge] = found
         return found[:, :count]
-
-    def notes(self, ridge: float) -> tuple[Warning, ...]:
-        """Warnings about covariances that had to be replaced."""
-        return self.covariances(ridge)[1]
 
     def covariances(self, ridge: float) -> tuple[np.ndarray, tuple[Warning, ...]]:
         """Invertible covariances of the landmarks, and warnings about them."""

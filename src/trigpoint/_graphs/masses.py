@@ -7,8 +7,7 @@ from scipy.sparse import csr_array
 
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import dense_blocks
-from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
-from trigpoint._numerics.threads import thread_map
+from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points, thread_map
 
 # Points that are looked at for each landmark, and numbers that these may have in all; bytes to
 # search at once.

@@ -6,9 +6,8 @@ from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._geometry import RIDGE, bhattacharyya
-from trigpoint._graphs.graph import Graph, check_weights, compared_covariance
+from trigpoint._graphs.graph import Graph, weighted_graph
 from trigpoint._graphs.knn import NeighborSearch
-from trigpoint._graphs.weights import weighted_graph
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._numerics.gaussian import squared_distances
 
@@ -41,13 +40,8 @@ class RadiusGraph(Graph):
         self.bandwidth = bandwidth
         self.ridge = ridge
 
-    @property
-    def needs_covariances(self) -> str | None:
-        return compared_covariance(self.metric, self.covariance)
-
     def check_parameters(self) -> None:
-        compared_covariance(self.metric, self.covariance)
-        check_weights(self.bandwidth, self.ridge)
+        super().check_parameters()
         check_positive("radius", self.radius)
 
     def build(self, landmarks: Landmarks, n_threads: int = 1) -> LandmarkGraph:

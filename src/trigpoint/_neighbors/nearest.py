@@ -6,17 +6,21 @@ candidates.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index, query_tree
-from trigpoint._neighbors.products import product_rounding, rowwise_product
+from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index
 from trigpoint._neighbors.sparse import Points, stored
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
+from trigpoint._numerics.blocks import (
+    block_rows,
+    one_blas_thread,
+    row_blocks,
+    thread_count,
+    thread_map,
+)
 
 if TYPE_CHECKING:
     from trigpoint._kernels.landmark_search import LandmarkIndex
@@ -36,8 +40,40 @@ _MOST_LISTED = 64
 _TILE = 512
 _ROOM = 256
 
-# Up to this many neighbors are kept in order while products are read.
+# Up to this many neighbors are kept in order while products are read; in so few columns, a tree of
+# small buckets is faster.
 _FEW = 64
+_FEW_COLUMNS = 7
+
+# Rows of a product in which each row has the same bits wherever it is. OpenBLAS multiplies tiles of
+# 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
+ROWS_TOGETHER = 192
+
+
+def product_rounding(d: int, dtype: Any) -> float:
+    """Largest error of a squared distance that comes from a product of points with d columns.
+
+    It is relative to the two squared norms. This is the worst case of a rounded dot product, of
+    two norms, of the sums around them, and of points that were rounded to `dtype` themselves.
+    """
+    return 2 * (d + 8) * float(np.finfo(dtype).eps)
+
+
+def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """``A @ B`` in float64, with the same bits for a row of A whatever the other rows are.
+
+    BLAS rounds rows beyond the last whole tile of its kernel in another way. Here all products
+    have the same number of rows, a multiple of all usual tiles; the last ones are padded.
+    """
+    result = np.empty((len(A), B.shape[1]))
+    with one_blas_thread():
+        for part in row_blocks(len(A), ROWS_TOGETHER):
+            block = A[part]
+            if len(block) < ROWS_TOGETHER:
+                block = np.zeros((ROWS_TOGETHER, A.shape[1]))
+                block[: len(A) - part.start] = A[part]
+            result[part] = (block @ B)[: len(A) - part.start]
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +94,17 @@ class TreeSearch:
 
     def nearest(self, X: Points, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Landmarks and their squared distances, each of shape (b, count), nearest first."""
+        from trigpoint._kernels.landmark_search import read_lists, search_tree
+
         assert isinstance(X, np.ndarray), "sparse points have more dimensions"
-        return _nearest_in(self.index, X, count)
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        found = np.empty((len(X), count), dtype=np.int64)
+        squares = np.full(found.shape, np.inf)
+        settled = np.zeros(len(X), dtype=bool)
+        if count <= self.index.lists.shape[1]:
+            read_lists(self.index, X, found, squares, settled)
+        search_tree(self.index, X, np.flatnonzero(~settled), found, squares)
+        return found, squares
 
 
 class Centered(NamedTuple):
@@ -258,24 +303,11 @@ def landmark_index(landmarks: np.ndarray, count: int) -> "LandmarkIndex":
     m = _LISTED * count
     if min(m, k) > _MOST_LISTED:
         return index
-    found, squares = _nearest_in(index, landmarks[order], min(m + 1, k))
+    found, squares = TreeSearch(landmarks, index).nearest(landmarks[order], min(m + 1, k))
     places = np.empty(k, dtype=np.uint32)
     places[order] = np.arange(k)
     reach = np.full(k, np.inf) if k <= m else np.sqrt(squares[:, m])
     return index._replace(lists=np.ascontiguousarray(places[found[:, :m]]), reach=reach)
-
-
-def _nearest_in(index: "LandmarkIndex", X: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    from trigpoint._kernels.landmark_search import read_lists, search_tree
-
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    landmarks = np.empty((len(X), count), dtype=np.int64)
-    squares = np.full((len(X), count), np.inf)
-    settled = np.zeros(len(X), dtype=bool)
-    if count <= index.lists.shape[1]:
-        read_lists(index, X, landmarks, squares, settled)
-    search_tree(index, X, np.flatnonzero(~settled), landmarks, squares)
-    return landmarks, squares
 
 
 def nearest(
@@ -297,8 +329,7 @@ def nearest(
     distances : float64 ndarray of shape (q, m)
         From differences, so that duplicates are exactly 0 apart; in ascending order.
     rows : int64 ndarray of shape (q, m)
-        The rows of the points. Of equally distant points those with lower rows come first above 15
-        dimensions; a tree leaves it open.
+        The rows of the points; of equally distant ones, those with lower rows come first.
 
     Examples
     --------
@@ -308,10 +339,7 @@ def nearest(
     ([[1.0, 3.0]], [[2, 1]])
     """
     n_threads = thread_count(n_threads)
-    if points.shape[1] <= TREE_MAX_DIMENSION:
-        # For few neighbors of many queries, SciPy's tree is faster than that of `TreeIndex`.
-        return query_tree(cKDTree(points, balanced_tree=False), queries, m, n_threads)
-    if m > _FEW:
+    if m > _FEW or points.shape[1] <= _FEW_COLUMNS:
         dtype = np.promote_types(points.dtype, queries.dtype)
         index = neighbor_index(points.astype(dtype, copy=False), m, len(queries), n_threads)
         return index.query(queries.astype(dtype, copy=False), m)

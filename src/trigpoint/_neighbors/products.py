@@ -1,24 +1,25 @@
-"""Exact nearest neighbors by matrix products over all points, for high dimension."""
+"""Exact nearest neighbors by matrix products over all points, for high dimension.
+
+The points may be sparse. Everything that decides has the bits of dense points.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._neighbors.nearest import product_rounding
+from trigpoint._neighbors.sparse import squares_to_row, stored, stored_row_bytes, take_rows
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
 # Points that are multiplied at once, and their products.
 SCAN_BYTES = 8 * 2**20
 
 # Rows of a product are padded to a multiple of this.
 _PADDING = 32
-
-# Rows of a product in which each row has the same bits wherever it is. OpenBLAS multiplies tiles of
-# 4 to 24 rows; with 64 or 128 rows, some are left over and rounded differently.
-ROWS_TOGETHER = 192
 
 # Numbers of one query's neighbors that take longer to compare than to hand over to a thread.
 _WORTH_A_THREAD = 2**13
@@ -34,32 +35,6 @@ _SAMPLE = 2048
 _Candidates = tuple[np.ndarray, np.ndarray]
 
 
-def product_rounding(d: int, dtype: Any) -> float:
-    """Largest error of a squared distance that comes from a product of points with d columns.
-
-    It is relative to the two squared norms. This is the worst case of a rounded dot product, of
-    two norms, of the sums around them, and of points that were rounded to `dtype` themselves.
-    """
-    return 2 * (d + 8) * float(np.finfo(dtype).eps)
-
-
-def rowwise_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """``A @ B`` in float64, with the same bits for a row of A whatever the other rows are.
-
-    BLAS rounds rows beyond the last whole tile of its kernel in another way. Here all products
-    have the same number of rows, a multiple of all usual tiles; the last ones are padded.
-    """
-    result = np.empty((len(A), B.shape[1]))
-    with one_blas_thread():
-        for part in row_blocks(len(A), ROWS_TOGETHER):
-            block = A[part]
-            if len(block) < ROWS_TOGETHER:
-                block = np.zeros((ROWS_TOGETHER, A.shape[1]))
-                block[: len(A) - part.start] = A[part]
-            result[part] = (block @ B)[: len(A) - part.start]
-    return result
-
-
 class ProductIndex(NeighborIndex):
     """Matrix products over all points, for high dimension.
 
@@ -72,8 +47,8 @@ class ProductIndex(NeighborIndex):
     name = "products"
 
     def __init__(self, points: np.ndarray, n_threads: int = 1, *, together: int = 64) -> None:
-        super().__init__(points, n_threads)
-        self.together = together
+        self.points = points if issparse(points) else np.ascontiguousarray(points)
+        self._n_threads, self.together = n_threads, together
         n, d = points.shape
         self._n = n
         self._prepare()
@@ -107,7 +82,9 @@ class ProductIndex(NeighborIndex):
         """Inner products (q, b) of shifted queries and points."""
         return queries @ points.T
 
-    def _search(self, queries: np.ndarray, m: int) -> Neighborhoods:
+    def search(self, queries: np.ndarray, m: int) -> Neighborhoods:
+        self.n_searches += len(queries)
+        queries = np.ascontiguousarray(queries, dtype=self.points.dtype)
         parts = [Neighborhoods.none(queries, m)]
         for part in row_blocks(len(queries), self.together):
             # Blocks of points run in parallel, so each product uses one thread.
@@ -179,7 +156,7 @@ class ProductIndex(NeighborIndex):
     def members(self, found: Neighborhoods) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows and squared distances of each query's neighbors, in no particular order."""
         if found.members is None:
-            for part in row_blocks(len(found), self.together):
+            for part in row_blocks(len(found.points), self.together):
                 yield from self._within(found.take(range(part.start, part.stop)))
             return
         pairs = zip(found.members, found.points, strict=True)
@@ -215,10 +192,16 @@ class ProductIndex(NeighborIndex):
         for q, (_, near) in enumerate(candidates):
             yield self._measured(near, queries[q])
 
-    def _nearest_rows(self, queries: np.ndarray, m: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def query(self, queries: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+        distances = np.empty((len(queries), m))
+        rows = np.empty(distances.shape, dtype=np.int64)
         for part in row_blocks(len(queries), self.together):
-            rows, squares = zip(*self.members(self._search(queries[part], m)), strict=True)
-            yield np.array(rows), np.array(squares)
+            listed = zip(*self.members(self.search(queries[part], m)), strict=True)
+            found, squares = map(np.array, listed)
+            order = np.lexsort((found, squares))
+            rows[part] = np.take_along_axis(found, order, axis=1)
+            distances[part] = np.sqrt(np.take_along_axis(squares, order, axis=1))
+        return distances, rows
 
     def guess(self, queries: np.ndarray, m: int) -> np.ndarray:
         """Guess the distance (q,) to the `m`-th neighbor from a sample of the points."""
@@ -269,16 +252,16 @@ class ProductIndex(NeighborIndex):
         # A product reads all points at many times the speed of fetching some of them.
         if mode == "full" or _FETCHING * found.size < self._n:
             return self._fetched_covariances(found, mode)
-        if len(found) > _MARKED_TOGETHER:
+        if len(found.points) > _MARKED_TOGETHER:
             parts = (
                 self.covariances(found.take(range(part.start, part.stop)), mode)
-                for part in row_blocks(len(found), _MARKED_TOGETHER)
+                for part in row_blocks(len(found.points), _MARKED_TOGETHER)
             )
             return np.concatenate(list(parts))
         sums, sums_of_squares = np.zeros((2, *found.points.shape))
         # In order, so that a block finds its own without going through all of them.
         neighbors = np.sort(np.array(found.members), axis=1)
-        width = (found.points.shape[1] + len(found)) * self.points.itemsize
+        width = sum(found.points.shape) * self.points.itemsize
         blocks = row_blocks(self._n, block_rows(width, SCAN_BYTES))
         with one_blas_thread():
             for some, some_of_squares in thread_map(
@@ -299,7 +282,7 @@ class ProductIndex(NeighborIndex):
 
     def _fetched_covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
         """Covariances from each query's neighbors in turn."""
-        from trigpoint._kernels.candidates import covariance, variances
+        from trigpoint._kernels.tree_search import covariance, variances
 
         assert found.members is not None
         measure = covariance if mode == "full" else variances
@@ -320,6 +303,78 @@ class ProductIndex(NeighborIndex):
 
     def _blocks(self) -> Iterator[slice]:
         return row_blocks(self._n, self._block)
+
+
+class SparseIndex(ProductIndex):
+    """Products of sparse points with dense queries, in float64 and without a center."""
+
+    name = "sparse products"
+    points: csr_array
+
+    @property
+    def _multiplied(self) -> np.dtype:
+        return np.dtype(np.float64)
+
+    def _prepare(self) -> None:
+        from trigpoint._kernels.sparse_loops import sparse_norms
+
+        # Subtracting a center would leave hardly any zeros.
+        self._center = None
+        self._block = block_rows(stored_row_bytes(self.points) + 8 * self.together, SCAN_BYTES)
+        self._norms = sparse_norms(*stored(self.points), np.zeros(self.points.shape[1]))
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Points in some rows."""
+        return take_rows(self.points, rows)
+
+    def copies(self, point: np.ndarray) -> np.ndarray:
+        """Rows that equal a point in every coordinate."""
+        columns = np.flatnonzero(point)
+        X = self.points
+        rows = np.flatnonzero(np.diff(X.indptr) == len(columns))
+        same = []
+        for part in row_blocks(len(rows), block_rows(16 * (len(columns) + 1))):
+            places = X.indptr[rows[part], None] + np.arange(len(columns))
+            equal = (X.indices[places] == columns) & (X.data[places] == point[columns])
+            same.append(rows[part][equal.all(axis=1)])
+        return np.concatenate([np.empty(0, dtype=np.int64), *same])
+
+    def _read(self, rows: slice | np.ndarray) -> Any:
+        if isinstance(rows, slice):
+            # A view: only the starts of the rows are sliced.
+            return (*stored(self.points)[:2], self.points.indptr[rows.start : rows.stop + 1])
+        return stored(self.points[rows])
+
+    def _products(self, queries: np.ndarray, points: Any) -> np.ndarray:
+        from trigpoint._kernels.sparse_loops import sparse_products
+
+        products = np.empty((len(queries), len(points[2]) - 1))
+        values, columns, starts = points
+        sparse_products(values, columns, starts, queries, products.T)
+        return products
+
+    def _padded(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # The products of a query do not depend on other queries.
+        doubles = np.ascontiguousarray(queries, dtype=np.float64)
+        return doubles, np.einsum("ij,ij->i", doubles, doubles)
+
+    def _squares_to(self, rows: np.ndarray, query: np.ndarray) -> np.ndarray:
+        return squares_to_row(self.points, rows, query)
+
+    def covariances(self, found: Neighborhoods, mode: str) -> np.ndarray:
+        from trigpoint._kernels.sparse_loops import sparse_variances
+        from trigpoint._kernels.tree_search import covariance
+
+        assert found.members is not None
+
+        def measure(pair: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+            rows, query = pair
+            if mode == "full":
+                return covariance(self.take(rows), np.arange(len(rows)), query)
+            return sparse_variances(*stored(self.points), rows, query)
+
+        pairs = zip(found.members, found.points.astype(np.float64), strict=True)
+        return np.array(list(thread_map(measure, pairs, self._n_threads)))
 
 
 def settle(

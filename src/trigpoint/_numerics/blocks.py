@@ -1,13 +1,29 @@
-"""Walking through many rows in blocks of bounded size."""
+"""Rows in blocks of bounded size, and threads that share them."""
 
-from collections.abc import Iterator
-from typing import Any
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from itertools import islice
+from numbers import Integral
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
+from threadpoolctl import ThreadpoolController
+
+from trigpoint._common.checks import check_count
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # Large enough that NumPy's per-call cost vanishes, small enough to stay near the caches.
 BLOCK_BYTES = 16 * 2**20
+
+# More than any machine has cores.
+_MOST_THREADS = 2**16
 
 
 def block_rows(bytes_per_row: int, limit: int = BLOCK_BYTES) -> int:
@@ -22,32 +38,21 @@ def row_blocks(n_rows: int, rows: int) -> Iterator[slice]:
 
 
 def sample_points(X: Any, size: int, rng: np.random.Generator) -> Any:
-    """Draw `size` points without replacement, in their order; all of them if there are no more.
-
-    Those of a store are fetched.
-    """
-    return points_in(X, sample_rows(X.shape[0], size, rng))
-
-
-def points_in(X: Any, rows: np.ndarray) -> Any:
-    """The points in some rows, each given once; `X` itself if these are all in its memory."""
-    if not isinstance(X, (np.ndarray, csr_array)):
-        return X.take(rows)
-    return X if len(rows) == X.shape[0] else X[rows]
-
-
-def sample_rows(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw `size` of `n` rows without replacement, in their order; all if there are no more."""
-    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
+    """Draw `size` points without replacement, in their order; `X` itself if there are no more."""
+    n = X.shape[0]
+    return X if n <= size else X[np.sort(rng.choice(n, size, replace=False))]
 
 
 def distinct_rows(X: Any, most: int) -> np.ndarray | None:
     """First rows of all distinct points, in order; ``None`` if there are more than `most`."""
     if isinstance(X, csr_array):
-        return _distinct_sparse_rows(X, most)
-    if not isinstance(X, np.ndarray):
-        distinct: np.ndarray | None = X.distinct(most)
-        return distinct
+        found: dict[bytes, int] = {}
+        for row in range(X.shape[0]):
+            part = slice(X.indptr[row], X.indptr[row + 1])
+            found.setdefault(X.indices[part].tobytes() + X.data[part].tobytes(), row)
+            if len(found) > most:
+                return None
+        return np.array(list(found.values()), dtype=np.int64)
     # A few rows settle it for nearly all data; only for the rest is everything sorted.
     some = X[:: max(1, len(X) // (4 * most))]
     if len(np.unique(some, axis=0)) > most:
@@ -56,11 +61,91 @@ def distinct_rows(X: Any, most: int) -> np.ndarray | None:
     return rows if len(rows) <= most else None
 
 
-def _distinct_sparse_rows(X: csr_array, most: int) -> np.ndarray | None:
-    found: dict[bytes, int] = {}
-    for row in range(X.shape[0]):
-        part = slice(X.indptr[row], X.indptr[row + 1])
-        found.setdefault(X.indices[part].tobytes() + X.data[part].tobytes(), row)
-        if len(found) > most:
-            return None
-    return np.array(list(found.values()), dtype=np.int64)
+def thread_count(n_jobs: Any) -> int:
+    """Number of threads meant by `n_jobs`: -1 (or None) for every core this process may use."""
+    if n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs == -1):
+        # Containers and batch systems often allow fewer cores than the machine has.
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else (os.cpu_count() or 1)
+    return check_count("n_jobs", n_jobs, high=_MOST_THREADS, why="or -1 for all cores")
+
+
+# Idle pools, by their number of threads. A draw maps hundreds of times, and starting threads for
+# each map would take a tenth as long as its work.
+_IDLE_POOLS: defaultdict[int, list[ThreadPoolExecutor]] = defaultdict(list)
+
+# A forked process has the pools without their threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE_POOLS.clear)
+
+
+def thread_map(
+    function: Callable[[Item], Result], items: Iterable[Item], n_threads: int
+) -> Iterator[Result]:
+    """Map `function` over `items` in order, holding at most ``2 * n_threads`` results at once."""
+    if n_threads == 1:
+        yield from map(function, items)
+        return
+    # A pool for this map alone, so that maps inside maps never wait for themselves.
+    idle, remaining = _IDLE_POOLS[n_threads], iter(items)
+    try:
+        pool = idle.pop()
+    except IndexError:
+        pool = ThreadPoolExecutor(n_threads)
+    pending: list[Future[Result]] = []
+    try:
+        pending += [pool.submit(function, item) for item in islice(remaining, 2 * n_threads)]
+        while pending:
+            result = pending.pop(0).result()
+            pending.extend(pool.submit(function, item) for item in islice(remaining, 1))
+            yield result
+    finally:
+        # After an error or Ctrl-C, work that has not begun is dropped, not waited for.
+        wait([future for future in pending if not future.cancel()])
+        idle.append(pool)
+
+
+class _Blas:
+    """The limit of BLAS to one thread, which applies to the whole process."""
+
+    lock = threading.Lock()
+    # Calls of `one_blas_thread` that have not returned yet.
+    inside = 0
+    controller: ThreadpoolController | None = None
+    limiter: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep each matrix product in the thread that calls it, while our own threads run.
+
+    The limit lasts from the first call that enters to the last that leaves: if two overlap, the
+    second would otherwise mistake the first one's limit for the user's setting, and leave it
+    behind.
+    """
+    with _Blas.lock:
+        if _Blas.inside == 0:
+            # Finding the libraries takes longer than many products, so it is done once.
+            _Blas.controller = _Blas.controller or ThreadpoolController()
+            _Blas.limiter = _Blas.controller.limit(limits=1, user_api="blas")
+            _let_others_limit(_Blas.controller)
+        _Blas.inside += 1
+    try:
+        yield
+    finally:
+        with _Blas.lock:
+            _Blas.inside -= 1
+            if _Blas.inside == 0:
+                _Blas.limiter.restore_original_limits()
+                assert _Blas.controller is not None
+                _let_others_limit(_Blas.controller)
+
+
+def _let_others_limit(controller: ThreadpoolController) -> None:
+    """Release what threadpoolctl 3.8 reserves for the first thread that limits OpenBLAS.
+
+    Otherwise the limits of all other threads would be ignored for as long as it lives.
+    """
+    for library in controller.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread()

@@ -4,10 +4,8 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import cdist
 
 from trigpoint._common.errors import ParameterWarning
-from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.blocks import block_rows, row_blocks
 
@@ -99,9 +97,10 @@ class _NearestForeign:
         order = np.argsort(labels, kind="stable")
         members = np.split(order, np.cumsum(sizes)[:-1])
         return [
-            self._edge(int(rows[self.distances[rows] <= limits[label]][0]), labels)
+            (float(self.distances[i]), i, int(self.partners[i]))
             for label, rows in enumerate(members)
             if label != largest
+            for i in [int(rows[self.distances[rows] <= limits[label]][0])]
         ]
 
     def _refresh(self, labels: np.ndarray, sizes: np.ndarray, largest: int) -> np.ndarray:
@@ -135,12 +134,3 @@ class _NearestForeign:
         distances, found = nearest(self.points[others], self.points[rows], 1, _N_THREADS)
         self.partners[rows] = others[found[:, 0]]
         self.distances[rows] = distances[:, 0]
-
-    def _edge(self, i: int, labels: np.ndarray) -> tuple[float, int, int]:
-        """Edge from a point to the first of its nearest foreign points."""
-        if self.points.shape[1] > TREE_MAX_DIMENSION:
-            return float(self.distances[i]), i, int(self.partners[i])
-        # A tree may return any of several equally near points.
-        distances = cdist(self.points[[i]], self.points)[0]
-        distances[labels == labels[i]] = np.inf
-        return float(distances.min()), i, int(distances.argmin())

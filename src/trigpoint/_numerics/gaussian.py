@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from trigpoint._common.checks import check_choice, check_positive
+from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._numerics.blocks import sample_points
-from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._numerics.blocks import one_blas_thread, sample_points
 
 Repulsion = Callable[[np.ndarray, float], np.ndarray]
 
@@ -171,10 +170,3 @@ def sin2(distance: np.ndarray, bandwidth: float) -> np.ndarray:
 
 
 REPULSIONS: dict[str, Repulsion] = {"welsch": welsch, "sin2": sin2}
-
-
-def resolve_repulsion(repulsion: Any) -> Repulsion:
-    """Return the repulsion for a name, or the given callable ``f(distance, bandwidth)``."""
-    if callable(repulsion):
-        return repulsion
-    return REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]

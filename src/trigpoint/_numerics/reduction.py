@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.records import Projection
-from trigpoint._numerics.blocks import block_rows, row_blocks, sample_points
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._numerics.blocks import (
+    block_rows,
+    one_blas_thread,
+    row_blocks,
+    sample_points,
+    thread_map,
+)
 
 # Points that components are computed from, and spare components that are iterated but not kept.
 _SAMPLE = 10_000

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.progress import Report
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import thread_map
+from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
+from trigpoint._run import Report
 from trigpoint._sources import Source
 
 

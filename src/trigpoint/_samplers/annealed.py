@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice, check_count, check_positive
-from trigpoint._common.memory import check_dense
-from trigpoint._common.progress import Report
+from trigpoint._common.checks import check_choice, check_count, check_dense, check_positive
 from trigpoint._common.records import Landmarks
+from trigpoint._numerics.blocks import one_blas_thread
 from trigpoint._numerics.gaussian import resolve_bandwidth
-from trigpoint._numerics.threads import one_blas_thread
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.chain import (
     DeterminantChain,
     PointKernel,
@@ -54,8 +53,8 @@ class AnnealedDPP(Sampler):
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
     n_sweeps : int or None, default=None
         Length of the chain in sweeps of k proposed swaps. ``None`` runs 100 sweeps.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed or source of randomness.
+    random_state
+        As for `EfficientDPP`.
 
     Attributes
     ----------
@@ -65,8 +64,6 @@ class AnnealedDPP(Sampler):
         Their coordinates.
     acceptance_rate_ : float
         Share of the proposed swaps that were accepted; NaN when no chain was run.
-    n_features_in_ : int
-        Number of columns seen in `fit`.
 
     See Also
     --------

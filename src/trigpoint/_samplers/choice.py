@@ -23,7 +23,6 @@ from trigpoint._common.errors import (
     ParameterWarning,
     short,
 )
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import take_rows
@@ -36,8 +35,9 @@ from trigpoint._pool import (
     draw_pool,
     planned_landmarks,
 )
+from trigpoint._run import Run
 from trigpoint._samplers.efficient import EfficientDPP
-from trigpoint._samplers.sampler import SILENT, Sampler, check_n_landmarks
+from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
@@ -49,11 +49,6 @@ _SEEDS = 2**31 - 1
 
 class CoincidingLandmarksWarning(ParameterWarning):
     """A sampler chose the same point more than once, in different rows."""
-
-
-def default_n_landmarks(n_distinct: int) -> int:
-    """Default number of landmarks; if there are few distinct points, each is a landmark."""
-    return min(n_distinct, DEFAULT_LANDMARKS)
 
 
 def pool_for(
@@ -83,7 +78,7 @@ def pool_for(
     if isinstance(landmarks, Sampler):
         return landmarks.pool_from(source, space, rng, per_landmark)
     include = None
-    if not _is_sampler(landmarks) and not _is_count(landmarks):
+    if _kind(landmarks) == "given":
         given = _as_given(landmarks)
         include = _row_numbers(landmarks, given, source.n) if given.ndim == 1 else None
     k = planned_landmarks(landmarks, default)
@@ -91,13 +86,7 @@ def pool_for(
 
 
 def draw_landmarks(
-    landmarks: Any,
-    pool: Pool,
-    *,
-    rng: np.random.Generator,
-    n_threads: int,
-    report: Report = SILENT,
-    default: int = DEFAULT_LANDMARKS,
+    landmarks: Any, pool: Pool, run: Run, default: int = DEFAULT_LANDMARKS
 ) -> Landmarks:
     """Return the landmarks that `landmarks` stands for: at least two, all distinct.
 
@@ -107,10 +96,7 @@ def draw_landmarks(
         As for the estimators. A sampler is cloned; it may be any object that `Sampler` describes.
     pool : Pool
         As `pool_for` has read it.
-    rng : Generator
-    n_threads : int
-    report : callable
-        Receives the progress.
+    run : Run
     default : int
         Number of landmarks that ``None`` stands for.
 
@@ -120,15 +106,16 @@ def draw_landmarks(
         Their `indices` are row numbers of X. If landmarks had to be left out because they coincide
         with others, the record has a note.
     """
-    size = pool.shape[0]
+    size = pool.points.shape[0]
     few = distinct_rows(pool.points, min(size, default)) if landmarks is None else None
+    kind = _kind(landmarks)
     if few is not None:
         chosen = _rows(pool, few)
-    elif _is_count(landmarks):
+    elif kind == "count":
         count = min(size, default) if landmarks is None else landmarks
-        chosen = _drawn_by_default(count, pool, rng, n_threads, report)
-    elif _is_sampler(landmarks):
-        chosen = _distinct(_sampled(landmarks, pool, rng, n_threads, report))
+        chosen = _drawn_by_default(count, pool, run)
+    elif kind == "sampler":
+        chosen = _distinct(_sampled(landmarks, pool, run))
         if chosen.indices is None and pool.projection is not None:
             # Centers of clusters, which have the columns of the projection.
             chosen = replace(chosen, points=restored(pool.projection, chosen.points))
@@ -142,15 +129,17 @@ def draw_landmarks(
     return replace(chosen, points=points, indices=pool.numbers(chosen.indices))
 
 
-def _is_count(landmarks: Any) -> bool:
-    """Whether the landmarks are left to the default sampler."""
-    if landmarks is None or isinstance(landmarks, str):
-        return landmarks in (None, "auto")
-    return isinstance(landmarks, Integral) and not isinstance(landmarks, bool)
+def _kind(landmarks: Any) -> str:
+    """Whether the parameter is a ``"count"`` for the default sampler, a ``"sampler"``, or neither.
 
-
-def _is_sampler(landmarks: Any) -> bool:
-    return hasattr(landmarks, "fit") and not isinstance(landmarks, type)
+    Neither stands for landmarks that are ``"given"``.
+    """
+    if landmarks is None or (isinstance(landmarks, str) and landmarks == "auto"):
+        return "count"
+    if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
+        return "count"
+    is_sampler = hasattr(landmarks, "fit") and not isinstance(landmarks, type)
+    return "sampler" if is_sampler else "given"
 
 
 def _too_few(landmarks: Any, found: int, pool: Pool) -> ParameterValueError:
@@ -193,15 +182,13 @@ def _rows(pool: Pool, places: np.ndarray) -> Landmarks:
     return Landmarks(take_rows(pool.points, places), places)
 
 
-def _drawn_by_default(
-    count: Any, pool: Pool, rng: np.random.Generator, n_threads: int, report: Report
-) -> Landmarks:
+def _drawn_by_default(count: Any, pool: Pool, run: Run) -> Landmarks:
     """Landmarks by `EfficientDPP`, whose parameters users of an estimator do not know."""
     if count != "auto":
         check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
-    sampler = EfficientDPP(count, random_state=rng, n_jobs=n_threads)
+    sampler = EfficientDPP(count, n_jobs=run.n_threads)
     try:
-        return sampler.select(pool, report)
+        return sampler._select(pool, run.rng, run.report)
     except ParameterError as error:
         if error.parameter != "n_landmarks":
             raise
@@ -209,22 +196,20 @@ def _drawn_by_default(
         raise type(error)(message, "landmarks") from None
 
 
-def _sampled(
-    given: Any, pool: Pool, rng: np.random.Generator, n_threads: int, report: Report
-) -> Landmarks:
+def _sampled(given: Any, pool: Pool, run: Run) -> Landmarks:
     """Landmarks by a copy of a sampler, with a seed and threads where these are left open."""
     sampler = clone(given, safe=False)
     parameters = sampler.get_params(deep=False) if hasattr(sampler, "get_params") else {}
     is_ours = isinstance(sampler, Sampler)
     if "random_state" in parameters and parameters["random_state"] is None:
         # Other libraries know no generators.
-        sampler.set_params(random_state=rng if is_ours else int(rng.integers(_SEEDS)))
+        sampler.set_params(random_state=run.rng if is_ours else int(run.rng.integers(_SEEDS)))
     if not is_ours:
         sampler.fit(pool.points)
         return _from_attributes(sampler, pool)
     if parameters.get("n_jobs", 1) is None:
-        sampler.set_params(n_jobs=n_threads)
-    return sampler.select(pool, report)
+        sampler.set_params(n_jobs=run.n_threads)
+    return sampler.select(pool, run.report)
 
 
 def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:

@@ -4,16 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_count
+from trigpoint._common.checks import check_count, check_dense
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.memory import check_dense
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
+from trigpoint._numerics.blocks import one_blas_thread, thread_count
 from trigpoint._numerics.gaussian import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
-from trigpoint._numerics.threads import one_blas_thread, thread_count
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 # Default number of proposals decided together. It does not depend on the number of landmarks, so
@@ -43,10 +42,8 @@ class RPCholesky(Sampler):
     block_size : int or None, default=None
         Number of points that are proposed at once, which changes the speed but not the
         distribution. ``None`` takes 512.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
-    n_jobs : int or None, default=None
-        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    random_state, n_jobs
+        As for `EfficientDPP`.
 
     Attributes
     ----------

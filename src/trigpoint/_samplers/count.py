@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_positive
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._numerics.blocks import distinct_rows, sample_points
 from trigpoint._numerics.gaussian import resolve_kernel_bandwidth
@@ -70,30 +69,17 @@ def distinct_points(X: np.ndarray, most: int) -> int:
     return most if rows is None else len(rows)
 
 
-def check_tolerance(tolerance: Any) -> float:
-    """Return a valid relative error."""
-    number = check_positive("tolerance", tolerance)
-    if number >= 1:
-        raise ParameterValueError(
-            f"tolerance={number} is out of range: choose a relative error below 1, the error "
-            "without any landmarks",
-            "tolerance",
-        )
-    return number
-
-
 def count_landmarks(
     pool: Pool,
     sampler: Sampler,
     bandwidth: Any,
-    tolerance: Any,
+    tolerance: float,
     rng: np.random.Generator,
 ) -> tuple[int, float]:
     """Fewest landmarks, within 5 %, that keep the error of a sampler within the tolerance.
 
     Returns their number and the bandwidth of the kernel whose error is measured.
     """
-    tolerance = check_tolerance(tolerance)
     measure = ErrorEstimate(pool, sampler, bandwidth, rng, "kernel_bandwidth")
     last = distinct_points(measure.points, min(_LAST, len(measure.points)))
     most = 1

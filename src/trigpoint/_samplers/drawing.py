@@ -1,26 +1,22 @@
 """The loop of Algorithm 2: landmarks drawn one by one.
 
 The weight of a proposal follows from the landmarks drawn so far and how far their neighborhoods
-reach, so the weights of all points are kept only if proposals are drawn from them.
+reach, so the weights of all points are kept only if proposals are drawn from them, or if the points
+are few.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from trigpoint._common.checks import check_choice
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
 from trigpoint._numerics.blocks import block_rows
-from trigpoint._samplers.drawn import DrawnLandmarks
-from trigpoint._samplers.repelling import (
-    PointWeights,
-    Race,
-    Repulsion,
-    Screen,
-    UniformProposals,
-    WeightedProposals,
-)
-from trigpoint._samplers.window import Window
+from trigpoint._numerics.gaussian import REPULSIONS
+from trigpoint._samplers.window import DrawnLandmarks, Screen, Window
 
 # Most proposals drawn at once, and most examined to predict which will be accepted.
 _MOST_PROPOSALS = 2**16
@@ -29,6 +25,84 @@ _FORESEEN = 512
 # After this many rejections, or one per point if that is fewer, it pays to compute the weights of
 # all points.
 _PATIENCE = 2**18
+
+# Up to this many points, one loop in one thread is faster than searches in several threads.
+RACE_UP_TO = 200_000
+
+# Where a search has listed the neighbors of landmarks, up to this many row numbers are kept, for
+# the weights of all points and for covariances. If there are more, they are searched again.
+NEIGHBORS_KEPT = 2**24
+
+
+class Repulsion:
+    """The logarithm of a repulsion function of squared distances, with its bandwidth.
+
+    Parameters
+    ----------
+    repulsion : {"welsch", "sin2"} or callable
+        As for `EfficientDPP`.
+    bandwidth : float
+    """
+
+    def __init__(self, repulsion: Any, bandwidth: float) -> None:
+        self.name = repulsion
+        self.bandwidth = bandwidth
+        self.precision = 1 / bandwidth**2
+        self.is_compiled = isinstance(repulsion, str)
+        self.is_sine = self.is_compiled and repulsion == "sin2"
+        self._function: Callable[[np.ndarray, float], np.ndarray] = repulsion
+        if not callable(repulsion):
+            self._function = REPULSIONS[check_choice("repulsion", repulsion, REPULSIONS)]
+
+    def __call__(self, squares: np.ndarray) -> np.ndarray:
+        """Logarithms of the factors at some squared distances."""
+        if self.is_compiled:
+            from trigpoint._kernels.tree_search import log_factors
+
+            return log_factors(squares, self.precision, self.is_sine)
+        factors = self._function(np.sqrt(squares), self.bandwidth)
+        if not ((factors >= 0) & (factors <= 1)).all():
+            raise ParameterValueError(
+                f"repulsion={self.name!r} returned values outside 0 to 1", "repulsion"
+            )
+        with np.errstate(divide="ignore"):
+            return np.log(factors)
+
+
+class Proposals:
+    """Rows in proportion to a snapshot of the weights; all rows alike before the first landmark.
+
+    Weights are rounded up to whole numbers, whose sums are exact. Proposing a row a little too
+    often does no harm, since it is accepted relative to the weight it was proposed with.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    log_weights : ndarray of shape (n,) or None, default=None
+    """
+
+    def __init__(self, n: int, log_weights: np.ndarray | None = None) -> None:
+        self._n, self._whole = n, None
+        if log_weights is None:
+            return
+        self._top = log_weights.max()
+        # The sum of all weights fits in 63 bits.
+        self._scale = 2.0 ** (62 - n.bit_length())
+        whole = np.ceil(np.exp(log_weights - self._top) * self._scale).astype(np.int64)
+        # Weights that underflowed can still be drawn; excluded points cannot.
+        whole[(whole == 0) & (log_weights > -np.inf)] = 1
+        self._whole, self._cumulative = whole, np.cumsum(whole)
+
+    def draw(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows for uniform random numbers, and logarithms of the weights they are proposed with."""
+        if self._whole is None:
+            return (numbers * self._n).astype(np.int64), np.zeros(len(numbers))
+        total = int(self._cumulative[-1])
+        # Rounding may lift the largest random number onto the total itself.
+        targets = np.minimum((numbers * float(total)).astype(np.int64), total - 1)
+        rows = np.searchsorted(self._cumulative, targets, side="right")
+        return rows, self._top + np.log(self._whole[rows] / self._scale)
 
 
 class LandmarkDraw:
@@ -74,28 +148,35 @@ class LandmarkDraw:
         self._index, self._k, self._m = index, k, m
         self._n, n_features = index.points.shape
         self._repulsion, self._rng = repulsion, rng
-        self._drawn = DrawnLandmarks(index, k, repulsion, n_threads)
-        self._race = Race(index, repulsion) if Race.suits(index, repulsion) else None
-        self._screen = Screen(index, repulsion) if Screen.suits(index, repulsion) else None
-        self._weights: PointWeights | None = self._race
+        self.n_drawn = self.n_proposals = 0
+        # Landmarks so far, and how many of these records have repelled the weights of all points.
+        self._found: list[Neighborhoods] = []
+        self._n_repelled = 0
+        self._keeps_members = True
+        # A race keeps logarithms of all weights, which could underflow themselves. In products, a
+        # screen needs bounds of distances, and repulsion that is known to grow with them.
+        is_tree = index.name == "tree"
+        self._races = is_tree and repulsion.is_compiled and self._n <= RACE_UP_TO
+        self._logs = np.zeros(self._n) if self._races else None
+        self._drawn = None if self._races else DrawnLandmarks(index, k, repulsion, n_threads)
+        is_screened = not is_tree and repulsion.is_compiled
+        self._screen = Screen(index, repulsion) if is_screened else None
         # Duplicates of landmarks that have more of them than neighbors, if there are any.
         self._excluded: np.ndarray | None = None
         self._queries_at_once = queries_at_once or max(1, min(index.together, k // 8))
         # Proposals that are examined are compared in pairs: fewer if there are very many columns.
         self._affordable = block_rows(8 * n_features)
         self._most_foreseen = min(_FORESEEN, max(2 * self._queries_at_once, self._affordable))
-        self.n_drawn = self.n_proposals = 0
 
     def __iter__(self) -> Iterator[np.ndarray]:
         patience = min(self._n, _PATIENCE)
         foreseen = min(self._most_foreseen, 8 * self._queries_at_once)
-        size = foreseen if self._race is None else _FORESEEN
+        size = _FORESEEN if self._races else foreseen
         most = min(_MOST_PROPOSALS, self._n)
         if self._screen is None:
             # Without a screen, the points of all proposals are fetched.
             most = min(most, self._affordable)
-        proposals: UniformProposals | WeightedProposals = UniformProposals(self._n)
-        rejected = 0
+        proposals, rejected = Proposals(self._n), 0
         numbers = np.empty((0, 2))
         while self.n_drawn < self._k:
             if rejected == patience:
@@ -104,14 +185,12 @@ class LandmarkDraw:
                 # Numbers left over from the last window come first.
                 more = self._rng.random((size - len(numbers), 2))
                 numbers = np.concatenate([numbers, more])
-            rows = proposals.rows(numbers[:, 0])
-            thresholds = np.log1p(-numbers[:, 1]) + proposals.log_weights(rows)
+            rows, log_weights = proposals.draw(numbers[:, 0])
+            thresholds = np.log1p(-numbers[:, 1]) + log_weights
             # Weights change after the last rejection, however many proposals are drawn at once.
             wanted, rejections = self._k - self.n_drawn, patience - rejected
-            if self._race is not None:
-                used, accepted, found = self._race.run(
-                    rows, thresholds, wanted, rejections, self._m
-                )
+            if self._races:
+                used, accepted, found = self._race(rows, thresholds, wanted, rejections)
                 few = len(accepted) < used / 8
             else:
                 window = self._window(rows, thresholds)
@@ -119,10 +198,7 @@ class LandmarkDraw:
                 used, accepted, found = window.run(
                     wanted, rejections, self._queries_at_once, foreseen
                 )
-                if self._screen is not None:
-                    self._screen.repel(found)
-                self._exclude_duplicates(found)
-            self._drawn.add(found)
+            self._add(found)
             if few:
                 size = max(size, min(4 * size, most))
             numbers = numbers[used:]
@@ -134,10 +210,67 @@ class LandmarkDraw:
     @property
     def neighborhoods(self) -> Neighborhoods:
         """What each landmark drawn so far repels; its members are listed unless they are many."""
-        return self._drawn.neighborhoods()
+        return Neighborhoods.joined(self._found)
+
+    def _add(self, found: Neighborhoods) -> None:
+        """Remember landmarks and exclude their duplicates, even more of them than neighbors."""
+        for place in np.flatnonzero(found.squared_radii == 0):
+            same = self._index.copies(found.points[place])
+            if self._logs is not None:
+                self._logs[same] = -np.inf
+            if self._excluded is None:
+                self._excluded = np.zeros(self._n, dtype=bool)
+            self._excluded[same] = True
+        if self._drawn is not None:
+            self._drawn.add(found)
+        if self._screen is not None:
+            self._screen.repel(found)
+        if self._keeps_members and (self.n_drawn + len(found.points)) * found.size > NEIGHBORS_KEPT:
+            self._keeps_members = False
+            self._found = [replace(some, members=None) for some in self._found]
+        members = found.members if self._keeps_members else None
+        self._found.append(replace(found, members=members, bounds=None))
+
+    def _race(
+        self, rows: np.ndarray, thresholds: np.ndarray, most: int, rejections: int
+    ) -> tuple[int, np.ndarray, Neighborhoods]:
+        """Decide proposals in order by one compiled loop, which keeps all weights up to date.
+
+        It ends when `most` are accepted or this many are rejected. Returns the number of proposals
+        decided, the accepted ones (their places in `rows`), and their neighborhoods.
+        """
+        from trigpoint._kernels.tree_search import race
+
+        index: Any = self._index
+        assert self._logs is not None
+        accepted, last_rows = np.empty((2, most), dtype=np.int64)
+        squared_radii = np.empty(most)
+        used, count, searches = race(
+            index.tree,
+            rows,
+            thresholds,
+            index.points,
+            self._m,
+            self._logs,
+            self._repulsion.precision,
+            self._repulsion.is_sine,
+            rejections,
+            accepted,
+            squared_radii,
+            last_rows,
+        )
+        index.n_searches += searches
+        accepted = accepted[:count]
+        points = index.points[rows[accepted]]
+        return (
+            used,
+            accepted,
+            Neighborhoods(points, self._m, squared_radii[:count], last_rows[:count]),
+        )
 
     def _window(self, rows: np.ndarray, thresholds: np.ndarray) -> Window:
         """Proposals to decide: all of them, or those that a screen does not reject."""
+        assert self._drawn is not None
         passed = np.arange(len(rows))
         if self._excluded is not None:
             passed = np.flatnonzero(~self._excluded[rows])
@@ -149,25 +282,23 @@ class LandmarkDraw:
             passed = passed[:most]
         return Window(self._index, self._drawn, self._m, rows, thresholds, passed)
 
-    def _exclude_duplicates(self, found: Neighborhoods) -> None:
-        """Remember rows whose weight is zero, which may be most of all, to reject them at once."""
-        for place in np.flatnonzero(found.squared_radii == 0):
-            if self._excluded is None:
-                self._excluded = np.zeros(self._n, dtype=bool)
-            self._excluded[self._index.copies(found.points[place])] = True
-
-    def _weighted_proposals(self) -> WeightedProposals:
+    def _weighted_proposals(self) -> Proposals:
         """Proposals in proportion to the current weights."""
-        if self._weights is None:
-            self._weights = PointWeights(self._index, self._repulsion)
-        if self._race is None:
-            self._weights.repel(self._drawn.since_last_asked())
-        proposals = self._weights.proposals()
-        if proposals is None:
+        if self._logs is None:
+            self._logs = np.zeros(self._n)
+        if not self._races:
+            new = Neighborhoods.joined(self._found[self._n_repelled :])
+            for rows, squares in self._index.members(new):
+                self._logs[rows] += self._repulsion(squares)
+                self._logs[rows[squares == 0]] = -np.inf
+            self._n_repelled = len(self._found)
+            if self._excluded is not None:
+                self._logs[self._excluded] = -np.inf
+        if self._logs.max() == -np.inf:
             raise ParameterValueError(
                 f"n_landmarks={self._k} is too large: after {self.n_drawn} landmarks, each of the "
                 f"{self._n} points coincides with a landmark or has zero weight; choose "
                 f"n_landmarks <= {self.n_drawn} or remove duplicated points",
                 "n_landmarks",
             )
-        return proposals
+        return Proposals(self._n, self._logs)

@@ -7,20 +7,18 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.checks import check_count, check_positive
+from trigpoint._common.checks import check_choice, check_count, check_positive, check_share
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
-from trigpoint._numerics.threads import thread_count
+from trigpoint._numerics.blocks import thread_count
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks, whole_pool
-from trigpoint._samplers.count import check_tolerance, count_landmarks
-from trigpoint._samplers.drawing import LandmarkDraw
-from trigpoint._samplers.drawn import NEIGHBORS_KEPT
+from trigpoint._run import Report
+from trigpoint._samplers.count import count_landmarks
+from trigpoint._samplers.drawing import NEIGHBORS_KEPT, LandmarkDraw, Repulsion
 from trigpoint._samplers.refinement import resolve_refinement
-from trigpoint._samplers.repelling import Repulsion
-from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_much_of_sparse
+from trigpoint._samplers.sampler import Sampler, too_much_of_sparse
 from trigpoint._sources import Source
 from trigpoint._spaces import Space
 
@@ -164,20 +162,35 @@ class EfficientDPP(Sampler):
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         # Separate streams: whether one parameter is given must not change the draw of another.
         draw_seed, pilot_seed, refine_seed, count_seed = rng.integers(2**63, size=4)
-        refinement = resolve_refinement(self.refine)
+        refinement = None if self.refine is False else resolve_refinement(self.refine)
         if self.kernel_bandwidth is not None:
             check_positive("kernel_bandwidth", self.kernel_bandwidth)
-        check_tolerance(self.tolerance)
-        if refinement is not None and isinstance(pool.points, csr_array):
-            raise too_much_of_sparse(f"EfficientDPP(refine={self.refine!r})", pool.points)
-        n_threads = thread_count(self.n_jobs)
-        k, kernel_bandwidth = self._count(pool, np.random.default_rng(count_seed))
-        m = self._neighborhood_size(pool, k)
-
+        check_share("tolerance", self.tolerance)
+        if isinstance(pool.points, csr_array) and (refinement or self.n_landmarks == "auto"):
+            what = "'auto'" if refinement is None else f"refine={self.refine!r}"
+            raise too_much_of_sparse(f"EfficientDPP({what})", pool.points)
+        n_threads, size = thread_count(self.n_jobs), pool.points.shape[0]
+        kernel_bandwidth: float | None = None
+        if isinstance(self.n_landmarks, str):
+            check_choice("n_landmarks", self.n_landmarks, ("auto",))
+            rng = np.random.default_rng(count_seed)
+            k, kernel_bandwidth = count_landmarks(
+                pool, self, self.kernel_bandwidth, self.tolerance, rng
+            )
+        else:
+            why = f"the data has {size} points"
+            k = check_count("n_landmarks", self.n_landmarks, high=size, why=why)
+        m = self._neighborhood_size(size, pool.n, k)
         index = pool.index(m, k, n_threads)
         searched_before = index.n_searches
-        logger.info("neighbors of %d points by %s", pool.shape[0], index.name)
-        self.bandwidth_ = self._repulsion_bandwidth(index, k, m, np.random.default_rng(pilot_seed))
+        logger.info("neighbors of %d points by %s", size, index.name)
+        if self.bandwidth is None:
+            low, high = _PILOT_QUERIES
+            n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
+            pilot_rng = np.random.default_rng(pilot_seed)
+            self.bandwidth_ = neighborhood_radius(index, m, n_queries, pilot_rng)
+        else:
+            self.bandwidth_ = check_positive("bandwidth", self.bandwidth)
         repulsion = Repulsion(self.repulsion, self.bandwidth_)
         draw_rng = np.random.default_rng(draw_seed)
         draw = LandmarkDraw(index, k, m, repulsion, draw_rng, n_threads=n_threads)
@@ -209,29 +222,16 @@ class EfficientDPP(Sampler):
         self.radii_ = found.radii
         return Landmarks(found.points, rows, found.radii, neighborhoods=found)
 
-    def _count(self, pool: Pool, rng: np.random.Generator) -> tuple[int, float | None]:
-        """Return the number of landmarks, and the bandwidth of the kernel if that decided."""
-        if not isinstance(self.n_landmarks, str):
-            return check_n_landmarks(self.n_landmarks, pool.shape[0]), None
-        if self.n_landmarks != "auto":
-            raise ParameterValueError(
-                f"n_landmarks={short(self.n_landmarks)} is not known: choose a number or 'auto'",
-                "n_landmarks",
-            )
-        if isinstance(pool.points, csr_array):
-            raise too_much_of_sparse("EfficientDPP('auto')", pool.points)
-        return count_landmarks(pool, self, self.kernel_bandwidth, self.tolerance, rng)
-
-    def _neighborhood_size(self, pool: Pool, k: int) -> int:
-        """Return how many points of the pool a landmark repels."""
-        size = pool.shape[0]
-        if self.n_neighbors is None or size == pool.n:
-            return resolve_n_neighbors(self.n_neighbors, size, k)
-        asked = resolve_n_neighbors(self.n_neighbors, pool.n, k)
-        m = -(-asked * size // pool.n)
+    def _neighborhood_size(self, size: int, n: int, k: int) -> int:
+        """Return how many of the `size` points of a pool a landmark repels."""
+        if self.n_neighbors is None:
+            return neighborhood_size(size, k)
+        why = f"the data has {n} points"
+        asked = check_count("n_neighbors", self.n_neighbors, high=n, why=why)
+        m = -(-asked * size // n)
         if m < min(asked, _FEWEST_NEIGHBORS):
             raise ParameterValueError(
-                f"n_neighbors={asked} of the {pool.n:,} rows are {m} of the {size:,} that "
+                f"n_neighbors={asked} of the {n:,} rows are {m} of the {size:,} that "
                 "landmarks are drawn from, which is too few: set EfficientDPP(pool=None), which "
                 "draws from all rows of an array, choose a larger n_neighbors or leave it as None",
                 "n_neighbors",
@@ -272,29 +272,11 @@ class EfficientDPP(Sampler):
             copy.set_params(n_neighbors=-(-m * n_sampled // n_points))
         return copy
 
-    def _repulsion_bandwidth(
-        self, index: NeighborIndex, k: int, m: int, rng: np.random.Generator
-    ) -> float:
-        if self.bandwidth is not None:
-            return check_positive("bandwidth", self.bandwidth)
-        low, high = _PILOT_QUERIES
-        n_queries = min(high, max(low, k // _LANDMARKS_PER_PILOT))
-        return neighborhood_radius(index, m, n_queries, rng)
-
 
 def _without_many(found: Neighborhoods) -> Neighborhoods:
     """Neighborhoods without the list of neighbors if that is long."""
-    many = len(found) * found.size > NEIGHBORS_KEPT
+    many = len(found.points) * found.size > NEIGHBORS_KEPT
     return replace(found, members=None if many else found.members, bounds=None)
-
-
-def resolve_n_neighbors(n_neighbors: Any, n_points: int, n_landmarks: int) -> int:
-    """Neighborhood size m: by rule if none is given."""
-    if n_neighbors is None:
-        return neighborhood_size(n_points, n_landmarks)
-    return check_count(
-        "n_neighbors", n_neighbors, high=n_points, why=f"the data has {n_points} points"
-    )
 
 
 def neighborhood_radius(

@@ -7,13 +7,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 
-from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.checks import check_choice, check_count, check_dense
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.memory import check_dense
-from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
 from trigpoint._numerics.gaussian import gaussian_kernel, resolve_bandwidth
 from trigpoint._numerics.geodesic import geodesic_kernel
-from trigpoint._numerics.threads import one_blas_thread
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.ensemble import Ensemble, check_rank, draw_projection, make_ensemble
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
@@ -41,8 +41,8 @@ class ExactDPP(Sampler):
         points. The linear kernel has none.
     n_neighbors : int, default=10
         Number of neighbors of each point in the graph of the geodesic kernel; ignored otherwise.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed or source of randomness.
+    random_state
+        As for `EfficientDPP`.
 
     Attributes
     ----------
@@ -50,8 +50,6 @@ class ExactDPP(Sampler):
         Rows of the landmarks, in the order drawn.
     landmarks_ : ndarray of shape (k, d)
         Their coordinates.
-    n_features_in_ : int
-        Number of columns seen in `fit`.
 
     See Also
     --------

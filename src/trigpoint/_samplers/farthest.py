@@ -5,12 +5,17 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
+from trigpoint._numerics.blocks import (
+    block_rows,
+    one_blas_thread,
+    row_blocks,
+    thread_count,
+    thread_map,
+)
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
 
@@ -38,10 +43,8 @@ class FarthestPoint(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks, k.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed; it affects only the first landmark.
-    n_jobs : int or None, default=None
-        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    random_state, n_jobs
+        As for `EfficientDPP`. The seed affects only the first landmark.
 
     Attributes
     ----------
@@ -53,8 +56,6 @@ class FarthestPoint(Sampler):
     covering_radii_ : float64 ndarray of shape (k,)
         The covering radius of the first landmark, of the first two, and so on: never increasing,
         and also the distance at which the next landmark was found.
-    n_features_in_ : int
-        Number of columns seen in `fit`.
 
     See Also
     --------
@@ -155,7 +156,7 @@ class _Traversal:
 
     def __init__(self, X: np.ndarray, n_threads: int) -> None:
         from trigpoint._kernels.distances import uncovered
-        from trigpoint._neighbors.tree_building import build_tree
+        from trigpoint._neighbors.tree import build_tree
 
         self._X = np.ascontiguousarray(X)
         self._n_threads = n_threads

@@ -4,16 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import physical_memory
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
-from trigpoint._numerics.blocks import row_blocks
+from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_count, thread_map
 from trigpoint._numerics.gaussian import gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import PoolFactor, PoolKernel
-from trigpoint._numerics.threads import one_blas_thread, thread_count, thread_map
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 # Points of the pool, at least and per landmark. With fewer, landmarks overfit the pool; with more,
@@ -26,9 +25,6 @@ _POOL_PER_LANDMARK = 20
 _CANDIDATES = 128
 _CANDIDATES_PER_LANDMARK = 8
 
-# The farthest points, evaluated together because the next landmarks are often among them.
-_FARTHEST = 32
-
 # Entries whose update is worth sharing among threads.
 _SHARED = 2**20
 
@@ -39,8 +35,8 @@ class GreedyNystrom(Sampler):
     The part of the kernel ``K_xy = exp(-|x - y|^2 / (2 sigma^2))`` that landmarks J leave
     unexplained is the residual ``E = K - K_XJ inv(K_JJ) K_JX``, whose diagonal holds the squared
     distances, in the feature space of the kernel, from the span of the landmarks. Each step takes,
-    among some candidates c, the one that lowers the trace of E most, by ``|E_c|^2 / E_cc`` [1]_, or
-    the one farthest from the span, with the largest ``E_cc`` [2]_.
+    among some candidates c, the one that lowers the trace of E most, by ``|E_c|^2 / E_cc`` [1]_.
+    This favors the middle of dense regions.
 
     Parameters
     ----------
@@ -49,23 +45,16 @@ class GreedyNystrom(Sampler):
     bandwidth : float or None, default=None
         Bandwidth sigma of the kernel. ``None`` takes twice the radius of the ball that holds a
         landmark's share of the points, n / k of them.
-    criterion : {"trace", "novelty"}, default="trace"
-        ``"trace"`` measures how much a landmark explains of all points, which favors the middle of
-        dense regions. ``"novelty"`` measures how much of it the others leave unexplained, which
-        favors outliers and borders; the first landmark is then drawn uniformly. It is faster.
     n_candidates : int or None, default=None
         Number of candidates, drawn with probability proportional to ``E_cc``. One in eight is taken
         before others are drawn, unless all points of the pool are candidates. ``None`` takes 128,
-        or a quarter of the pool if that is less. Only used for ``"trace"``: with ``"novelty"``, all
-        points of the pool are candidates.
+        or a quarter of the pool if that is less.
     pool_size : int or None, default=None
         Number of points, drawn uniformly, that are candidates and over which the trace is summed.
         ``None`` takes 10,000 or 20 per landmark, whichever is more. A pool of p points takes
         ``8 k p`` bytes of memory: 640 MB for 2,000 landmarks, however many points there are.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
-    n_jobs : int or None, default=None
-        Number of threads; ``None`` for all cores. The landmarks do not depend on it.
+    random_state, n_jobs
+        As for `EfficientDPP`.
 
     Attributes
     ----------
@@ -81,8 +70,6 @@ class GreedyNystrom(Sampler):
         landmarks were chosen for the pool.
     pool_ : int64 ndarray of shape (p,)
         Rows of the pool, in increasing order.
-    n_features_in_ : int
-        Number of columns seen in `fit`.
 
     See Also
     --------
@@ -90,22 +77,16 @@ class GreedyNystrom(Sampler):
 
     Notes
     -----
-    With a pool of p points, the time is O(p k^2) for ``"novelty"``, which is the Cholesky
-    factorization of the kernel with diagonal pivoting, and several times as much for ``"trace"``.
-    Ouimet and Bengio [2]_ see the points one by one and keep those farther from the span than a
-    threshold; here, where the number of landmarks is given, the farthest is kept.
-
     With all points as candidates, Farahat, Ghodsi and Kamel [1]_ update the gains by recursive
     formulas, which need products with the whole kernel matrix. Here the rows of the residual are
     kept for a few candidates only. These are drawn by their residual, like the landmarks of
-    randomly pivoted Cholesky [3]_, and leave less unexplained than the same number drawn uniformly.
+    randomly pivoted Cholesky [2]_, and leave less unexplained than the same number drawn uniformly.
 
     References
     ----------
     .. [1] A. K. Farahat, A. Ghodsi, M. S. Kamel, "A novel greedy algorithm for Nystrom
        approximation", AISTATS 2011.
-    .. [2] M. Ouimet, Y. Bengio, "Greedy spectral embedding", AISTATS 2005.
-    .. [3] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical
+    .. [2] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical
        approximation of a kernel matrix with few entry evaluations", Communications on Pure and
        Applied Mathematics 78, 2025.
 
@@ -126,7 +107,6 @@ class GreedyNystrom(Sampler):
         n_landmarks: int = 100,
         *,
         bandwidth: float | None = None,
-        criterion: str = "trace",
         n_candidates: int | None = None,
         pool_size: int | None = None,
         random_state: Any = None,
@@ -134,7 +114,6 @@ class GreedyNystrom(Sampler):
     ) -> None:
         self.n_landmarks = n_landmarks
         self.bandwidth = bandwidth
-        self.criterion = criterion
         self.n_candidates = n_candidates
         self.pool_size = pool_size
         self.random_state = random_state
@@ -143,7 +122,6 @@ class GreedyNystrom(Sampler):
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
-        check_choice("criterion", self.criterion, ("trace", "novelty"))
         size = _resolve_pool_size(self.pool_size, k, len(X))
         n_candidates = max(1, min(_CANDIDATES, size // 4))
         if self.n_candidates is not None:
@@ -161,10 +139,7 @@ class GreedyNystrom(Sampler):
             self.pool_ = pool.numbers(rows)
             kernel = _pool_kernel(X[rows], self.bandwidth_)
             residual = PoolFactor(kernel, np.ones(size), k, n_threads)
-            if self.criterion == "trace":
-                _choose_by_trace(residual, n_candidates, draw_rng, report)
-            else:
-                _choose_by_novelty(residual, draw_rng, report)
+            _choose_by_trace(residual, n_candidates, draw_rng, report)
         if len(residual.chosen) < k:
             raise self._too_many_landmarks(k, len(residual.chosen), len(X))
         self.residual_trace_ = float(residual.variances.mean())
@@ -283,18 +258,3 @@ def _draw_places(variances: np.ndarray, count: int, rng: np.random.Generator) ->
     # The first of events at these rates, without replacement.
     times = rng.standard_exponential(len(left)) / variances[left]
     return left[np.sort(np.argpartition(times, count)[:count])]
-
-
-def _choose_by_novelty(residual: PoolFactor, rng: np.random.Generator, report: Report) -> None:
-    """Add landmarks, each the point with the largest variance given the earlier ones."""
-    # At first, all points have the same variance.
-    candidates = _Candidates(residual, rng.integers(len(residual.variances), size=1))
-    candidates.choose(0)
-    while residual.n_missing:
-        farthest = np.flatnonzero(candidates.places == residual.variances.argmax())
-        if len(farthest) == 0:
-            order = np.argsort(-residual.variances, kind="stable")
-            candidates = _Candidates(residual, order[:_FARTHEST])
-            farthest = np.array([0])
-        candidates.choose(int(farthest[0]))
-        report("landmarks", len(residual.chosen), residual.most)

@@ -8,12 +8,11 @@ from threadpoolctl import threadpool_limits
 
 from trigpoint._common.checks import check_bool, check_choice, check_count
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_count
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_count
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import (
     Sampler,
@@ -32,8 +31,8 @@ class KMeansPlusPlus(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
+    random_state
+        As for `EfficientDPP`.
 
     Attributes
     ----------
@@ -92,8 +91,8 @@ class KMeansLandmarks(Sampler):
         off a curved manifold.
     max_iter : int, default=300
         Most iterations of Lloyd's algorithm, which ends sooner if the centers stop moving.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
+    random_state
+        As for `EfficientDPP`.
     n_jobs : int or None, default=None
         Number of threads for the iterations; ``None`` leaves it to scikit-learn.
 

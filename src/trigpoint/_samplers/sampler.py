@@ -11,15 +11,13 @@ from sklearn.utils import Tags
 
 from trigpoint._common.checks import as_generator, check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
-from trigpoint._common.progress import Report, reporter
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import size
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks
+from trigpoint._run import Report, silent
 from trigpoint._sources import Source
 from trigpoint._sources.opening import validated
 from trigpoint._spaces import Euclidean, Space
-
-SILENT = reporter(False)
 
 
 class Sampler(BaseEstimator, ABC):
@@ -81,12 +79,12 @@ class Sampler(BaseEstimator, ABC):
             raise too_much_of_sparse(type(self).__name__, source)
         rng = as_generator(self.random_state)
         pool = self.pool_from(source, Euclidean(), rng)
-        chosen = self._select(pool, rng, SILENT)
+        chosen = self._select(pool, rng, silent)
         self.indices_ = None if chosen.indices is None else pool.numbers(chosen.indices)
         self.landmarks_ = chosen.points
         return self
 
-    def select(self, pool: Pool, report: Report = SILENT) -> Landmarks:
+    def select(self, pool: Pool, report: Report = silent) -> Landmarks:
         """Choose landmarks in a pool; their `indices` are places in it."""
         if isinstance(pool.points, csr_array) and not self.takes_sparse:
             raise too_much_of_sparse(type(self).__name__, pool.points)

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import as_generator
-from trigpoint._common.progress import reporter
 from trigpoint._common.warn import warn_user
-from trigpoint._numerics.threads import thread_count
+from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for
@@ -80,11 +78,10 @@ def select(
     >>> bool((X[subset.indices] == subset.points).all())
     True
     """
-    n_threads, report = thread_count(n_jobs), reporter(callback or False)
-    space, rng = space_for(metric), as_generator(random_state)
+    run, space = Run(random_state, n_jobs, callback or False), space_for(metric)
     source = open_source(X)
-    pool = pool_for(sampler, source, space, rng)
-    chosen = draw_landmarks(sampler, pool, rng=rng, n_threads=n_threads, report=report)
+    pool = pool_for(sampler, source, space, run.rng)
+    chosen = draw_landmarks(sampler, pool, run)
     for note in chosen.notes:
         warn_user(note)
     points = chosen.points

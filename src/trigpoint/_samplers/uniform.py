@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.progress import Report
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import take_rows
 from trigpoint._pool import Pool
+from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 
@@ -21,8 +21,8 @@ class Uniform(Sampler):
     ----------
     n_landmarks : int, default=100
         Number of landmarks.
-    random_state : None, int, RandomState or Generator, default=None
-        Seed.
+    random_state
+        As for `EfficientDPP`.
 
     Attributes
     ----------

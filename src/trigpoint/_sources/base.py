@@ -17,11 +17,10 @@ from scipy.sparse import csr_array, vstack
 from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import DamagedFileError, ParameterValueError
-from trigpoint._common.progress import Report
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
+from trigpoint._run import Report
 from trigpoint._sources.choosing import Columns
 from trigpoint._sources.writers import Output, open_output
 
@@ -188,7 +187,7 @@ class Source(ABC):
             Number of points that are far from all landmarks.
         """
         mapped: Any = self._mapped(model, n_threads)
-        there = resolve_device(device)
+        there = None if device is None else resolve_device(device)
         if there is not None:
             from trigpoint._sources.torch import mapped_on_device
 

@@ -19,8 +19,7 @@ from trigpoint._common.device import resolve_device
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, ParameterWarning
 from trigpoint._common.warn import warn_user
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks
 from trigpoint._sources.base import Source, applied, checked
 from trigpoint._sources.choosing import (
     Columns,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from trigpoint._common.checks import refuse_masked, refuse_non_numbers
+from trigpoint._common.checks import refuse_non_numbers
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._sources.array import ArraySource, from_object
 from trigpoint._sources.base import Source
@@ -155,7 +155,6 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Source:
             elif hasattr(estimator, "feature_names_in_"):
                 del estimator.feature_names_in_
     else:
-        refuse_masked(X)
         if not (hasattr(X, "iloc") and hasattr(X, "columns")):
             refuse_non_numbers(X)
         # A data frame is opened as it is: its columns may have several types.

@@ -17,8 +17,7 @@ from trigpoint._common.checks import check_magnitude, refuse_non_finite
 from trigpoint._common.device import device_memory, is_tensor, resolve_device
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import thread_map
+from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 from trigpoint._sources.base import Source
 from trigpoint._sources.choosing import check_shape, describe_columns, refuse_key
 

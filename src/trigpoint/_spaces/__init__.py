@@ -218,10 +218,10 @@ class UserSpace(Space):
 SPACES: dict[str, type[Space]] = {space.name: space for space in (Euclidean, Cosine, Standardized)}
 
 
-def check_metric(metric: Any) -> None:
-    """Reject a `metric` that is neither a known name nor an object that can serve as one."""
+def space_for(metric: Any) -> Space:
+    """Return a space that has not been fitted, for a name or an object of the user's own."""
     if isinstance(metric, str) and metric in SPACES:
-        return
+        return SPACES[metric]()
     is_usable = callable(metric) and hasattr(metric, "fit") and not isinstance(metric, type)
     if not is_usable or isinstance(metric, str):
         names = ", ".join(map(repr, SPACES))
@@ -230,9 +230,4 @@ def check_metric(metric: Any) -> None:
             "fit(rows) and __call__(rows), which returns Euclidean rows",
             "metric",
         )
-
-
-def space_for(metric: Any) -> Space:
-    """Return a space that has not been fitted, for a name or an object of the user's own."""
-    check_metric(metric)
-    return SPACES[metric]() if isinstance(metric, str) else UserSpace(metric)
+    return UserSpace(metric)

@@ -7,9 +7,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
-from trigpoint._common.checks import check_choice, check_count
+from trigpoint._common.checks import check_choice, check_count, check_dense
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.memory import check_dense
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._numerics.connectivity import bridge_components
 from trigpoint._spaces import Cosine

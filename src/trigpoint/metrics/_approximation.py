@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trigpoint._common.checks import check_bool, check_count, check_positive
-from trigpoint._common.memory import check_dense
+from trigpoint._common.checks import check_bool, check_count, check_dense, check_positive
 from trigpoint._numerics.blocks import BLOCK_BYTES
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._numerics.residual.factor import unexplained_variances

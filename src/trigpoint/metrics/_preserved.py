@@ -8,8 +8,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import cdist
 
-from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint._numerics.threads import one_blas_thread, thread_map
+from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
 
 NEAREST = 10
 # The wider neighborhoods, as a share of the points.

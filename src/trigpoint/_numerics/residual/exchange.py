@@ -6,9 +6,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 from trigpoint._numerics.gaussian import Kernel
-from trigpoint._numerics.threads import thread_map
 
 Result = TypeVar("Result")
 

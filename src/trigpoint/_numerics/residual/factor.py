@@ -13,9 +13,8 @@ from scipy.linalg.lapack import dpstrf, dtrtri
 from scipy.spatial.distance import cdist
 
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks
+from trigpoint._numerics.blocks import BLOCK_BYTES, block_rows, row_blocks, thread_map
 from trigpoint._numerics.gaussian import Kernel, gaussian, squared_distances
-from trigpoint._numerics.threads import thread_map
 
 # The kernel between the points at some places of a pool and those of a part of it.
 PoolKernel = Callable[[np.ndarray, slice], np.ndarray]
