@@ -10,6 +10,8 @@ import pytest
 import trigpoint as tp
 from trigpoint import _kernels as compiled
 from trigpoint._kernels import candidates, tree_search
+from trigpoint._neighbors import tree
+from trigpoint._samplers import drawing
 from trigpoint.datasets import make_swiss_roll
 
 
@@ -31,8 +33,8 @@ def searches(monkeypatch):
             found.append("products")
         return reached
 
-    for name in ("reaches", "race"):
-        monkeypatch.setattr(tree_search, name, getattr(tree_search, name).py_func)
+    for module, name in ((tree, "reaches"), (drawing, "race")):
+        monkeypatch.setattr(module, name, getattr(tree_search, name).py_func)
     monkeypatch.setattr(tree_search, "nearest", nearest)
     monkeypatch.setattr(candidates, "narrow", narrow)
     return found
