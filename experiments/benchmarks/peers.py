@@ -67,12 +67,7 @@ def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> None:
     """Call a method on a few rows, so that imports and compilation are not measured."""
     rows = X[: method.warm_up_rows]
     fewer = [min(count, len(rows) // 10) for count in k]
-    # Neighborhoods cannot be larger than the data.
-    smaller = {
-        name: min(value, len(rows) // 2) if isinstance(value, int) else value
-        for name, value in options.items()
-    }
-    method.run(rows, *fewer, 0, **smaller)
+    method.run(rows, *fewer, 0, **options)
 
 
 def setups(table: dict[str, Method]) -> list[str]:
