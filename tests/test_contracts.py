@@ -80,7 +80,10 @@ def test_scikit_learn_checks_pass_and_none_is_skipped():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_samplers_give_distinct_rows_and_their_points(name, dtype, rng):
     X = rng.normal(size=(80, 3)).astype(dtype)
+    before, state = X.copy(), np.random.get_state()[1].copy()  # noqa: NPY002  must not change
     sampler = clone(SAMPLERS[name]).set_params(random_state=1).fit(X)
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002  as above
     assert sampler.indices_.dtype == np.int64
     assert len(set(sampler.indices_)) == len(sampler.indices_)
     np.testing.assert_array_equal(sampler.landmarks_, X[sampler.indices_])

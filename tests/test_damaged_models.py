@@ -32,12 +32,6 @@ def refused(path, data):
     assert str(path) in str(caught.value)
 
 
-def test_cut_off_anywhere(model, tmp_path):
-    lengths = [*range(0, 64), *range(64, len(model), 97), len(model) - 1]
-    for length in lengths:
-        refused(tmp_path / "cut.trig", model[:length])
-
-
 def test_any_flipped_bit(model, tmp_path):
     rng = np.random.default_rng(0)
     for place in [*range(16), *rng.integers(0, len(model), 400)]:

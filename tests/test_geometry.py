@@ -3,18 +3,15 @@
 import numpy as np
 import pytest
 
-from trigpoint._common.records import Landmarks
 from trigpoint._geometry import (
     SingularCovarianceWarning,
     bhattacharyya,
     bhattacharyya_matrix,
-    local_covariances,
     regularize,
 )
 from trigpoint._neighbors import products
 from trigpoint._neighbors.products import ProductIndex
 from trigpoint._neighbors.tree import TreeIndex
-from trigpoint._pool import Pool
 
 
 def covariances_of(index, queries, m, mode):
@@ -76,13 +73,6 @@ def test_bhattacharyya_prefers_the_tangent_direction():
     assert across > 50 * along
 
 
-def test_threads_change_nothing(rng):
-    points, covariances = rng.normal(size=(60, 4)), random_covariances(rng, 60, 4)
-    left, right = np.triu_indices(60, 1)
-    one = bhattacharyya(points, covariances, left, right, n_threads=1)
-    np.testing.assert_array_equal(one, bhattacharyya(points, covariances, left, right, n_threads=2))
-
-
 @pytest.mark.parametrize("full", [True, False])
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_matrix_holds_the_distances_of_all_pairs(full, n_threads, rng):
@@ -126,26 +116,6 @@ def test_variances_of_huge_values_do_not_overflow(rng):
     np.testing.assert_allclose(diagonal, np.full((3, 17), 1e36 / 3), rtol=0.2)
 
 
-@pytest.mark.parametrize("m", [5, 400])
-def test_variances_by_products_and_by_fetching_agree(m, rng):
-    points = rng.normal(size=(3000, 30))
-    index = ProductIndex(points)
-    found = index.search(points[:40], m)
-    by_fetching = [points[rows].var(axis=0) for rows in found.members]
-    np.testing.assert_allclose(index.covariances(found, "diag"), by_fetching)
-
-
-@pytest.mark.parametrize(("m", "fetched"), [(93, True), (94, False)])
-def test_a_share_of_the_points_is_not_fetched_one_by_one(m, fetched, rng, monkeypatch):
-    """From a 32nd of the points on, products of all points take less time."""
-    index = ProductIndex(rng.normal(size=(3000, 30)))
-    found = index.search(index.points[:3], m)
-    calls = []
-    monkeypatch.setattr(index, "_fetched_covariances", lambda *args: calls.append(args))
-    index.covariances(found, "diag")
-    assert bool(calls) == fetched
-
-
 def test_variances_of_more_landmarks_than_are_marked_together(rng, monkeypatch):
     points = rng.normal(size=(500, 20))
     index = ProductIndex(points)
@@ -153,17 +123,6 @@ def test_variances_of_more_landmarks_than_are_marked_together(rng, monkeypatch):
     whole = index.covariances(found, "diag")
     monkeypatch.setattr(products, "_MARKED_TOGETHER", 3)
     np.testing.assert_allclose(index.covariances(found, "diag"), whole, rtol=1e-12)
-
-
-def test_covariances_of_a_plane_are_flat(rng):
-    points = np.column_stack([rng.uniform(size=(2000, 2)), np.zeros(2000)])
-    pool, landmarks = Pool.of(points), Landmarks(points[:160])
-    radii, covariances = local_covariances(pool, landmarks, "full", 2)
-    # Four times the points per landmark.
-    np.testing.assert_array_equal(radii, TreeIndex(points).query(points[:160], 50)[0][:, -1])
-    np.testing.assert_allclose(covariances[:, 2, :], 0, atol=1e-15)
-    _, variances = local_covariances(pool, landmarks, "diag", 1)
-    np.testing.assert_allclose(variances, np.einsum("kii->ki", covariances))
 
 
 def test_regularize_makes_fewer_neighbors_than_dimensions_invertible(rng):

@@ -5,12 +5,9 @@ import pytest
 
 import trigpoint._layout
 from trigpoint._kernels.forces import (
-    _LEAF,
     TOGETHER,
     attract,
     calibrate,
-    divide,
-    morton_codes,
     repel,
 )
 from trigpoint._layout import (
@@ -105,53 +102,6 @@ def test_attraction_is_the_sum_over_neighbors(cloud, rng):
     attract(joint.indptr, joint.indices, joint.data, points, 0, 300, forces)
     expected = -np.einsum("ij,ij,ijc->ic", joint.toarray(), kernel, differences)
     np.testing.assert_allclose(forces, expected, atol=1e-14)
-
-
-def code_of(cells, bits):
-    """The highest bit of every cell, then the next one, the first cell last."""
-    digits = [f"{cell:0{bits}b}" for cell in cells]
-    return int("".join(digit[place] for place in range(bits) for digit in reversed(digits)), 2)
-
-
-@pytest.mark.parametrize("bits", [1, 3, 20])
-def test_codes_interleave_the_bits_of_the_cells(cloud, bits):
-    points = cloud[0] + 3.0
-    codes = np.empty(300, dtype=np.int64)
-    morton_codes(points, codes, bits)
-    dimension = 3 if np.ptp(points[:, 2]) else 2
-    low, side = points.min(axis=0), np.ptp(points, axis=0).max()
-    # The last cell includes its end.
-    cells = np.minimum(((points - low) * (2**bits / side)).astype(int), 2**bits - 1)
-    expected = [code_of(row, bits) for row in cells[:, :dimension].tolist()]
-    np.testing.assert_array_equal(codes, expected)
-
-
-def test_codes_of_one_place():
-    codes = np.full(3, -1)
-    morton_codes(np.ones((3, 3)), codes, 20)
-    np.testing.assert_array_equal(codes, 0)
-
-
-def nodes_below(codes, start, stop):
-    """Starts, stops and how many nodes there are, from a node to the last one below it."""
-    differing = int(codes[start]) ^ int(codes[stop - 1])
-    if stop - start <= _LEAF or not differing:
-        return [(start, stop, 1)]
-    bit = differing.bit_length() - 1
-    middle = start + sum(not code >> bit & 1 for code in codes[start:stop].tolist())
-    below = nodes_below(codes, start, middle) + nodes_below(codes, middle, stop)
-    return [(start, stop, 1 + len(below)), *below]
-
-
-def test_tree_is_divided_at_the_highest_bit(rng):
-    """The slow way: from the root to the leaves, by the bits of whole numbers."""
-    for high in (2, 50, 2**60):
-        codes = np.sort(rng.integers(high, size=200))
-        starts, stops, past = np.empty((3, 400), dtype=np.int64)
-        count = divide(codes, starts, stops, past)
-        expected = np.array(nodes_below(codes, 0, 200))
-        np.testing.assert_array_equal(np.transpose([starts, stops])[:count], expected[:, :2])
-        np.testing.assert_array_equal(past[:count], np.arange(count) + expected[:, 2])
 
 
 def test_nodes_have_the_mass_of_their_points(cloud):

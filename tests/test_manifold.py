@@ -11,7 +11,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
@@ -26,7 +25,6 @@ ESTIMATORS = [
     tp.KernelPCA,
     tp.LandmarkMap,
 ]
-GRAPH_ESTIMATORS = [tp.LaplacianEigenmaps, tp.DiffusionMaps, tp.Isomap]
 
 # With a graph that is named no others are tried.
 ONE_GRAPH = {
@@ -68,17 +66,6 @@ def test_landmarks_keep_their_coordinates(estimator, roll):
     np.testing.assert_allclose(
         emb.transform(emb.landmarks_), emb.landmark_embedding_, atol=1e-12 * scale
     )
-
-
-@each_estimator
-def test_same_seed_same_answer_with_any_number_of_threads(estimator, roll):
-    results = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            emb = estimator(landmarks=100, random_state=7, n_jobs=threads).fit(roll[0])
-            results.append((emb.landmark_indices_, emb.transform(roll[0])))
-    np.testing.assert_array_equal(results[0][0], results[1][0])
-    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-6, atol=1e-9)
 
 
 # Layouts of a map part ways after a difference in the last digit.
@@ -205,24 +192,6 @@ def test_landmarks_as_number_sampler_rows_or_points(roll):
     assert not hasattr(sampler, "indices_")
 
 
-@pytest.mark.parametrize(
-    "sampler",
-    [
-        tp.Uniform(60),
-        tp.KMeansPlusPlus(60),
-        tp.KMeansLandmarks(60, snap=False),
-        tp.ExactDPP(60, bandwidth=2.0),
-        tp.ExactDPP(bandwidth=2.0),
-        tp.AnnealedDPP(60, bandwidth=2.0, n_sweeps=2),
-    ],
-    ids=lambda sampler: type(sampler).__name__,
-)
-def test_every_sampler_can_choose_the_landmarks(sampler, roll):
-    X = roll[0][:600]
-    emb = tp.LaplacianEigenmaps(landmarks=sampler, graph="bhattacharyya", random_state=0).fit(X)
-    assert np.isfinite(emb.transform(X)).all()
-
-
 def test_graph_by_object_or_matrix(roll):
     X = roll[0]
     by_name = tp.LaplacianEigenmaps(landmarks=100, graph="euclidean", random_state=0).fit(X)
@@ -266,14 +235,6 @@ def test_float32_of_separated_clusters_in_high_dimension(rng):
     assert np.abs(difference).max() < 1e-2 * emb.landmark_embedding_.std()
 
 
-def test_duplicated_points_small_data_takes_each_once(rng):
-    X = np.repeat(rng.normal(size=(40, 3)), 3, axis=0)
-    emb = tp.LaplacianEigenmaps().fit(X)
-    assert len(emb.landmarks_) == 40
-    Y = emb.transform(X)
-    np.testing.assert_array_equal(Y[0::3], Y[1::3])
-
-
 def test_pipeline_clone_and_grid_search(roll):
     X, intrinsic = roll
     y = (intrinsic[:, 0] > np.median(intrinsic[:, 0])).astype(int)
@@ -299,14 +260,6 @@ def test_set_output_gives_named_columns(estimator, roll):
     frame = emb.set_output(transform="pandas").fit_transform(roll[0])
     name = type(emb).__name__.lower()
     assert list(frame.columns) == [f"{name}0", f"{name}1"]
-
-
-def test_memory_maps_are_taken(tmp_path, roll):
-    np.save(tmp_path / "points.npy", roll[0].astype(np.float32))
-    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
-    emb = tp.LaplacianEigenmaps(landmarks=80, graph="bhattacharyya", random_state=0).fit(mapped)
-    in_memory = clone(emb).fit(np.array(mapped))
-    np.testing.assert_array_equal(emb.landmark_indices_, in_memory.landmark_indices_)
 
 
 def test_stage_times_are_kept(roll):

@@ -133,18 +133,6 @@ def test_a_terminal_that_cannot_write_blocks_gets_ascii():
     assert "#####" in terminal.drawn()[-1]
 
 
-def test_every_stage_has_its_own_line(terminal):
-    display = progress_display(terminal)
-    for stage in ("landmarks", "points", "points"):
-        display(stage, 0, 10)
-        display(stage, 10, 10)
-    assert [line.partition("|")[0] for line in terminal.kept()] == [
-        "landmarks: 100%",
-        "points: 100%",
-        "points: 100%",
-    ]
-
-
 def test_a_stage_that_ends_early_leaves_a_whole_line(terminal):
     """Whatever comes next, another stage or an error message, begins on a line of its own."""
     display = progress_display(terminal)
@@ -211,16 +199,6 @@ def test_elsewhere_a_long_stage_is_a_line_every_ten_seconds(clock):
         "table1: 20 of 25 (80%), 20 s, 5 s left",
         "table1: 25 of 25 (100%), 25 s",
     ]
-
-
-def test_every_stage_has_its_own_clock(clock):
-    stream = io.StringIO()
-    display = progress_display(stream)
-    for stage in ("graph", "spectrum", "spectrum"):
-        display(stage, 0, 1)
-        clock.now += 7
-        display(stage, 1, 1)
-    assert stream.getvalue().splitlines() == ["graph: 7 s", "spectrum: 7 s", "spectrum: 7 s"]
 
 
 def test_nothing_to_do_is_done(clock, terminal):

@@ -12,14 +12,6 @@ from sklearn.base import clone
 import trigpoint as tp
 from experiments.data.mnist import load_mnist
 from trigpoint._geometry import local_covariances
-from trigpoint._kernels.distances import squares_to
-from trigpoint._kernels.sparse_loops import (
-    sparse_norms,
-    sparse_products,
-    sparse_squares_to,
-    sparse_variances,
-)
-from trigpoint._neighbors.sparse import stored
 from trigpoint._pool import Pool
 
 TAKE_SPARSE = {
@@ -145,30 +137,6 @@ def test_every_format_and_type(dtype):
         np.testing.assert_array_equal(emb.landmark_indices_, expected, err_msg=name)
         assert Y.dtype == (np.float32 if dtype == np.float32 else np.float64), name
         assert (given != before).nnz == 0, name
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_an_untidy_array_is_tidied_in_a_copy(metric):
-    """Columns out of order, values in two parts, stored zeros."""
-    X = CLOUDS["counts"].astype(np.float64)
-    tidy = csr_array(X)
-    starts = 2 * tidy.indptr
-    values, columns = np.empty((2, 2 * tidy.nnz))
-    for i in range(400):
-        own = slice(tidy.indptr[i], tidy.indptr[i + 1])
-        here = slice(starts[i], starts[i + 1])
-        values[here] = np.r_[tidy.data[own][::-1] - 0.5, np.full(own.stop - own.start, 0.5)]
-        columns[here] = np.r_[tidy.indices[own][::-1], tidy.indices[own]]
-    untidy = csr_array((values, columns.astype(np.int32), starts), shape=X.shape)
-    untidy.data[:3] = 0
-    before = untidy.copy()
-    expected = untidy.toarray()
-    here, there = (
-        tp.select(points, 30, metric=metric, random_state=0) for points in (expected, untidy)
-    )
-    np.testing.assert_array_equal(there.indices, here.indices)
-    for part in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(untidy, part), getattr(before, part))
 
 
 def test_default_landmarks_of_many_copies_are_all_distinct_points(rng):
@@ -301,31 +269,6 @@ def test_a_report_about_sparse_points(tmp_path):
     assert emb.report(tmp_path / "page.html", X, curve=False, neighborhoods=None).exists()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_squared_distances_have_the_bits_of_the_dense_ones(dtype, rng):
-    X = (rng.poisson(0.2, size=(200, 60)) * rng.normal(size=(200, 60))).astype(dtype)
-    queries = np.concatenate(
-        [X[:5], rng.normal(size=(3, 60)).astype(dtype), np.zeros((1, 60), dtype)]
-    )
-    places = rng.permutation(200)[:77]
-    for query in queries:
-        found = sparse_squares_to(*stored(csr_array(X)), places, query)
-        np.testing.assert_array_equal(found, squares_to(X, places, query))
-
-
-@pytest.mark.parametrize("q", [1, 4, 7])
-def test_products_norms_and_variances(q, rng):
-    X = rng.poisson(0.2, size=(200, 60)) * rng.normal(size=(200, 60))
-    S, dense, places = csr_array(X), rng.normal(size=(q, 60)), rng.permutation(200)[:50]
-    products = np.empty((200, q))
-    sparse_products(*stored(S), dense, products)
-    np.testing.assert_allclose(products, X @ dense.T, atol=1e-12)
-    norms = sparse_norms(*stored(S), dense[0])
-    np.testing.assert_allclose(norms, np.square(X - dense[0]).sum(axis=1), atol=1e-12)
-    variances = sparse_variances(*stored(S), places, dense[0])
-    np.testing.assert_allclose(variances, X[places].var(axis=0), atol=1e-12)
-
-
 def test_digits_as_a_sparse_array(data_dir):
     """A fifth of the pixels of MNIST are not zero."""
     X = load_mnist(data_dir / "mnist", split="test")[0][:2000]
@@ -338,26 +281,6 @@ def test_digits_as_a_sparse_array(data_dir):
         assert there.tried_ == pytest.approx(here.tried_, abs=2e-3)
         Y = here.transform(X)
         np.testing.assert_allclose(there.transform(S), Y, atol=2e-3 * np.abs(Y).max())
-
-
-def test_cells_as_they_are_stored(data_dir, tmp_path):
-    """Counts of 765 genes in 700 cells, a third of them not zero."""
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(data_dir / "points" / "10x_pbmc68k_reduced.h5ad") as file:
-        raw = file["raw.X"]
-        parts = tuple(raw[part][:] for part in ("data", "indices", "indptr"))
-        counts = csr_array(parts, shape=(700, 765))
-    save_h5ad(tmp_path / "cells.h5ad", counts)
-    dense = counts.toarray()
-    emb = tp.LaplacianEigenmaps(
-        landmarks=100, graph=tp.KNNGraph(20), metric="cosine", random_state=0
-    )
-    here = clone(emb).fit(dense)
-    there = clone(emb).fit(tmp_path / "cells.h5ad")
-    np.testing.assert_array_equal(there.landmark_indices_, here.landmark_indices_)
-    Y = here.transform(dense)
-    found = there.transform(tmp_path / "cells.h5ad")
-    np.testing.assert_allclose(found, Y, atol=2e-3 * np.abs(Y).max())
 
 
 # Prints by how many megabytes the largest use of memory grows.

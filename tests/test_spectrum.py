@@ -1,7 +1,5 @@
 """Spectra against scikit-learn's, and the choice of independent eigenvectors."""
 
-import warnings
-
 import numpy as np
 import pytest
 import sklearn.decomposition
@@ -18,14 +16,11 @@ from trigpoint._graphs import KNNGraph
 from trigpoint._numerics.gaussian import gaussian_kernel
 from trigpoint._spectrum import (
     RedundantEigenvectorsWarning,
-    _rounded_down,
     classical_scaling,
     density_scale,
     diffusion_maps,
-    geodesics,
     hop_dimension,
     independent_columns,
-    kernel_pca,
     laplacian_eigenmaps,
 )
 from trigpoint.datasets import make_swiss_roll
@@ -107,32 +102,10 @@ def test_a_fractional_time_needs_positive_eigenvalues():
         diffusion_maps(weights, 1, time=0.5)
 
 
-def test_isomap_is_scikit_learns(roll):
-    X = roll[0][:500]
-    lengths = csr_array(kneighbors_graph(X, 10, mode="distance"))
-    lengths = lengths.maximum(lengths.T)
-    found = classical_scaling(geodesics(lengths), 3)
-    expected = sklearn.manifold.Isomap(n_neighbors=10, n_components=3, eigen_solver="dense")
-    with warnings.catch_warnings():
-        # scikit-learn's own use of SciPy.
-        warnings.simplefilter("ignore")
-        expected = expected.fit_transform(X)
-    np.testing.assert_allclose(up_to_sign(found.coordinates, expected), expected, atol=1e-6)
-
-
 def test_classical_scaling_recovers_a_configuration(rng):
     points = rng.normal(size=(40, 3))
     found = classical_scaling(cdist(points, points), 3).coordinates
     np.testing.assert_allclose(cdist(found, found), cdist(points, points), atol=1e-9)
-
-
-def test_kernel_pca_is_scikit_learns(roll):
-    X = roll[0][:300]
-    found = kernel_pca(gaussian_kernel(X, 4.0), 5)
-    peer = sklearn.decomposition.KernelPCA(5, kernel="rbf", gamma=1 / 32, eigen_solver="dense")
-    expected = peer.fit_transform(X)
-    np.testing.assert_allclose(up_to_sign(found.coordinates, expected), expected, atol=1e-9)
-    np.testing.assert_allclose(found.eigenvalues, peer.eigenvalues_)
 
 
 def test_too_many_principal_components_are_refused():
@@ -191,10 +164,3 @@ def test_10_000_landmarks_in_high_dimension_are_iterated(rng):
     spectrum = laplacian_eigenmaps(graph.weights, 3)
     # The first modes of a cube: cosines along its axes, of nearly equal eigenvalues.
     assert spectrum.eigenvalues[2] / spectrum.eigenvalues[0] < 1.3
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"), [(0.0199, "0.019"), (0.5, "0.5"), (9.99, "9.9"), (1299.0, "1.2e+03")]
-)
-def test_a_limit_is_shown_by_two_digits_that_do_not_exceed_it(number, shown):
-    assert _rounded_down(number) == shown

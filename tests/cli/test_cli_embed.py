@@ -100,14 +100,6 @@ def test_json_is_all_that_is_printed(folder, capsys):
     assert len(values["eigenvalues"]) == values["components"] == 2
 
 
-@pytest.mark.parametrize("name", ["Y.csv", "Y.parquet"])
-def test_every_format_has_the_same_coordinates(folder, name):
-    assert embed() == 0
-    assert run("embed", "roll.npy", "-o", name, "-k", "100") == 0
-    found = tp.open_source(name).take(None)
-    np.testing.assert_array_equal(found.astype(np.float32), np.load("Y.npy"))
-
-
 def test_a_sparse_file_by_direction(folder, capsys, rng):
     counts = rng.poisson(0.2, size=(300, 40)).astype(np.float32)
     counts[:, 0] += 1

@@ -2,7 +2,6 @@
 
 import json
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,27 +68,6 @@ def test_other_columns_than_the_model_knows(table_model, folder, capsys):
     (folder / "other.csv").write_text("a,b,c\n1,2,3\n")
     assert run("transform", "m.trig", "other.csv", "-o", "again.npy") == FAILED
     assert "no column 'up'" in said(capsys)
-
-
-def save_obs(path, column):
-    with h5py.File(path, "w") as file:
-        file["obs/cat/codes"] = column.cat.codes.to_numpy()
-        file["obs/cat/categories"] = list(column.cat.categories)
-
-
-LABELS = {
-    "t.parquet::cat": lambda frame: frame.to_parquet("t.parquet"),
-    "t.tsv::cat": lambda frame: frame.to_csv("t.tsv", sep="\t"),
-    "t.h5ad::obs/cat": lambda frame: save_obs("t.h5ad", frame["cat"]),
-}
-
-
-@pytest.mark.parametrize("name", LABELS)
-def test_labels_from_every_kind_of_table(model, capsys, name):
-    labels = np.where(np.load("labeled.npz")["y"] == 1, "outer", "inner")
-    LABELS[name](pd.DataFrame({"cat": pd.Categorical(labels)}))
-    values = result(capsys, "evaluate", "m.trig", "roll.npy", "--labels", name)
-    assert values["nearest_neighbor_accuracy"] > 0.95
 
 
 def test_labels_may_be_a_column_of_the_same_table(table_model, capsys):

@@ -1,6 +1,5 @@
 """The made surfaces have the geometry their docstrings promise."""
 
-import doctest
 import tracemalloc
 
 import numpy as np
@@ -204,9 +203,3 @@ def test_wrong_parameters_of_the_roll_are_named(arguments, error, message):
 def test_wrong_disc_radius_is_named():
     with pytest.raises(ValueError, match=r"disc_radius=-5.0"):
         make_fish_bowl(disc_radius=-5.0)
-
-
-def test_examples_in_the_docstrings_run():
-    results = doctest.testmod(synthetic)
-    assert results.attempted >= 8
-    assert results.failed == 0

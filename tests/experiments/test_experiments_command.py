@@ -94,14 +94,6 @@ def test_rendering_runs_nothing(kind, calls, tmp_path):
     assert shown == (expected if kind == "paper" else expected[:1])
 
 
-def test_missing_data_says_what_to_do(tmp_path, capsys):
-    assert main(["paper", "mnist", "--quick", "--out", str(tmp_path / "out")]) == FAILED
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("mnist: left out: this experiment reads mnist")
-    assert "DATA= or --data, or in TRIGPOINT_DATA" in err
-
-
 def test_one_failure_does_not_stop_the_others(kind, calls, monkeypatch, capsys):
     name = list(KINDS[kind][1])[2]
     failing(monkeypatch, ValueError("is being written"), on=name)

@@ -30,10 +30,3 @@ def test_a_point_is_not_its_own_neighbor_even_among_copies():
     found = maps._neighbors(points, points[:5], rows)
     assert found.shape == (5, 10)
     assert (points[found] == 0).all()
-
-
-def test_pictures_come_back_from_text(square):
-    back = maps.unpacked(maps.packed(square)).reshape(-1, 2)
-    assert np.abs(np.corrcoef(back[:, 0], square[:, 0])[0, 1]) > 0.999
-    assert back.min() == 0
-    assert back.max() == 255

@@ -78,24 +78,6 @@ def _closest(landmarks):
     return distances.min(axis=1).mean()
 
 
-def test_full_cases():
-    cases = list(runtime.cases(Settings()))
-    runs = Counter((case["data"], case["method"], case["k"]) for case in cases)
-    for data in ("mnist", "ct"):
-        for k in (500, 1000, 2000):
-            for method in ("literal", "dpp", "dpp-default"):
-                assert runs[data, method, k] == 3
-            for method in ("seeding", "k-means", "k-means++"):
-                assert runs[data, method, k] == (3 if k == 500 else 1)
-    assert {(case["m"], case["sigma"]) for case in cases} == {(5000, 5.0)}
-    assert {(case["data"], case["n_points"]) for case in cases} == {
-        ("mnist", 60_000),
-        ("ct", 80_000),
-    }
-    asked = Counter(case["method"] for case in runtime.cases(Settings(runs=2)))
-    assert set(asked.values()) == {2 * 3 * 2}
-
-
 def test_quick_form(data_dir, tmp_path):
     settings = Settings(quick=True, runs=1, data=data_dir)
     result = reproduce("runtime", tmp_path, settings)
@@ -110,13 +92,3 @@ def test_quick_form(data_dir, tmp_path):
     for method in runtime.METHODS.values():
         assert f"| {method.title} |" in text
     assert len(result.picture) > 20_000
-
-
-def test_points_are_what_the_classification_learns_from(data_dir):
-    digits = runtime.load_points("mnist", data_dir / "mnist", 500)
-    assert digits.shape == (500, 784)
-    patches = runtime.load_points("ct", data_dir / "ct", 800)
-    assert patches.shape == (800, 147)
-    for points in (digits, patches):
-        assert points.dtype == np.float32
-        assert points.flags["C_CONTIGUOUS"]

@@ -101,12 +101,3 @@ def test_with_wide_bandwidths_the_inner_part_is_reached_better(result, method):
     ]
     assert min(gains) > 0
     assert np.mean(gains) > 0.1
-
-
-def test_page_shows_every_block(result):
-    text = result.text
-    for bandwidth in WIDE:
-        assert f"## sigma = {bandwidth:g}, {COUNTS[bandwidth]} landmarks" in text
-    assert text.count("\n| standard, own number |") == len(WIDE)
-    assert text.count("\n## Landmarks in the inner part") == 1
-    assert len(result.picture) > 10_000

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reproducing import render, reproduce
+from reproducing import reproduce
 
 from experiments.framework.experiment import Settings
 from experiments.framework.summary import column
 from experiments.internals import Pool, bhattacharyya_matrix, local_covariances, regularize
 from experiments.paper import neighbors
-from trigpoint import EfficientDPP, KNNGraph
+from trigpoint import EfficientDPP
 
 QUICK = Settings(quick=True, runs=1)
 
@@ -34,37 +34,6 @@ def rows_of(result, **chosen):
     rows = [row for row in result.rows if chosen.items() <= row.items()]
     assert [row["n_neighbors"] for row in rows] == list(neighbors.QUICK_NEIGHBORS)
     return rows
-
-
-def test_full_cases_are_those_of_the_paper():
-    cases = list(neighbors.cases(Settings()))
-    assert {(case["n_points"], case["n_landmarks"]) for case in cases} == {(10_000_000, 2500)}
-    assert {case["n_neighbors"] for case in cases} == {25, 60, 200, 500}
-    assert {case["seed"] for case in cases} == {0, 1, 2}
-    # One draw serves all graphs of a seed and an m: they come one after the other.
-    draws = [(case["seed"], case["m"]) for case in cases]
-    assert draws == sorted(draws, key=lambda draw: (draw[0], -draw[1]))
-    assert {m for _, m in draws} == {16_000, 30}
-
-
-def test_files_of_the_quick_form(quick):
-    rows = quick.rows
-    assert quick.n_new == 24
-    assert len(rows) == 24
-    text = quick.text
-    assert text.count("![") == 1
-    assert len(quick.picture) > 20_000
-    assert text.count("| largest standard error |") == 3
-    record = quick.record
-    assert record["complete"]
-    assert record["quick"]
-
-
-def test_landmarks_are_drawn_once_for_all_graphs(quick):
-    drawn = neighbors.draw_landmarks.cache_info()
-    assert drawn.misses == 2
-    render("neighbors", quick.folder, QUICK)
-    assert neighbors.draw_landmarks.cache_info().misses == 2
 
 
 @pytest.mark.parametrize("linking", [neighbors.PLAIN, neighbors.AGREED])
@@ -101,11 +70,3 @@ def test_plain_bhattacharyya_graph_links_the_nearest(landmarks):
     chosen = np.zeros(distances.shape, dtype=bool)
     np.put_along_axis(chosen, np.argsort(distances, axis=1)[:, :9], True, axis=1)
     np.testing.assert_array_equal(graph.lengths.toarray() > 0, chosen | chosen.T)
-
-
-@pytest.mark.parametrize("metric", neighbors.METRICS)
-def test_neighbors_that_agree_are_some_of_the_plain_ones(landmarks, metric):
-    plain = neighbors.plain_graph(landmarks, metric, 15).lengths.toarray() > 0
-    agreed = KNNGraph(15, metric=metric).build(landmarks).lengths.toarray() > 0
-    assert not (agreed & ~plain).any()
-    assert agreed.sum() < plain.sum()

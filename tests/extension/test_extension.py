@@ -51,24 +51,6 @@ def same(landmarks, bandwidth):
     return np.full(len(landmarks), bandwidth)
 
 
-@pytest.mark.parametrize("method", ["laplacian", "diffusion"])
-def test_a_landmarks_own_row_gives_back_its_coordinates(space, method):
-    landmarks, graph, _ = space
-    if method == "laplacian":
-        spectrum = laplacian_eigenmaps(graph.weights, 4)
-        mu, scale = 1 - spectrum.eigenvalues, None
-    else:
-        spectrum = diffusion_maps(graph.weights, 4, alpha=1.0, time=2)
-        mu, scale = spectrum.eigenvalues, density_scale(graph.weights, 1.0)
-    rows = graph.weights.toarray() * (1 if scale is None else scale)
-    means = rows / rows.sum(axis=1, keepdims=True) @ spectrum.coordinates / mu
-    np.testing.assert_allclose(means, spectrum.coordinates, atol=1e-10)
-    # The support finds that row by itself.
-    support = GraphNeighbors.prepare(landmarks, graph)
-    extension = MarkovExtension.prepare(support, spectrum.coordinates, mu, scale)
-    np.testing.assert_allclose(extended(extension, landmarks), spectrum.coordinates, atol=1e-7)
-
-
 def along_the_graph(x, landmarks, graph, coordinates, mu, scale):
     """Extension of one point, term by term."""
     distances = np.linalg.norm(landmarks - x, axis=1)
@@ -128,20 +110,6 @@ def test_points_take_bandwidths_from_their_landmarks(space, given):
     around = bandwidths[nearest[seen]]
     assert (own[seen] <= around.max(axis=1) * (1 + 1e-9)).all()
     assert (own[seen] >= around.min(axis=1) * (1 - 1e-9)).all()
-
-
-def test_graph_neighbors_are_those_of_the_three_nearest_landmarks(space):
-    landmarks, graph, X = space
-    to_all = cdist(X[:50], landmarks)
-    parts = list(GraphNeighbors.prepare(landmarks, graph).starts(X[:50]))
-    np.testing.assert_allclose(sum(part.shares for part in parts), 1)
-    for part, nearest in zip(parts, np.argsort(to_all, axis=1).T, strict=False):
-        counts = np.isfinite(part.lengths)
-        found = np.take_along_axis(to_all, part.columns, axis=1)
-        np.testing.assert_allclose(part.lengths[counts], found[counts], rtol=1e-6, atol=1e-6)
-        for row in range(50):
-            expected = graph.weights[[nearest[row]]].nonzero()[1]
-            assert sorted(part.columns[row][counts[row]]) == sorted(expected)
 
 
 @pytest.mark.parametrize("method", ["laplacian", "isomap"])

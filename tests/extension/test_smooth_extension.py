@@ -11,7 +11,6 @@ from scipy.spatial.distance import cdist
 
 import trigpoint as tp
 from trigpoint._common.records import LandmarkGraph, Landmarks
-from trigpoint._extension import smooth
 from trigpoint._extension.smooth import SmoothExtension, fitted_planes
 from trigpoint._graphs import KNNGraph
 from trigpoint._kernels.map_placing import blended_planes
@@ -268,20 +267,3 @@ def test_a_hub_does_not_make_memory_grow_as_the_square(rng):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 * k**2 / 2
-
-
-@pytest.mark.parametrize("decimals", [1, 8])
-def test_nearest_ends_by_definition(decimals, rng):
-    """Rounded lengths are often equal; edges are given several times, at several lengths."""
-    rows, columns = rng.integers(40, 60, size=3000), rng.integers(0, 50, size=3000)
-    lengths = rng.random(3000).round(decimals)
-    found = smooth._nearest(rows, columns, lengths)
-    for row in range(40, 60):
-        shortest = {}
-        for column, length in zip(columns[rows == row], lengths[rows == row], strict=True):
-            shortest[int(column)] = min(length, shortest.get(int(column), np.inf))
-        expected = sorted((length, column) for column, length in shortest.items())[:21]
-        own = found.rows == row
-        np.testing.assert_array_equal(found.ranks[own], np.arange(21))
-        np.testing.assert_array_equal(found.columns[own], [column for _, column in expected])
-        np.testing.assert_array_equal(found.lengths[own], [length for length, _ in expected])

@@ -301,15 +301,6 @@ def test_too_few_points():
     assert emb.quality(X[:5]).n_neighbors == 2
 
 
-def test_missing_values_in_a_file_are_refused(roll, tmp_path):
-    X = roll[0].copy()
-    emb = tp.LaplacianEigenmaps(landmarks=100, graph=tp.KNNGraph(10), random_state=0).fit(X)
-    X[:, 1] = np.nan
-    np.save(tmp_path / "X.npy", X)
-    with pytest.raises(ValueError, match="NaN"):
-        emb.quality(tmp_path / "X.npy")
-
-
 def test_the_sample_is_larger_where_points_have_many_columns():
     assert [sample_size(n, 3, 4) for n in (500, 5000, 50_000, 10**7)] == [500, 2000, 5000, 10_000]
     assert [sample_size(n, 64, 4) for n in (500, 5000, 50_000)] == [500, 5000, 10_000]

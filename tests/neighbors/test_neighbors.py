@@ -101,15 +101,6 @@ def test_a_tree_of_points_that_come_ever_closer(rng):
     np.testing.assert_array_equal(tree.points, points[tree.rows])
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_nodes_are_halved_across_their_longest_side(axis, rng):
-    points = rng.uniform(size=(200, 3))
-    points[:, axis] *= 3
-    tree = build_tree(points, 50)
-    left = tree.children[0]
-    assert tree.upper[left, axis] < 1.5 <= tree.lower[left + 1, axis]
-
-
 def test_a_large_tree_is_the_same_for_any_number_of_threads(rng):
     """Enough points for a top that several threads split; an outlier and copies among them."""
     points = rng.normal(size=(300_000, 3)).astype(np.float32)
@@ -218,17 +209,3 @@ def test_copies_of_a_point(index):
     np.testing.assert_array_equal(index.copies(points[3]), [3, 9])
     np.testing.assert_array_equal(index.copies(points[5]), [5])
     np.testing.assert_array_equal(index.copies(np.array([3.0, 4])), [])
-
-
-def test_marks_of_a_block():
-    """By definition: 1 where a point of the block is among a query's neighbors."""
-    from trigpoint._kernels.candidates import mark
-
-    rng = np.random.default_rng(0)
-    neighbors = np.sort([rng.choice(100, 30, replace=False) for _ in range(7)], axis=1)
-    for first, last in ((0, 40), (40, 41), (41, 100)):
-        marks = np.full((7, last - first), np.nan, dtype=np.float32)
-        mark(neighbors, first, marks)
-        np.testing.assert_array_equal(
-            marks, [np.isin(np.arange(first, last), of) for of in neighbors]
-        )

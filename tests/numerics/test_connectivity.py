@@ -142,12 +142,3 @@ def test_memory_stays_far_below_k_squared(dimension):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * k**2 / 4
-
-
-def test_float32_points():
-    points = np.random.default_rng(6).normal(size=(50, 3)).astype(np.float32)
-    labels = np.arange(50) % 5
-    np.testing.assert_array_equal(
-        bridge_components(chains(labels), points),
-        kruskal(labels, points.astype(np.float64)),
-    )

@@ -8,10 +8,7 @@ import trigpoint as tp
 from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse, trace_error
 from trigpoint._numerics.residual.factor import (
-    LandmarkFactor,
     PoolFactor,
-    TriangularFactor,
-    unexplained_variances,
 )
 from trigpoint.metrics import nystrom_error
 
@@ -22,82 +19,12 @@ def residual_matrix(K, J):
     return K - K[:, J] @ np.linalg.solve(K[np.ix_(J, J)], K[J])
 
 
-@pytest.fixture(params=[3, 40], ids=["differences", "products"], name="data")
-def points_and_bandwidth(request):
-    """With these numbers of columns, the kernel is computed in two ways."""
-    return np.random.default_rng(0).normal(size=(500, request.param)), 0.5 * request.param**0.5
-
-
 @pytest.fixture(name="X")
 def points():
     return np.random.default_rng(0).normal(size=(300, 3))
 
 
 # --- a factor that grows -----------------------------------------------------------------------
-
-
-def test_landmark_factor_is_that_of_the_dense_kernel(data):
-    X, bandwidth = data
-    K = gaussian_kernel(X, bandwidth)
-    J = np.random.default_rng(1).permutation(500)[:150]
-    L = np.linalg.cholesky(K[np.ix_(J, J)])
-    factor = LandmarkFactor(gaussian_of(bandwidth), X.shape[1], 150, 2)
-    for some in np.split(np.arange(150), [1, 40, 130]):
-        factor.add(X[J[some]], L[some, : some[-1] + 1])
-        t = len(factor)
-        assert t == some[-1] + 1
-        residual = residual_matrix(K, J[:t])
-        columns = factor.columns(X[:100])
-        explained = K[:100, :100] - residual[:100, :100]
-        np.testing.assert_allclose(columns.T @ columns, explained, rtol=0, atol=1e-11)
-        np.testing.assert_allclose(factor.residuals(X), residual.diagonal(), rtol=0, atol=1e-11)
-
-
-def test_columns_come_in_parts_of_any_rows_and_threads():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(2000, 2)).astype(np.float32)
-    rows = rng.permutation(2000)[:1500]
-    L = np.linalg.cholesky(gaussian_kernel(X[:5].astype(float), 1.0))
-    found = []
-    for n_threads in (1, 3):
-        factor = LandmarkFactor(gaussian_of(1.0), 2, 5, n_threads)
-        factor.add(X[:5], L)
-        found.append(np.hstack(list(factor.column_parts(X, rows))))
-    np.testing.assert_array_equal(*found)
-    np.testing.assert_allclose(found[0], factor.columns(X)[:, rows], rtol=0, atol=1e-14)
-
-
-def test_triangular_factor_grows_and_solves():
-    rng = np.random.default_rng(2)
-    A = rng.normal(size=(400, 400))
-    L = np.linalg.cholesky(A @ A.T / 400 + np.eye(400))
-    factor = TriangularFactor(400)
-    before = 0
-    for after in (1, 5, 128, 130, 300, 390, 400):
-        factor.append(L[before:after, :after])
-        B = rng.normal(size=(after, 7))
-        exact = np.linalg.solve(L[:after, :after], B)
-        np.testing.assert_allclose(factor.solve(B), exact, rtol=0, atol=1e-12)
-        before = after
-
-
-@pytest.mark.parametrize("scale", [1.0, 7.0])
-def test_pool_factor_is_that_of_the_dense_kernel(scale):
-    """More points than are worked on at once; also of a kernel whose diagonal is not 1."""
-    X = np.random.default_rng(3).normal(size=(2500, 2))
-    K = scale * gaussian_kernel(X, 1.0)
-    factor = PoolFactor(lambda places, part: K[places, part], K.diagonal(), 4, n_threads=2)
-    for t, place in enumerate([11, 2400, 5, 1000]):
-        assert factor.n_missing == 4 - t
-        rows = factor.rows(np.array([7, place]))
-        residual = residual_matrix(K, factor.chosen)
-        np.testing.assert_allclose(rows, residual[[7, place]], rtol=0, atol=1e-12 * scale)
-        explained = factor.add(place, rows[1])
-        left = residual - np.outer(explained, explained)
-        np.testing.assert_allclose(factor.variances, left.diagonal(), rtol=0, atol=1e-12 * scale)
-    assert factor.chosen == [11, 2400, 5, 1000]
-    assert not factor.variances[factor.chosen].any()
-    assert factor.n_missing == 0
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
@@ -110,17 +37,6 @@ def test_pool_factor_sees_when_all_is_explained(scale):
         factor.add(place, factor.rows(np.array([place]))[0])
     assert factor.n_missing == 0
     assert not factor.variances.any()
-
-
-@pytest.mark.parametrize("block_bytes", [2**24, 5000])
-def test_unexplained_variances_are_the_diagonal_of_the_residual(data, block_bytes):
-    X, bandwidth = data
-    J = np.arange(0, 500, 5)
-    residual = residual_matrix(gaussian_kernel(X, bandwidth), J)
-    # Copies of landmarks are left out.
-    blocks = unexplained_variances(X, X[[*J, *J[:7]]], bandwidth, block_bytes)
-    found = np.concatenate([variances for _, variances in blocks])
-    np.testing.assert_allclose(found, np.maximum(residual.diagonal(), 0), rtol=0, atol=1e-11)
 
 
 # --- an inverse that exchanges -----------------------------------------------------------------
@@ -174,22 +90,6 @@ def test_exchanged_inverse_is_that_of_the_new_landmarks(X):
     tables = [some.tables(slots, X[others], keep=True) for some in (inverse, fresh)]
     for ours, theirs in zip(*tables, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9 * abs(theirs).max())
-
-
-def test_landmarks_may_be_row_numbers_of_a_matrix(X):
-    K = gaussian_kernel(X, 0.8)
-    J, C = np.arange(0, 60, 2), np.arange(1, 20, 2)
-    slots, pairs = np.array([4, 9, 2]), np.array([[1, 0], [2, 5]])
-    rows = ExchangeableInverse(J[:0], J, lambda a, b: K[np.ix_(a, b)], 1)
-    tables = rows.tables(slots, C, keep=True)
-    np.testing.assert_allclose(tables.A, dense_tables(K, J, J[slots], C)[0], rtol=0, atol=1e-9)
-    rows.exchange(tables, slots, C, pairs)
-    J = J.copy()
-    J[[9, 2]] = C[[0, 5]]
-    np.testing.assert_array_equal(rows.landmarks, J)
-    others = np.arange(100, 120)
-    A, _ = dense_tables(K, J, J[slots], others)
-    np.testing.assert_allclose(rows.tables(slots, others).A, A, rtol=0, atol=1e-9)
 
 
 def test_a_matrix_that_is_singular_to_rounding_is_refused():

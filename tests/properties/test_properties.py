@@ -3,15 +3,8 @@
 ``PROFILE=many EXAMPLES=10000`` tries many examples; here a few fixed ones are tried.
 """
 
-import tempfile
-from pathlib import Path
-
-import h5py
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import zarr
 from clouds import clouds, estimators, few_landmarks
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -52,17 +45,6 @@ def test_threads(X, make, n_jobs):
     many = fitted(lambda k: many.set_params(n_jobs=n_jobs), X)
     np.testing.assert_array_equal(one.landmark_indices_, many.landmark_indices_)
     np.testing.assert_array_equal(one.transform(X), many.transform(X))
-
-
-@given(clouds(), estimators, st.sampled_from([np.float32, np.float64]))
-def test_save_and_load(X, make, dtype):
-    """A loaded model: the same coordinates, to the bit."""
-    X = X.astype(dtype)
-    model = fitted(make, X)
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder, "model.trig"))
-        again = tp.load(Path(folder, "model.trig"))
-    np.testing.assert_array_equal(again.transform(X), model.transform(X))
 
 
 @given(clouds(), estimators, st.sampled_from(["Fortran", "backward", "every second", "swapped"]))
@@ -109,55 +91,7 @@ def test_precision_of_landmarks(X, repulsion):
     np.testing.assert_array_equal(drawn(single, repulsion=repulsion), drawn(X, repulsion=repulsion))
 
 
-@given(clouds(), st.integers(1, 60), st.sampled_from(["h5", "zarr", "parquet"]), st.data())
-def test_chunks(X, chunk, kind, data):
-    """Files stored in chunks of any size: the same rows in order, to the bit, some or all."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"a.{kind}")
-        if kind == "h5":
-            with h5py.File(path, "w") as file:
-                file.create_dataset("X", data=X, chunks=(min(chunk, len(X)), 1))
-        elif kind == "zarr":
-            zarr.create_array(store=str(path), data=X, chunks=(min(chunk, len(X)), X.shape[1]))
-        else:
-            columns = {f"c{j}": X[:, j] for j in range(X.shape[1])}
-            pq.write_table(pa.table(columns), path, row_group_size=chunk)
-        source = tp.open_source(path)
-        firsts, blocks = zip(*source.blocks(), strict=True)
-        assert list(firsts) == np.cumsum([0, *map(len, blocks[:-1])]).tolist()
-        np.testing.assert_array_equal(np.concatenate(blocks), X)
-        rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(X) - 1), min_size=1))))
-        np.testing.assert_array_equal(source.take(rows), X[rows])
-
-
 # Equal up to rounding --------------------------------------------------------------------------
-
-
-@given(clouds(), estimators, st.integers(0, 2**32 - 1))
-def test_row_order(X, make, seed):
-    """Rows in another order: each has its coordinates, up to 1e-10 of their spread."""
-    model = fitted(make, X)
-    order = np.random.default_rng(seed).permutation(len(X))
-    assert_near(model.transform(X[order]), model.transform(X)[order], 1e-10)
-
-
-@given(clouds(), estimators, st.integers(1, 40), st.integers(0, 2**32 - 1))
-def test_subset_of_rows(X, make, count, seed):
-    """Some of the rows: each has the coordinates it has among all, up to 1e-10 of their spread."""
-    model = fitted(make, X)
-    rows = np.random.default_rng(seed).choice(len(X), min(count, len(X)), replace=False)
-    everywhere = model.transform(X)
-    spread = np.abs(everywhere - everywhere.mean(axis=0)).max()
-    found = model.transform(X[rows])
-    np.testing.assert_allclose(found, everywhere[rows], rtol=0, atol=1e-10 * spread)
-
-
-@given(clouds(dimensions=(1, 2, 3, 17)), st.integers(0, 2**32 - 1))
-def test_subset_of_rows_of_a_map(X, seed):
-    """A map says that `transform` does not depend on the batch: to the bit."""
-    model = fitted(lambda k: tp.LandmarkMap(landmarks=k, n_iter=10, random_state=0), X)
-    rows = np.random.default_rng(seed).permutation(len(X))[: len(X) // 2]
-    np.testing.assert_array_equal(model.transform(X[rows]), model.transform(X)[rows])
 
 
 @given(clouds(), estimators)

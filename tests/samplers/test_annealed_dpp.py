@@ -256,24 +256,10 @@ def test_acceptance_rate():
     assert np.isnan(sampler.set_params(exponent=0).fit(X).acceptance_rate_)
 
 
-def test_all_points_as_landmarks():
-    sampler = AnnealedDPP(6, bandwidth=1.0, random_state=0).fit(POINTS)
-    np.testing.assert_array_equal(np.sort(sampler.indices_), np.arange(6))
-
-
 def test_a_chain_that_has_nowhere_to_go_makes_no_exchanges():
     chain = DeterminantChain(PointKernel.precomputed(K), np.arange(6), 1.0)
     assert chain.sweep(np.random.default_rng(0)) == 0
     np.testing.assert_array_equal(chain.indices, np.arange(6))
-
-
-def test_same_seed_same_landmarks():
-    X = np.random.default_rng(10).normal(size=(100, 3)).astype(np.float32)
-    first, second = (AnnealedDPP(10, n_sweeps=5, random_state=3).fit(X) for _ in range(2))
-    np.testing.assert_array_equal(first.indices_, second.indices_)
-    assert first.indices_.dtype == np.int64
-    np.testing.assert_array_equal(first.landmarks_, X[first.indices_])
-    assert first.landmarks_.dtype == np.float32
 
 
 @pytest.mark.parametrize(

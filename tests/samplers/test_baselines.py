@@ -40,37 +40,6 @@ def draw(sampler, X, **params):
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("k", [1, 20, 400])
-def test_contract(sampler, X, dtype, k):
-    X = X.astype(dtype)
-    before = X.copy()
-    fitted = draw(sampler, X, n_landmarks=k, random_state=3)
-    again = draw(sampler, X, n_landmarks=k, random_state=3)
-    assert fitted.landmarks_.dtype == dtype
-    assert fitted.landmarks_.shape == (k, 3)
-    if getattr(sampler, "snap", True):
-        assert fitted.indices_.dtype == np.int64
-        assert fitted.indices_.shape == (k,)
-        assert len(set(fitted.indices_.tolist())) == k
-        np.testing.assert_array_equal(fitted.landmarks_, X[fitted.indices_])
-        np.testing.assert_array_equal(fitted.indices_, again.indices_)
-    else:
-        assert fitted.indices_ is None
-    np.testing.assert_array_equal(fitted.landmarks_, again.landmarks_)
-    np.testing.assert_array_equal(X, before)
-
-
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
-def test_seed_decides_and_global_state_is_left_alone(sampler, X):
-    np.random.seed(1)  # noqa: NPY002  # the state that must not change
-    state = np.random.get_state()[1].copy()  # noqa: NPY002  the global state is the point
-    one, two = (draw(sampler, X, n_landmarks=20, random_state=seed).landmarks_ for seed in (1, 2))
-    assert len(np.unique(np.vstack([one, two]), axis=0)) > 20
-    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002  the global state is the point
-
-
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
 def test_same_indices_with_one_and_two_threads(sampler):
     X = np.random.default_rng(5).normal(size=(3000, 20)).astype(np.float32)
     found = []
@@ -78,21 +47,6 @@ def test_same_indices_with_one_and_two_threads(sampler):
         with threadpool_limits(threads):
             found.append(draw(sampler, X, n_landmarks=150, random_state=0))
     np.testing.assert_array_equal(found[0].landmarks_, found[1].landmarks_)
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        ({"n_landmarks": 0}, ValueError, "n_landmarks=0 is too small"),
-        ({"n_landmarks": 401}, ValueError, "n_landmarks=401 is too large.*400 points"),
-        ({"n_landmarks": 2.0}, TypeError, "n_landmarks must be a whole number"),
-        ({"random_state": "seed"}, TypeError, "random_state"),
-    ],
-)
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
-def test_bad_parameters(sampler, X, params, error, message):
-    with pytest.raises(error, match=message):
-        draw(sampler, X, **params)
 
 
 @pytest.mark.parametrize(
@@ -296,24 +250,11 @@ def test_iterations_are_counted(X):
     assert 2 < KMeansLandmarks(30, random_state=0).fit(X).n_iter_ < 300
 
 
-def test_filling_an_empty_cluster_empties_no_other():
-    X = np.array([[0.0], [100.0], [1000.0], [1001.0]])
-    labels = np.array([0, 0, 1, 1])
-    kmeans._fill_empty(X, labels, 4)
-    assert sorted(labels) == [0, 1, 2, 3]
-
-
 def test_empty_clusters_take_the_farthest_points_even_from_one_cluster():
     X = np.array([[0.0], [1.0], [5.0], [20.0], [20.1]])
     labels = np.array([0, 0, 0, 1, 1])
     kmeans._fill_empty(X, labels, 4)
     np.testing.assert_array_equal(labels, [3, 0, 2, 1, 1])
-
-
-def test_as_many_distinct_rows_as_there_are():
-    X = np.repeat(np.arange(5.0), 8)[:, None]
-    rows = kmeans._distinct_rows(X, 5, as_generator(0))
-    assert sorted(X[rows, 0]) == [0, 1, 2, 3, 4]
 
 
 def test_copies_cannot_fill_an_empty_cluster():

@@ -118,18 +118,6 @@ def test_auto_on_hardly_any_points(n):
     assert 1 <= sampler.n_landmarks_ <= n
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"n_landmarks": "many"}, ValueError, "n_landmarks='many' is not known"),
-        ({"n_landmarks": "auto", "tolerance": 0}, ValueError, "tolerance=0.0 is out of range"),
-    ],
-)
-def test_bad_parameters(roll, options, error, message):
-    with pytest.raises(error, match=message):
-        tp.EfficientDPP(**options).fit(roll)
-
-
 def test_bad_curves(roll):
     with pytest.raises(TypeError, match="does not take a number of landmarks"):
         tp.landmark_curve(roll, sampler=KMeans())

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, fisher_exact
 
-from trigpoint._geometry import local_covariances, neighborhood_size
+from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.products import ProductIndex
 from trigpoint._neighbors.tree import TreeIndex
 from trigpoint._numerics.gaussian import REPULSIONS, welsch
-from trigpoint._pool import Pool
 from trigpoint._samplers import EfficientDPP, drawing
 from trigpoint._samplers.drawing import LandmarkDraw, Repulsion
 from trigpoint.datasets import make_fish_bowl
@@ -140,30 +139,6 @@ def test_batches_change_nothing(bandwidth, index, rng):
     assert len({draw.n_proposals for draw in draws}) == 1
 
 
-def test_giving_the_default_bandwidth_changes_nothing(rng):
-    X = rng.normal(size=(500, 3))
-    automatic = EfficientDPP(50, random_state=1).fit(X)
-    given = EfficientDPP(50, bandwidth=automatic.bandwidth_, random_state=1).fit(X)
-    np.testing.assert_array_equal(automatic.indices_, given.indices_)
-
-
-@pytest.mark.parametrize("mode", ["full", "diag"])
-def test_radii_and_covariances_are_those_of_the_neighborhood(mode, rng):
-    X = rng.normal(size=(300, 3))
-    sampler, pool = EfficientDPP(20, n_neighbors=25, random_state=0), Pool.of(X)
-    landmarks = sampler.select(pool)
-    radii, covariances = local_covariances(pool, landmarks, mode, 1)
-    np.testing.assert_array_equal(sampler.radii_, radii)
-    for row, radius, covariance in zip(landmarks.indices, radii, covariances, strict=True):
-        delta = np.linalg.norm(X - X[row], axis=1)
-        near = np.argsort(delta)[:25]
-        assert radius == pytest.approx(delta[near[-1]])
-        expected = np.cov(X[near].T, bias=True)
-        np.testing.assert_allclose(
-            covariance, expected if mode == "full" else np.diag(expected), rtol=1e-9
-        )
-
-
 def test_landmarks_are_diverse(rng):
     """Repelled landmarks are further from their nearest fellow than uniform ones."""
     X = rng.uniform(size=(5000, 2))
@@ -197,12 +172,6 @@ def test_default_neighborhood_follows_n_over_k():
     assert neighborhood_size(5, 3) == 5
 
 
-def test_copies_of_a_landmark_are_never_drawn_again():
-    X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
-    sampler = EfficientDPP(12, n_neighbors=5, bandwidth=1.0, random_state=0).fit(X)
-    assert sorted(sampler.landmarks_.ravel()) == list(range(12))
-
-
 def test_fewer_distinct_points_than_landmarks():
     X = np.repeat(np.arange(12.0)[:, None], 50, axis=0)
     with pytest.raises(ValueError, match=r"n_landmarks=13.*after 12 landmarks.*n_landmarks <= 12"):
@@ -227,19 +196,6 @@ def test_repulsion_outside_its_range_is_refused(wrong, rng):
         EfficientDPP(5, repulsion=wrong).fit(rng.normal(size=(30, 2)))
 
 
-def test_state_of_a_generator_counts(rng):
-    X = rng.normal(size=(300, 2))
-    fresh, used = np.random.default_rng(0), np.random.default_rng(0)
-    used.random(100)
-    drawn = [EfficientDPP(10, random_state=g).fit(X).indices_.tolist() for g in (fresh, used)]
-    assert drawn[0] != drawn[1]
-
-
-def test_every_point_can_be_a_landmark(rng):
-    X = rng.normal(size=(40, 3))
-    assert sorted(EfficientDPP(40, random_state=0).fit(X).indices_) == list(range(40))
-
-
 def test_weights_that_would_underflow(rng):
     """Two hundred landmarks each repel all points by a factor of about 1e-8."""
     X = rng.normal(size=(300, 3))
@@ -260,7 +216,6 @@ def test_weights_that_would_underflow(rng):
         ({"repulsion": "cosine"}, ValueError, "repulsion='cosine' is not known"),
         ({"pool": "half"}, TypeError, "pool='half' is not known"),
         ({"pool": 1}, ValueError, "pool=1 is too small"),
-        ({"n_jobs": 0}, ValueError, "n_jobs=0 is too small"),
         ({"random_state": "seed"}, TypeError, "random_state must be"),
         ({"random_state": -1}, ValueError, "random_state=-1 is negative"),
     ],

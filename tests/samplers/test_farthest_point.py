@@ -139,18 +139,3 @@ def test_few_points_are_looked_at_on_a_manifold(d, rng, monkeypatch):
     monkeypatch.setattr(trigpoint._kernels.distances, "reached", count)
     FarthestPoint(k, random_state=0).fit(plane)
     assert n < looked_at < 30 * n
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        ({"n_landmarks": 0}, ValueError, "n_landmarks=0 is too small"),
-        ({"n_landmarks": 41}, ValueError, "n_landmarks=41 is too large.*40 points"),
-        ({"n_landmarks": 2.0}, TypeError, "n_landmarks must be a whole number"),
-        ({"random_state": "seed"}, TypeError, "random_state"),
-        ({"n_jobs": 0}, ValueError, "n_jobs=0 is too small"),
-    ],
-)
-def test_bad_parameters(params, error, message, rng):
-    with pytest.raises(error, match=message):
-        FarthestPoint(**({"n_landmarks": 5} | params)).fit(rng.normal(size=(40, 3)))

@@ -11,7 +11,6 @@ from trigpoint._numerics.gaussian import gaussian_kernel, gaussian_of
 from trigpoint._numerics.residual.exchange import ExchangeableInverse
 from trigpoint._pool import Pool
 from trigpoint._samplers.refinement import patches, search
-from trigpoint._samplers.refinement.search import ExchangeSearch
 from trigpoint.metrics import nystrom_error, optimal_error
 
 
@@ -96,23 +95,6 @@ def test_errors_are_measured_where_they_are_said_to_be():
     np.testing.assert_allclose([refined.errors[0], refined.errors[-1]], [first, final], rtol=1e-6)
 
 
-def test_errors_are_measured_at_all_points_or_at_a_sample_of_the_others(X, monkeypatch):
-    rows = np.arange(20)
-    monkeypatch.setattr(search, "_NUMBERS_CHEAP", 0)
-
-    def measured(per_landmark, most):
-        monkeypatch.setattr(search, "_MEASURED", per_landmark)
-        monkeypatch.setattr(search, "_NUMBERS_HELD", most * patches.ENOUGH_CANDIDATES)
-        return ExchangeSearch(X, rows, 1.0, None, np.random.default_rng(0), 1)._measured_rows()
-
-    np.testing.assert_array_equal(measured(8, 300), np.arange(300))
-    # If there are more than twice as many as are needed, or more than there is room for.
-    for per_landmark, most, expected in ((7, 300, 140), (20, 80, 80), (20, 200, 150)):
-        some = measured(per_landmark, most)
-        assert len(some) == expected
-        assert len(np.union1d(some, rows)) == expected + 20
-
-
 def test_too_many_landmarks_for_the_points_that_can_be_held(X, monkeypatch):
     monkeypatch.setattr(search, "_NUMBERS_HELD", 40 * patches.ENOUGH_CANDIDATES)
     with pytest.raises(ValueError, match="20 landmarks are too many to refine together"):
@@ -135,23 +117,6 @@ def test_sweeps_end_when_they_gain_little(X):
     assert gains[-1] < search._CONVERGED_OF_FEW
     patient = tp.Refinement(12).refine(X, np.arange(0, 300, 10), bandwidth=1.0, random_state=0)
     assert len(patient.errors) == 13
-
-
-def test_a_chain_may_propose_every_other_point(X, monkeypatch):
-    asked = []
-
-    def draw(*arguments):
-        asked.append(arguments[3])
-        return patches.draw_patches(*arguments)
-
-    monkeypatch.setattr(search, "draw_patches", draw)
-    rows = np.random.default_rng(0).permutation(300)[:20]
-    chain = ExchangeSearch(X, rows.copy(), 1.0, 1.0, np.random.default_rng(0), 1)
-    assert len(chain._reserved) == 0
-    chain.sweep()
-    assert asked
-    for excluded in asked:
-        np.testing.assert_array_equal(excluded, np.sort(rows))
 
 
 def test_local_and_global_work_come_to_the_same_quality(monkeypatch):
@@ -318,11 +283,6 @@ def test_progress_is_told(X):
     assert told == [("refinement", done, 3) for done in (1, 2, 3)]
 
 
-def test_singular_kernel_is_refused(X):
-    with pytest.raises(ValueError, match=r"numerically singular for a kernel of bandwidth 1e\+04"):
-        tp.EfficientDPP(50, refine=True, kernel_bandwidth=1e4).fit(X)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_moved_landmarks_are_better_still(dtype):
     """In high dimension, better than points and than the centers of k-means."""
@@ -344,8 +304,3 @@ def test_moved_landmarks_are_better_still(dtype):
     assert moved < 0.98 * centers
     assert moved < 0.9 * points
     np.testing.assert_allclose(sampler.refinement_.errors[-1], moved / 600, rtol=1e-3)
-
-
-def test_parameters_survive_cloning():
-    sampler = clone(tp.EfficientDPP(5, refine=tp.Refinement(3, exponent=2.0)))
-    assert sampler.get_params()["refine__exponent"] == 2.0

@@ -49,6 +49,14 @@ def test_memory_order_changes_no_landmark(sampler):
 
 
 @each
+def test_every_row_may_be_a_landmark(sampler, X):
+    if sampler.n_landmarks is not None:
+        options = {"bandwidth": 0.2} if "bandwidth" in sampler.get_params() else {}
+        sampler = clone(sampler).set_params(n_landmarks=40, random_state=0, **options)
+        assert sorted(sampler.fit(X[:40]).indices_) == list(range(40))
+
+
+@each
 def test_parameters_are_few_and_in_the_same_order(sampler):
     parameters = inspect.signature(type(sampler)).parameters
     names, defaults = list(parameters), {name: p.default for name, p in parameters.items()}

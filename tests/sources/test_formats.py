@@ -77,15 +77,6 @@ def test_lists_and_other_arrays(points):
     check_source(open_source(strict.asarray(points)), points)
 
 
-def test_tensors(points):
-    torch = pytest.importorskip("torch")
-    check_source(open_source(torch.from_numpy(points)), points)
-    check_source(open_source(torch.from_numpy(points.T.copy()).T), points)
-    assert open_source(torch.ones(3, 2).bfloat16()).take(None).dtype == np.float32
-    with pytest.raises(TypeError, match="tensor of a sparse layout"):
-        open_source(torch.ones(3, 2).to_sparse())
-
-
 @pytest.mark.parametrize(
     ("stored", "read"),
     [

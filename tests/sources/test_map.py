@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from formats import OBJECTS, PATHS, TEXTS
+from formats import PATHS
 from scipy import sparse
 from stand_in import Model
 
@@ -24,17 +24,6 @@ def test_blocks_of_a_fixed_size(points, columns, n_threads, step):
     np.testing.assert_array_equal(result, points[:, :2] ** 2, strict=True)
     assert n_far == (points[:, 0] > 2).sum() > 0
     assert sorted(model.blocks) == [(s, min(step, 103 - s)) for s in range(0, 103, step)]
-
-
-@pytest.mark.parametrize("name", [*PATHS, *TEXTS, *OBJECTS])
-def test_any_storage(tmp_path, points, columns, name):
-    if name not in OBJECTS:
-        {**PATHS, **TEXTS}[name](tmp_path / name, points)
-        result, _ = open_source(tmp_path / name).map(Model(columns, 10))
-    else:
-        with OBJECTS[name](tmp_path, points) as thing:
-            result, _ = open_source(thing).map(Model(columns, 10))
-    np.testing.assert_array_equal(result, points[:, :2] ** 2, strict=True)
 
 
 def test_the_fitted_precision_and_sparseness_reach_the_model(rng):
@@ -102,26 +91,3 @@ def test_nothing_is_written_over_what_is_read(tmp_path, points, columns):
     ):
         with pytest.raises(ValueError, match="is being read: write to another file"):
             open_source(thing).map(Model(columns), out=tmp_path / out)
-
-
-def test_tensors(points, columns):
-    torch = pytest.importorskip("torch")
-    result, _ = open_source(torch.from_numpy(points)).map(Model(columns))
-    assert isinstance(result, torch.Tensor)
-    np.testing.assert_array_equal(result.numpy(), points[:, :2] ** 2)
-
-
-@pytest.mark.parametrize("make", [np.asfortranarray, lambda X: X[::-1, ::-1][::-1, ::-1]])
-def test_memory_order_does_not_matter(points, make):
-    X = make(np.tile(points, (3, 30)))
-    columns = open_source(X).columns
-    blocks = []
-
-    class Seen(Model):
-        def __call__(self, block, first_row=0):
-            blocks.append(block.flags.c_contiguous)
-            return super().__call__(block, first_row)
-
-    open_source(X).map(Seen(columns, 50))
-    assert all(blocks)
-    assert open_source(X).take(np.array([3, 8])).flags.c_contiguous

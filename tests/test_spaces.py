@@ -1,12 +1,12 @@
-"""metric="cosine": the same as scaling rows to unit length by hand, to the bit."""
+"""metric="cosine" and metric="seuclidean": the same as mapping rows by hand, to the bit."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._spaces import Cosine
+from trigpoint._spaces import SPACES, Cosine, Standardized, space_for
 from trigpoint.metrics import coverage_radius, neighbor_preservation
 
 SAMPLERS = {
@@ -21,10 +21,12 @@ ESTIMATORS = {
     "DiffusionMaps": tp.DiffusionMaps(landmarks=40, random_state=0),
     "Isomap": tp.Isomap(landmarks=40, random_state=0),
     "KernelPCA": tp.KernelPCA(landmarks=40, random_state=0),
+    "LandmarkMap": tp.LandmarkMap(landmarks=40, n_iter=20, random_state=0),
 }
 
 each_sampler = pytest.mark.parametrize("name", SAMPLERS)
 each_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+each_metric = pytest.mark.parametrize("metric", ["cosine", "seuclidean"])
 
 
 def by_hand(X):
@@ -32,6 +34,11 @@ def by_hand(X):
     doubles = X.astype(np.float64)
     norms = np.sqrt(np.cumsum(np.square(doubles), axis=1)[:, -1])
     return (doubles / norms[:, None]).astype(X.dtype)
+
+
+def mapped(metric, X):
+    """What the metric makes of rows after a fit to the first 300."""
+    return space_for(metric).fit(X[:300])(X)
 
 
 def vectors(rng, n=400, d=20, dtype=np.float64):
@@ -64,43 +71,50 @@ def test_rows_of_the_smallest_numbers_are_scaled():
     np.testing.assert_allclose(Cosine()(np.array([[3 * tiny, 4 * tiny]])), [[0.6, 0.8]])
 
 
+def test_scales_are_standard_deviations(rng):
+    X = np.c_[vectors(rng), np.full(400, 5.0)] * 1e4
+    space = Standardized().fit(X)
+    np.testing.assert_allclose(space.scales, [*X[:, :-1].std(axis=0), 1], rtol=1e-12)
+    np.testing.assert_array_equal(Standardized().fit(np.asfortranarray(X)).scales, space.scales)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_spaces_are_restored_from_their_arrays(name, rng):
+    X = vectors(rng)
+    space = space_for(name).fit(X)
+    again = SPACES[name].from_arrays(space.arrays())
+    np.testing.assert_array_equal(again(X), space(X))
+
+
 @each_sampler
+@each_metric
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_subsets_are_chosen_among_unit_rows(name, dtype, rng):
-    X = vectors(rng, dtype=dtype)
+def test_subsets_are_chosen_among_mapped_rows(name, metric, dtype, rng):
+    X = vectors(rng, 300, dtype=dtype)
     before = X.copy()
     sampler = clone(SAMPLERS[name]).set_params(random_state=1)
-    expected = clone(sampler).fit(by_hand(X))
-    found = tp.select(X, sampler, metric="cosine")
+    expected = clone(sampler).fit(mapped(metric, X))
+    found = tp.select(X, sampler, metric=metric)
     np.testing.assert_array_equal(found.indices, expected.indices_)
     np.testing.assert_array_equal(found.points, X[found.indices])
     np.testing.assert_array_equal(X, before)
 
 
 @each_estimator
+@each_metric
 @pytest.mark.parametrize("d", [3, 20])
-def test_estimators_fit_and_transform_unit_rows(name, d, rng):
-    X, new = vectors(rng, d=d), vectors(rng, 50, d=d)
-    before = X.copy()
-    expected = clone(ESTIMATORS[name]).fit(by_hand(X))
-    found = clone(ESTIMATORS[name]).set_params(metric="cosine").fit(X)
+@pytest.mark.filterwarnings("ignore:1 of 400 points are more than ten bandwidths")
+def test_estimators_fit_and_transform_mapped_rows(name, metric, d, rng, tmp_path):
+    X = vectors(rng, d=d)
+    before, rows = X.copy(), mapped(metric, X)
+    expected = clone(ESTIMATORS[name]).fit(rows[:300])
+    found = clone(ESTIMATORS[name]).set_params(metric=metric).fit(X[:300])
     np.testing.assert_array_equal(found.landmarks_, expected.landmarks_)
-    np.testing.assert_array_equal(found.transform(X), expected.transform(by_hand(X)))
-    np.testing.assert_array_equal(found.transform(new), expected.transform(by_hand(new)))
+    np.testing.assert_array_equal(found.transform(X), expected.transform(rows))
     np.testing.assert_array_equal(X, before)
-
-
-@each_estimator
-@pytest.mark.parametrize("sparse", [False, True])
-def test_powers_of_two_change_nothing(name, sparse, rng):
-    X = vectors(rng)
-    X[np.abs(X) < 0.5] = 0
-    X = X[X.any(axis=1)]
-    scaled = X * 2.0 ** rng.integers(-60, 60, size=(len(X), 1))
-    if sparse:
-        X, scaled = csr_array(X), csr_array(scaled)
-    emb = clone(ESTIMATORS[name]).set_params(metric="cosine")
-    np.testing.assert_array_equal(emb.fit_transform(X), clone(emb).fit_transform(scaled))
+    assert found.quality(X).neighbors_kept == expected.quality(rows).neighbors_kept
+    found.save(tmp_path / "model.trig")
+    np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), found.transform(X))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -157,24 +171,6 @@ def test_a_model_keeps_its_metric(tmp_path, rng):
     np.testing.assert_array_equal(emb.transform(X), expected)
 
 
-def test_given_landmarks_are_scaled_too(rng):
-    X = vectors(rng)
-    rows = np.arange(0, 400, 10)
-    emb = tp.LaplacianEigenmaps(landmarks=rows, metric="cosine").fit(X)
-    given = tp.LaplacianEigenmaps(landmarks=4 * X[rows], metric="cosine").fit(X)
-    np.testing.assert_array_equal(emb.landmarks_, by_hand(X[rows]))
-    np.testing.assert_array_equal(given.landmarks_, by_hand(X[rows]))
-    np.testing.assert_array_equal(given.transform(X), emb.transform(X))
-
-
-def test_a_sampler_works_by_the_metric_of_its_estimator(rng):
-    X = vectors(rng)
-    sampler = tp.KMeansPlusPlus(30, random_state=0)
-    emb = tp.LaplacianEigenmaps(landmarks=sampler, metric="cosine").fit(X)
-    rows = clone(sampler).fit(by_hand(X)).indices_
-    np.testing.assert_array_equal(emb.landmark_indices_, rows)
-
-
 def test_metrics_of_neighborhoods_by_direction(rng):
     X = vectors(rng)
     units, rows = by_hand(X), np.arange(0, 400, 20)
@@ -184,3 +180,15 @@ def test_metrics_of_neighborhoods_by_direction(rng):
     assert coverage_radius(X, X[rows], metric="cosine") == coverage_radius(units, rows)
     with pytest.raises(ValueError, match="metric='angle' is not known"):
         neighbor_preservation(X, units, metric="angle")
+
+
+def test_sparse_rows_are_refused():
+    sparse = csr_array(random_array((100, 50), density=0.05, rng=0, format="csr"))
+    with pytest.raises(ValueError, match="metric='seuclidean' does not take sparse rows"):
+        tp.select(sparse, 5, metric="seuclidean")
+
+
+@pytest.mark.parametrize("metric", ["angle", None, Standardized, np.linalg.norm])
+def test_unknown_metrics_are_refused(metric, rng):
+    with pytest.raises(TypeError, match="is not known: choose one of 'euclidean'"):
+        tp.select(vectors(rng), 5, metric=metric)
