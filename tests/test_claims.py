@@ -11,7 +11,6 @@ import trigpoint as tp
 from trigpoint import _kernels as compiled
 from trigpoint._kernels import candidates, tree_search
 from trigpoint._neighbors import tree
-from trigpoint._samplers import drawing
 from trigpoint.datasets import make_swiss_roll
 
 
@@ -33,7 +32,7 @@ def searches(monkeypatch):
             found.append("products")
         return reached
 
-    for module, name in ((tree, "reaches"), (drawing, "race")):
+    for module, name in ((tree, "reaches"), (tree_search, "race")):
         monkeypatch.setattr(module, name, getattr(tree_search, name).py_func)
     monkeypatch.setattr(tree_search, "nearest", nearest)
     monkeypatch.setattr(candidates, "narrow", narrow)
