@@ -14,7 +14,7 @@ from trigpoint._numerics.reduction import all_projected
 from trigpoint._spaces import Euclidean, Space
 
 # Rows of a pool: at least, and per landmark. With 64 rows for each landmark, nothing measurable is
-# lost compared with all rows; with 16, hardly anything. `make bench ONLY=pool` measures this.
+# lost compared with all rows; with 16, hardly anything. docs/design/2026-11-pool.md has figures.
 LEAST_ROWS = 2**17
 ROWS_PER_LANDMARK = 64
 _FEW_PER_LANDMARK, _FEWEST_PER_LANDMARK = 16, 4

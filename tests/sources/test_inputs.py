@@ -22,6 +22,12 @@ def eigenmaps(**options):
     return tp.LaplacianEigenmaps(landmarks=100, random_state=0, **options)
 
 
+def test_coordinates_of_a_fit_go_to_a_file(tmp_path, points):
+    emb, out = eigenmaps(), tmp_path / "Y.npy"
+    assert emb.fit_transform(points, out=out) == out
+    np.testing.assert_array_equal(np.load(out), emb.transform(points))
+
+
 def test_what_cannot_be_written_is_refused_before_the_fit(tmp_path, points):
     path = write(tmp_path / "points.npy", points)
     emb = eigenmaps()
