@@ -9,6 +9,7 @@ NAMES = {
     "headline": "ten million points against SciPy's bare minimum",
     "selection": "landmarks: seconds, memory and coverage beside peers",
     "quality": "trace errors of every sampler on made and on real data",
+    "pool": "landmarks and embeddings from a sample of the rows",
     "defaults": "the default settings beside a grid of others, on many data sets",
     "embedding": "embeddings into the plane beside peers",
     "maps": "maps beside UMAP, t-SNE and PaCMAP",

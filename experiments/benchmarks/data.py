@@ -43,9 +43,9 @@ def coil(settings: Settings) -> tuple[np.ndarray, np.ndarray]:
         return X / X.max(), file["y"]
 
 
-def patches(settings: Settings, n: int) -> tuple[np.ndarray, np.ndarray]:
+def patches(settings: Settings, n: int, source: str = "openkbp") -> tuple[np.ndarray, np.ndarray]:
     """Patches of CT scans as the paper's experiment takes them, and their classes."""
-    found = load_patches(settings.find(PLACES["patches"]), "openkbp", n)
+    found = load_patches(settings.find(PLACES["patches"]), source, n)
     return found.X, found.y
 
 

@@ -67,7 +67,12 @@ def warm_up(method: Method, X: np.ndarray, *k: int, **options: Any) -> None:
     """Call a method on a few rows, so that imports and compilation are not measured."""
     rows = X[: method.warm_up_rows]
     fewer = [min(count, len(rows) // 10) for count in k]
-    method.run(rows, *fewer, 0, **options)
+    # Neighborhoods cannot be larger than the data.
+    smaller = {
+        name: min(value, len(rows) // 2) if isinstance(value, int) else value
+        for name, value in options.items()
+    }
+    method.run(rows, *fewer, 0, **smaller)
 
 
 def setups(table: dict[str, Method]) -> list[str]:

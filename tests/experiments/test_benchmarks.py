@@ -8,7 +8,6 @@ import pytest
 
 from experiments import benchmarks
 from experiments.benchmarks import quality, report
-from experiments.benchmarks.peers import EMBEDDERS
 from experiments.framework import worker
 from experiments.framework.experiment import Settings, load_experiment
 from experiments.framework.measuring import measure
@@ -149,37 +148,36 @@ def test_cases_go_through_json_and_are_distinct(name, quick):
 
 
 def test_a_group_goes_on_is_finished_and_starts_anew(tmp_path, monkeypatch):
-    measured, settings = [], Settings(quick=True)
-    names = [name for name in EMBEDDERS if name != "umap-learn, seeded"]
+    measured = []
+    settings = Settings(quick=True)
 
-    def run(most=None):
-        def fails(package, name, case, settings):
-            if len(measured) == most:
-                raise KeyboardInterrupt
-            measured.append(case["method"])
-            return {"error": "> 10 s"}
+    def fails(package, name, case, settings):
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        measured.append(case["data"])
+        return {"error": "> 10 s"}
 
-        measured.clear()
-        monkeypatch.setattr(report, "run_apart", fails)
-        return report.run("embedding", tmp_path, settings, quiet=True)
-
-    def shown():
-        return report.show("embedding", tmp_path, settings).read_text()
-
+    monkeypatch.setattr(report, "run_apart", fails)
     with pytest.raises(KeyboardInterrupt):
-        run(most=2)
-    assert "Interrupted: rows are missing" in shown()
-    assert run() == len(names) - 2
-    assert measured == names[2:]
-    table = report.table(tmp_path, "embedding")
-    assert [row["method"] for row in table.rows] == names
+        report.run("pool", tmp_path, settings, quiet=True)
+    text = report.show("pool", tmp_path, settings).read_text()
+    assert "Interrupted: rows are missing" in text
+
+    measured.clear()
+    assert report.run("pool", tmp_path, settings, quiet=True) == 1
+    assert measured == ["digits"]
+    table = report.table(tmp_path, "pool")
+    assert [row["data"] for row in table.rows] == ["roll", "groups", "digits"]
     assert {row["limit"] for row in table.rows} == {report.QUICK_FIT_LIMIT}
-    assert "`make bench ONLY=embedding`, run 2" in shown()
-    assert shown().count("> 10 s") == len(names)
-    assert "Interrupted" not in shown()
+    text = report.show("pool", tmp_path, settings).read_text()
+    assert "`make bench ONLY=pool`, run 2" in text
+    assert text.count("> 10 s") == 3
+    assert "Interrupted" not in text
+
+    measured.clear()
     with pytest.raises(KeyboardInterrupt):
-        run(most=2)
-    assert measured == names[:2]
+        report.run("pool", tmp_path, settings, quiet=True)
+    assert measured == ["roll", "groups"]
 
 
 # Smaller than the quick form: groups that need neither peers nor real data.
@@ -196,6 +194,11 @@ SMALL = {
         for name in ("optimum", "EfficientDPP", "EfficientDPP, refined", "uniform")
     ]
     + [{"data": "bowl", "bandwidth": 1.0, "k": [10, 20], "seeds": 1, "method": quality.SEEDING}],
+    "pool": [
+        {"data": kind, "n": n, "k": 20, "seed": seed}
+        for kind, n in (("roll", 3000), ("groups", 3000), ("digits", 1797))
+        for seed in range(2)
+    ],
     "defaults": [{"data": "wine", "seed": seed} for seed in range(2)],
     "embedding": [
         {"data": "roll", "n": n, "seed": 0, "method": "trigpoint, leading", "family": "a"}
