@@ -7,7 +7,6 @@ lacks, and evens out the eigenvectors.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -28,10 +27,6 @@ _BANDWIDTH = 0.7
 
 # A point is placed by this many landmarks: with three, maps fold in a few spots.
 SHARING = 5
-
-# Rows whose edges are sorted together, few enough that row, column and rank of an edge fit in one
-# integer even for millions of landmarks with tens of millions of edges.
-_PACKED_ROWS = 2**16
 
 # Share of the variance of a landmark's neighbors that is added in every direction. Slopes across a
 # surface, along which they hardly vary, vanish; those along it lose two or three percent.
@@ -148,72 +143,13 @@ def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
     The nearest are those with the shortest paths of one or two edges, so that there are enough of
     them in a sparse graph. Bridges are not followed. Unused entries repeat the landmark.
     """
-    k = len(graph.bandwidths)
-    rows, columns, lengths = _ordinary_edges(graph)
-    starts = np.searchsorted(rows, np.arange(k + 1))
-    degrees = np.diff(starts)
+    from trigpoint._kernels.map_placing import nearest_by_path
+
+    k, lengths = len(graph.bandwidths), graph.ordinary_lengths()
     fitted = np.repeat(np.arange(k)[:, None], 1 + _FITTED, axis=1)
-    used = np.zeros(fitted.shape, dtype=bool)
-    for part in row_blocks(k, block_rows(64 * (1 + _FITTED) ** 2)):
-        edges = np.arange(starts[part.start], starts[part.stop])
-        onward = degrees[columns[edges]]
-        first = np.repeat(edges, onward)
-        # All edges that start where one of the first edges ends.
-        second = np.arange(len(first)) - np.repeat(np.cumsum(onward) - onward, onward)
-        second += starts[columns[first]]
-        ends = _nearest(rows[first], columns[second], lengths[first] + lengths[second])
-        fitted[ends.rows, ends.ranks] = ends.columns
-        used[ends.rows, ends.ranks] = True
-    return fitted, used
-
-
-class _Ends(NamedTuple):
-    """The nearest landmarks by row, each ranked within its row."""
-
-    rows: np.ndarray
-    ranks: np.ndarray
-    columns: np.ndarray
-    lengths: np.ndarray
-
-
-def _ordinary_edges(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and lengths of the shortest edges and of loops, without bridges, by row."""
-    k = len(graph.bandwidths)
-    rows = np.repeat(np.arange(k), np.diff(graph.lengths.indptr))
-    columns, lengths = graph.lengths.indices.astype(np.int64), graph.lengths.data
-    bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
-    ordinary = ~np.isin(rows * k + columns, bridges[:, 0] * k + bridges[:, 1])
-    rows = np.concatenate([np.arange(k), rows[ordinary]])
-    columns = np.concatenate([np.arange(k), columns[ordinary]])
-    lengths = np.concatenate([np.zeros(k), lengths[ordinary]])
-    found = []
-    for part in row_blocks(k, _PACKED_ROWS):
-        inside = (rows >= part.start) & (rows < part.stop)
-        ends = _nearest(rows[inside], columns[inside], lengths[inside])
-        found.append((ends.rows, ends.columns, ends.lengths))
-    rows, columns, lengths = (np.concatenate(values) for values in zip(*found, strict=True))
-    return rows, columns, lengths
-
-
-def _nearest(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> _Ends:
-    """The nearest columns of each row, itself and up to 20 others, by their shortest lengths."""
-    # Rows, columns and places of lengths in their order are packed into one number, which sorts
-    # faster than three keys. Equal lengths have one place.
-    first, k = int(rows.min()), int(columns.max()) + 1
-    distinct, places = np.unique(lengths, return_inverse=True)
-    rows = rows - first
-    assert (int(rows.max()) + 1) * k * len(distinct) < 2**63, "too many rows to be packed"
-    pairs, places = np.divmod(np.sort((rows * k + columns) * len(distinct) + places), len(distinct))
-    shortest = np.ones(len(pairs), dtype=bool)
-    shortest[1:] = pairs[1:] != pairs[:-1]
-    rows, columns = np.divmod(pairs[shortest], k)
-    by_row = np.sort((rows * len(distinct) + places[shortest]) * k + columns)
-    by_row, columns = np.divmod(by_row, k)
-    rows, places = np.divmod(by_row, len(distinct))
-    lengths = distinct[places]
-    ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    near = ranks <= _FITTED
-    return _Ends(first + rows[near], ranks[near], columns[near], lengths[near])
+    counts = np.empty(k, dtype=np.int64)
+    nearest_by_path(lengths.indptr, lengths.indices, lengths.data, fitted, counts)
+    return fitted, np.arange(1 + _FITTED) < counts[:, None]
 
 
 def _around(

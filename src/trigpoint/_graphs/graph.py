@@ -170,11 +170,7 @@ def weighed_by(masses: np.ndarray, graph: LandmarkGraph) -> LandmarkGraph:
 
 def ordinary_edges(graph: LandmarkGraph) -> LandmarkGraph:
     """Edges that are not bridges, all of the same weight and reach, for computing paths."""
-    lengths = graph.lengths.copy()
-    rows, columns = np.concatenate([graph.bridges, graph.bridges[:, ::-1]]).T
-    lengths[rows, columns] = 0
-    lengths.eliminate_zeros()
-    k = len(graph.bandwidths)
+    k, lengths = len(graph.bandwidths), graph.ordinary_lengths()
     weights = csr_array(lengths.astype(bool).astype(np.float64) + eye_array(k))
     reach = np.full(k, graph.lengths.data.max())
     return LandmarkGraph(weights, lengths, graph.bridges[:0], reach)

@@ -236,3 +236,68 @@ def _share(square: float, limit: float) -> float:
     # Written so that it is 0, too, where both are.
     closeness = 1.0 - square / limit if square < limit else 0.0
     return closeness * closeness
+
+
+@compiled_strictly
+def nearest_by_path(
+    starts: np.ndarray,
+    columns: np.ndarray,
+    lengths: np.ndarray,
+    nearest: np.ndarray,
+    counts: np.ndarray,
+) -> None:
+    """Find the landmarks nearest to each, itself first, by paths of one or two edges.
+
+    Row i of `nearest` (k, width) gets `counts[i]` landmarks; its other entries stay as they are. A
+    path follows only the shortest edges, as many as `nearest` has columns, of each landmark. Equal
+    lengths are ordered by landmark.
+
+    `starts`, `columns` and `lengths` are the CSR arrays of the edges, without loops.
+    """
+    k, width = nearest.shape
+    linked = np.empty((k, width), dtype=np.int64)
+    reach = np.empty((k, width))
+    sizes = np.zeros(k, dtype=np.int64)
+    for i in range(k):
+        sizes[i] = _insert(linked[i], reach[i], 0, i, 0.0)
+        for edge in range(starts[i], starts[i + 1]):
+            sizes[i] = _insert(linked[i], reach[i], sizes[i], columns[edge], lengths[edge])
+    shortest = np.full(k, np.inf)
+    reached = np.empty(width * width, dtype=np.int64)
+    paths = np.empty(width)
+    for i in range(k):
+        n_reached = 0
+        for first in range(sizes[i]):
+            middle = linked[i, first]
+            for second in range(sizes[middle]):
+                end = linked[middle, second]
+                if shortest[end] == np.inf:
+                    reached[n_reached] = end
+                    n_reached += 1
+                shortest[end] = min(shortest[end], reach[i, first] + reach[middle, second])
+        counts[i] = 0
+        for place in range(n_reached):
+            end = reached[place]
+            counts[i] = _insert(nearest[i], paths, counts[i], end, shortest[end])
+            shortest[end] = np.inf
+
+
+@compiled_strictly
+def _insert(ends: np.ndarray, lengths: np.ndarray, size: int, end: int, length: float) -> int:
+    """Insert a landmark into a list ordered by length, then by landmark; return its new size.
+
+    A full list drops its last entry.
+    """
+    if size == len(ends):
+        last = size - 1
+        if length > lengths[last] or (length == lengths[last] and end > ends[last]):
+            return size
+        size = last
+    place = size
+    while place > 0 and (
+        lengths[place - 1] > length or (lengths[place - 1] == length and ends[place - 1] > end)
+    ):
+        ends[place], lengths[place] = ends[place - 1], lengths[place - 1]
+        place -= 1
+    ends[place], lengths[place] = end, length
+    return size + 1
