@@ -9,6 +9,7 @@ from ._estimators import Isomap as Isomap
 from ._estimators import KernelPCA as KernelPCA
 from ._estimators import LandmarkMap as LandmarkMap
 from ._estimators import LaplacianEigenmaps as LaplacianEigenmaps
+from ._estimators import as_published as as_published
 from ._estimators import compare_methods as compare_methods
 from ._estimators import fit_anndata as fit_anndata
 from ._estimators import load as load

@@ -19,7 +19,7 @@ from trigpoint._estimators.selection import (
     Rules,
     interpolation,
 )
-from trigpoint._extension.extensions import MarkovExtension
+from trigpoint._extension.extensions import MarkovExtension, PublishedExtension
 from trigpoint._extension.support import support_of
 from trigpoint._graphs import CompleteGraph
 from trigpoint._spaces import Space
@@ -154,16 +154,17 @@ class LaplacianEigenmaps(MarkovEmbedding):
         The first eigenvectors, as in the paper, or the first that are not functions of earlier
         ones: on a long strip, the leading two are both functions of the position along it.
         ``"auto"`` takes independent ones for up to three coordinates.
-    extension : {"auto", "smooth", "graph", "all"} or int, default="auto"
+    extension : {"auto", "smooth", "graph", "all", "published"} or int, default="auto"
         How points get coordinates from those of the landmarks. ``"smooth"`` interpolates between
         planes fitted to the five nearest landmarks and their neighbors in the graph; it smooths the
         eigenvectors, also at the landmarks, and leaves no texture at their spacing. The others take
-        weighted means: over the graph neighbors of the three nearest landmarks, which maps each
+        weighted sums: over the graph neighbors of the three nearest landmarks, which maps each
         landmark exactly to its eigenvectors; over all landmarks; or over the given number of
-        nearest ones. Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts. ``"auto"`` uses
-        all landmarks for more than five coordinates. Otherwise it is ``"smooth"`` up to 15 columns
-        if `dimension_` is no more than `n_components` and there are at least two points per
-        landmark, or ``"graph"``.
+        nearest ones. ``"published"`` sums over all landmarks by the formula of the paper, and needs
+        a graph with one `bandwidth`. Neither ``"smooth"`` nor ``"graph"`` reintroduces shortcuts.
+        ``"auto"`` uses all landmarks for more than five coordinates. Otherwise it is ``"smooth"``
+        up to 15 columns if `dimension_` is no more than `n_components` and there are at least two
+        points per landmark, or ``"graph"``.
     metric : {"euclidean", "cosine", "seuclidean"} or object, default="euclidean"
         Distance between points. ``"cosine"`` is for vectors whose length means nothing, such as
         text embeddings and word counts: rows are scaled to unit length. ``"seuclidean"`` is for
@@ -250,8 +251,23 @@ class LaplacianEigenmaps(MarkovEmbedding):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _extensions = (*MarkovEmbedding._extensions, "published")
+
     def _spectrum(self, graph: LandmarkGraph, n_components: int, which: str) -> Any:
         return laplacian_eigenmaps(graph.weights, n_components, which)
+
+    def _weighted(self, fit: Fit) -> Extension:
+        if fit.extended_by != "published":
+            return super()._weighted(fit)
+        assert fit.graph is not None
+        low, high = fit.graph.bandwidths.min(), fit.graph.bandwidths.max()
+        if low < high:
+            raise ParameterValueError(
+                "extension='published' needs one bandwidth, but those of the landmarks range from "
+                f"{low:.3g} to {high:.3g}: choose graph=KNNGraph(bandwidth={high:.3g})",
+                "extension",
+            )
+        return PublishedExtension.prepare(fit.landmarks.points, float(high), fit.spectrum)
 
     def _markov_values(self, fit: Fit) -> np.ndarray:
         return 1 - fit.spectrum.eigenvalues

@@ -9,14 +9,14 @@ can be called on blocks in any order and from any thread or process.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError, ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.support import FAR_BANDWIDTHS, LocalSupport, Support
+from trigpoint._extension.support import FAR_BANDWIDTHS, AllLandmarks, LocalSupport, Support
 from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
@@ -103,6 +103,49 @@ class MarkovExtension(WeightedExtension):
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         sums, shifts = self.support.sums(X, self.values)
         return sums[:, :-1] / sums[:, -1:], shifts != 0
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedExtension(WeightedExtension):
+    """Extension of Laplacian eigenmaps by the formula of the paper.
+
+    ``phi(x) = sum_j K(x_j, x) phi_j / (lambda k sqrt(E[K(., x)] E[K(x_j, .)]))``, with expectations
+    over the k landmarks x_j. In contrast to `MarkovExtension`, it divides by the lambda of
+    ``(D - W) phi = lambda D phi``, and a landmark's coordinates are not those it has in the graph.
+
+    Attributes
+    ----------
+    support : AllLandmarks
+    values : float64 ndarray of shape (l + 1, k)
+        The values to sum, ``phi_j / (lambda sqrt(k E[K(x_j, .)]))``, and 1 for ``k E[K(., x)]``.
+
+    References
+    ----------
+    C. Wachinger and P. Golland, "Diverse landmark sampling from determinantal point processes for
+    scalable manifold learning", 2015, section 4.1.
+    """
+
+    support: AllLandmarks
+    values: np.ndarray
+
+    @classmethod
+    def prepare(cls, landmarks: np.ndarray, sigma: float, spectrum: Spectrum) -> Self:
+        """Prepare the extension from the landmarks (k, d) and one bandwidth."""
+        k = len(landmarks)
+        support = AllLandmarks.prepare(landmarks, np.full(k, sigma))
+        ones = np.ones((1, k))
+        blocks = row_blocks(k, block_rows(support.row_bytes, _BLOCK_BYTES))
+        sums = np.concatenate([support.sums(landmarks[part], ones).sums for part in blocks])
+        values = (spectrum.coordinates / spectrum.eigenvalues / np.sqrt(sums)).T
+        return cls(support, np.concatenate([values, ones]))
+
+    @property
+    def n_components(self) -> int:
+        return len(self.values) - 1
+
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        sums, shifts = self.support.sums(X, self.values)
+        return sums[:, :-1] * np.exp(shifts / 2)[:, None] / np.sqrt(sums[:, -1:]), shifts != 0
 
 
 @dataclass(frozen=True, eq=False)

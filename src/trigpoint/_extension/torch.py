@@ -8,7 +8,12 @@ import numpy as np
 from trigpoint._common.device import to_device, working_memory
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension
-from trigpoint._extension.extensions import GeodesicExtension, KernelExtension, MarkovExtension
+from trigpoint._extension.extensions import (
+    GeodesicExtension,
+    KernelExtension,
+    MarkovExtension,
+    PublishedExtension,
+)
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SHARING, SmoothExtension
 from trigpoint._extension.support import (
@@ -28,6 +33,8 @@ from trigpoint._numerics.blocks import row_blocks
 _BLOCK_SHARE = 4
 
 _BLENDED = 3
+
+WEIGHTED = MarkovExtension, PublishedExtension, KernelExtension, GeodesicExtension
 
 # Float64 rows (b, d) -> coordinates (b, l) and far mask (b,), or sums (b, l) and shifts (b,) of the
 # logarithms of weights, which are 0 except for far rows.
@@ -62,7 +69,7 @@ class OnDevice:
         self._n_bytes = working_memory(device) // _BLOCK_SHARE
         if isinstance(extension, (SmoothExtension, MapExtension)):
             landmarks = extension.landmarks
-        elif isinstance(extension, (MarkovExtension, KernelExtension, GeodesicExtension)):
+        elif isinstance(extension, WEIGHTED):
             landmarks = _landmarks_of(extension.support)
         else:
             raise ParameterTypeError(
@@ -109,6 +116,15 @@ def _prepared(extension: Any, search: TorchSearch, device: Any) -> tuple[_Extend
             return found[:, :-1] / found[:, -1:], shifts != 0
 
         return divided, held
+    if isinstance(extension, PublishedExtension):
+        sums, held = _weighted(extension.support, extension.values, search, device)
+
+        def published(X: Any) -> tuple[Any, Any]:
+            found, shifts = sums(X)
+            scales = (shifts / 2).exp() / found[:, -1].sqrt()
+            return found[:, :-1] * scales[:, None], shifts != 0
+
+        return published, held
     assert isinstance(extension, KernelExtension)
     sums, held = _weighted(extension.support, extension.components, search, device)
     offset = to_device(extension.offset, device)

@@ -29,10 +29,7 @@ _MIN_CANDIDATES_PER_NEIGHBOR = 4
 
 
 class KNNGraph(Graph):
-    """Link each landmark to its nearest landmarks, if they agree.
-
-    Two landmarks are linked when each is among the other's `n_neighbors` nearest, or when one is in
-    the nearer half of the other's neighbors.
+    """Link each landmark to its nearest landmarks.
 
     Parameters
     ----------
@@ -42,6 +39,10 @@ class KNNGraph(Graph):
         What "nearest" means. Bhattacharyya compares the Gaussians around the landmarks
         (section 3.3 of the paper), so that landmarks across a gap are far apart even when they are
         close in space.
+    link : {"agreed", "any"}, default="agreed"
+        When two landmarks are linked. ``"agreed"`` links them if each is among the other's
+        `n_neighbors` nearest, or if one is in the nearer half of the other's neighbors. ``"any"``
+        links them if either is among the other's nearest, as in the paper.
     covariance : {"auto", "full", "diag"}, default="auto"
         What the Bhattacharyya distance compares: full local covariances or only their diagonals.
         ``"auto"`` takes full ones up to 32 columns and diagonals above.
@@ -63,8 +64,8 @@ class KNNGraph(Graph):
     of the landmarks' kernel matrix. If the two ends have different bandwidths, the larger one is
     used.
 
-    Without agreement, landmarks at a border would keep distant neighbors for lack of nearer ones,
-    and most of those edges are shortcuts: on a Swiss roll of 1,000 landmarks with 200 neighbors,
+    With ``link="any"``, landmarks at a border keep distant neighbors for lack of nearer ones, and
+    most of those edges are shortcuts: on a Swiss roll of 1,000 landmarks with 200 neighbors,
     agreement removes two thirds of them. The nearer half ensures that no landmark ends up alone.
 
     Above a few thousand landmarks, Bhattacharyya distances are evaluated only among the Euclidean
@@ -76,6 +77,7 @@ class KNNGraph(Graph):
         n_neighbors: int | None = None,
         *,
         metric: str = "bhattacharyya",
+        link: str = "agreed",
         covariance: str = "auto",
         bandwidth: float | None = None,
         ridge: float = RIDGE,
@@ -83,6 +85,7 @@ class KNNGraph(Graph):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.link = link
         self.covariance = covariance
         self.bandwidth = bandwidth
         self.ridge = ridge
@@ -90,6 +93,7 @@ class KNNGraph(Graph):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_choice("link", self.link, ("agreed", "any"))
         check_bool("by_mass", self.by_mass)
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
@@ -137,7 +141,7 @@ class KNNGraph(Graph):
         return weighed_by(landmarks.masses, built)
 
     def _edges(self, k: int, search: "NeighborSearch") -> tuple[np.ndarray, np.ndarray]:
-        """Return directed edges, as two index arrays, that are mutual or in the nearer half."""
+        """Return directed edges, as two index arrays."""
         if self.n_neighbors is None:
             count = min(_DEFAULT_NEIGHBORS, k - 1)
         else:
@@ -146,6 +150,8 @@ class KNNGraph(Graph):
         check_choice("metric", self.metric, METRICS)
         neighbors = search.nearest(self.metric, count, self.ridge)
         left, right = np.repeat(np.arange(k), count), neighbors.ravel()
+        if self.link == "any":
+            return left, right
         nearer_half = np.tile(np.arange(count) < (count + 1) // 2, k)
         mutual = np.isin(right * k + left, left * k + right)
         return left[nearer_half | mutual], right[nearer_half | mutual]

@@ -1,0 +1,122 @@
+"""The pipeline of the paper: the library does what the slow reference in the documentation does."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+import trigpoint as tp
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "paper" / "algorithms.py"
+SIGNIFICANCE = 1e-4
+
+
+@pytest.fixture(scope="module")
+def paper():
+    """The module `algorithms.py` of the documentation."""
+    spec = importlib.util.spec_from_file_location("algorithms", REFERENCE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module", name="X")
+def roll_points():
+    return tp.datasets.make_swiss_roll(600, random_state=3)[0]
+
+
+def fitted(X, J, bhattacharyya=True):
+    """The published pipeline with given landmarks."""
+    emb = tp.as_published(3, len(J), m=40, sigma=4.0, n_neighbors=8, bhattacharyya=bhattacharyya)
+    return emb.set_params(landmarks=J).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::trigpoint.ParameterWarning")
+def test_graph_and_coordinates_are_those_of_the_reference(paper, X):
+    J, _ = paper.algorithm_2(X, 60, m=40, sigma=4.0, rng=np.random.default_rng(0))
+    emb = fitted(X, J)
+    C = emb.covariances_ + 0.01 * np.einsum("kii->k", emb.covariances_)[:, None, None] / 3 * np.eye(
+        3
+    )
+    expected, W = paper.algorithm_3(X, J, C, sigma=4.0, n_neighbors=8, n_components=3)
+    assert len(emb.bridges_) == 0
+    np.testing.assert_allclose(emb.graph_.toarray(), W, rtol=1e-12, atol=1e-14)
+    found = emb.transform(X)
+    found *= np.sign((found * expected).sum(axis=0))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+def test_covariances_are_those_of_algorithm_2(paper, X):
+    """Those of the points around each landmark that it repels."""
+    sampler = tp.EfficientDPP(30, n_neighbors=40, bandwidth=4.0, pool=None, random_state=0)
+    emb = tp.as_published(2, 30, m=40, sigma=4.0, n_neighbors=8, random_state=0).fit(X)
+    np.testing.assert_array_equal(emb.landmark_indices_, sampler.fit(X).indices_)
+    for i, covariance in zip(emb.landmark_indices_, emb.covariances_, strict=True):
+        near = np.argsort(np.linalg.norm(X - X[i], axis=1))[:40]
+        np.testing.assert_allclose(covariance, np.cov(X[near].T, bias=True), atol=1e-10)
+
+
+def test_landmarks_have_the_distribution_of_the_reference(paper):
+    """Sets of three out of six points, and the test rejects a neighborhood of another size."""
+    points, runs = np.random.default_rng(5).normal(size=(6, 2)), 4000
+
+    def drawn(m, seed):
+        rng = np.random.default_rng(seed)
+        sampler = tp.as_published(1, 3, m=m, sigma=1.0, n_neighbors=2).landmarks
+        sampler.set_params(random_state=rng)
+        return Counter(tuple(sorted(sampler.fit(points).indices_)) for _ in range(runs))
+
+    rng = np.random.default_rng(1)
+    expected = Counter(
+        tuple(sorted(map(int, paper.algorithm_2(points, 3, 4, 1.0, rng)[0]))) for _ in range(runs)
+    )
+
+    def p_value(found):
+        sets = [key for key in expected | found if expected[key] + found[key] >= 10]
+        return chi2_contingency([[counts[key] for key in sets] for counts in (expected, found)])[1]
+
+    assert p_value(drawn(4, seed=2)) > SIGNIFICANCE
+    assert p_value(drawn(3, seed=3)) < SIGNIFICANCE
+
+
+def test_one_bandwidth_is_needed(X):
+    emb = tp.LaplacianEigenmaps(landmarks=50, extension="published", random_state=0)
+    with pytest.raises(tp.ParameterError, match=r"needs one bandwidth.*KNNGraph\(bandwidth="):
+        emb.fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::trigpoint.ParameterWarning")
+def test_saved_and_on_a_device(X, tmp_path):
+    torch = pytest.importorskip("torch")
+    emb = tp.as_published(2, 50, m=40, sigma=4.0, n_neighbors=8, random_state=0).fit(X)
+    emb.save(tmp_path / "model.trig")
+    expected = emb.transform(X)
+    np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), expected)
+    far = np.concatenate([X, X[:5] + 1000])
+    with pytest.warns(tp.ParameterWarning, match="bandwidths away"):
+        found = emb.transform(torch.tensor(far)).numpy()
+    with pytest.warns(tp.ParameterWarning, match="bandwidths away"):
+        expected = emb.transform(far)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+
+
+def test_any_link_takes_the_nearest_of_either(X):
+    """Every landmark keeps all of its neighbors."""
+    emb = tp.LaplacianEigenmaps(
+        landmarks=50,
+        graph=tp.KNNGraph(6, metric="euclidean", link="any"),
+        extension="graph",
+        random_state=0,
+    ).fit(X)
+    distances = np.linalg.norm(emb.landmarks_[:, None] - emb.landmarks_[None], axis=2)
+    near = np.argsort(distances, axis=1)[:, 1:7]
+    linked = np.zeros((50, 50), dtype=bool)
+    linked[np.arange(50)[:, None], near] = True
+    edges = emb.graph_.toarray() > 0
+    np.fill_diagonal(edges, False)
+    bridges = np.zeros_like(edges)
+    bridges[tuple(emb.bridges_.T)] = True
+    np.testing.assert_array_equal(edges, linked | linked.T | bridges | bridges.T)
