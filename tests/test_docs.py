@@ -297,6 +297,9 @@ def test_skeleton_of_a_metric(monkeypatch, rng, tmp_path):
     emb.save(tmp_path / "model.trig")
     assert np.array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
     np.testing.assert_allclose(emb.landmarks_, np.sqrt(X[emb.landmark_indices_]))
+    for bad in (np.zeros(5), np.array([-1.0, 1, 1, 1, 1])):
+        with pytest.raises(tp.ParameterError, match="maps row 3 of X to the value nan"):
+            emb.transform(np.r_[X[:3], [bad]])
 
 
 def test_skeleton_of_a_graph_and_of_a_sampler(rng):

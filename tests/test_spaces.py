@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, random_array
 from sklearn.base import clone
 
 import trigpoint as tp
-from trigpoint._spaces import SPACES, Cosine, Standardized, space_for
+from trigpoint._spaces import SPACES, Cosine, Space, Standardized, space_for
 from trigpoint.metrics import coverage_radius, neighbor_preservation
 
 SAMPLERS = {
@@ -78,12 +78,66 @@ def test_scales_are_standard_deviations(rng):
     np.testing.assert_array_equal(Standardized().fit(np.asfortranarray(X)).scales, space.scales)
 
 
+def test_scales_that_vanish_in_single_precision_are_those_of_constant_columns(rng):
+    """Dividing by a scale of zero would give values that are not numbers."""
+    X = np.zeros((800, 3), dtype=np.float32)
+    X[:, :2] = rng.normal(size=(800, 2))
+    X[7, 2] = 1e-45
+    emb = tp.LaplacianEigenmaps(landmarks=100, metric="seuclidean", random_state=0).fit(X)
+    assert emb.model_.space.scales[2] == 1.0
+    assert np.isfinite(emb.transform(X)).all()
+
+
+@pytest.mark.parametrize("extension", ["smooth", "graph", "all"])
+def test_rows_that_are_too_large_when_scaled_are_named(extension, rng):
+    X = (rng.normal(size=(800, 3)) * [1, 1, 1e-25]).astype(np.float32)
+    emb = tp.LaplacianEigenmaps(
+        landmarks=100, metric="seuclidean", extension=extension, random_state=0
+    ).fit(X)
+    X[5, 2] = 1e10
+    with pytest.raises(tp.ParameterError, match=r"maps row 5 of X to the value 1.*e\+35"):
+        emb.transform(X)
+
+
 @pytest.mark.parametrize("name", SPACES)
 def test_spaces_are_restored_from_their_arrays(name, rng):
     X = vectors(rng)
     space = space_for(name).fit(X)
-    again = SPACES[name].from_arrays(space.arrays())
+    again = SPACES[name].from_arrays(space.arrays(), X.shape[1])
     np.testing.assert_array_equal(again(X), space(X))
+
+
+class Doubled(Space):
+    """A space with more columns than the rows, and arrays of its own shape."""
+
+    name = "doubled"
+
+    def fit(self, rows):
+        self.center = rows.mean(axis=0)[:2]
+        return self
+
+    def _map(self, block, rows):
+        return np.c_[block, block]
+
+    def width(self, n_columns):
+        return 2 * n_columns
+
+    def arrays(self):
+        return {"center": self.center}
+
+    @classmethod
+    def from_arrays(cls, arrays, n_columns):
+        space = cls()
+        space.center = arrays["center"]
+        return space
+
+
+def test_a_space_may_change_the_number_of_columns(rng, tmp_path, monkeypatch):
+    monkeypatch.setitem(SPACES, "doubled", Doubled)
+    X = vectors(rng)
+    emb = tp.LaplacianEigenmaps(landmarks=50, metric="doubled", random_state=0).fit(X)
+    emb.save(tmp_path / "model.trig")
+    np.testing.assert_array_equal(tp.load(tmp_path / "model.trig").transform(X), emb.transform(X))
 
 
 @each_sampler

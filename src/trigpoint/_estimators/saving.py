@@ -179,7 +179,8 @@ def _restored(
     kind = _estimators()[described["estimator"]]
     columns = _columns(described["columns"])
     space = _space(str(described["space"]), arrays, columns, given)
-    n_euclidean = columns.count if given is None else arrays["landmarks.points"].shape[1]
+    n_euclidean = arrays["landmarks.points"].shape[1]
+    require(given is not None or n_euclidean == space.width(columns.count), "landmarks")
     estimator = kind(**_parameters(described["parameters"], arrays))
     if given is not None:
         estimator.metric = given.given
@@ -219,16 +220,12 @@ def _space(
     own = {
         key.removeprefix(_SPACE): values for key, values in arrays.items() if key.startswith(_SPACE)
     }
-    for values in own.values():
-        require(bool(np.isfinite(values).all()), "scales")
+    require(all(bool(np.isfinite(values).all()) for values in own.values()), "metric")
     if given is not None:
         if own and hasattr(given.given, "from_arrays"):
             given.given = given.given.from_arrays(own)
         return given
-    space = SPACES[name].from_arrays(own)
-    for values in own.values():
-        require(values.shape == (columns.count,) and bool((values > 0).all()), "scales")
-    return space
+    return SPACES[name].from_arrays(own, columns.count)
 
 
 def _estimators() -> dict[str, Any]:

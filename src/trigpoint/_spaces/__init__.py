@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from trigpoint._common.checks import refuse_zero_rows
+from trigpoint._common.checks import largest_value, refuse_zero_rows
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import row_blocks
@@ -41,22 +41,52 @@ class Space(ABC):
         """Learn what the map needs from the rows of the pool."""
         return self
 
-    @abstractmethod
     def __call__(self, block: Points, rows: Any = 0) -> Points:
-        """Return the Euclidean rows of a block.
+        """Return the Euclidean rows of a block, all of them finite.
 
         `rows` says which rows of X these are, for error messages: the number of the first, or an
         array of all numbers.
         """
+        found = self._map(block, rows)
+        if found is not block:
+            self._refuse_unusable(found, rows)
+        return found
+
+    @abstractmethod
+    def _map(self, block: Points, rows: Any) -> Points:
+        """Return the Euclidean rows of a block, or the block itself."""
+
+    def _refuse_unusable(self, found: Points, rows: Any) -> None:
+        """Reject rows that are not finite, or whose squared distances overflow."""
+        values, high = (
+            found.data if issparse(found) else found,
+            largest_value(found.dtype, found.shape[1]),
+        )
+        if not values.size or (values.max() <= high and values.min() >= -high):
+            return
+        dense = found.toarray() if issparse(found) else found
+        usable = np.abs(dense) <= high
+        bad = int(usable.all(axis=1).argmin())
+        row, value = rows[bad] if np.ndim(rows) else rows + bad, dense[bad][~usable[bad]][0]
+        raise ParameterValueError(
+            f"metric={self.name!r} maps row {row} of X to the value {value:.3g}, and squared "
+            f"distances in {found.dtype} allow at most {high:.0e}: check that row, or rescale the "
+            "columns",
+            "metric",
+        )
+
+    def width(self, n_columns: int) -> int:
+        """Return the number of Euclidean columns of rows with so many columns."""
+        return n_columns
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What `fit` has learned, for a model file."""
         return {}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """Restore a fitted space from its `arrays`."""
-        del arrays
+    def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
+        """Restore a fitted space from its `arrays`, or raise a `ValueError` if they cannot be."""
+        del arrays, n_columns
         return cls()
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
@@ -72,7 +102,7 @@ class Euclidean(Space):
     name = "euclidean"
     takes_sparse = True
 
-    def __call__(self, block: Points, rows: Any = 0) -> Points:
+    def _map(self, block: Points, rows: Any) -> Points:
         return block
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
@@ -89,7 +119,7 @@ class Cosine(Space):
     name = "cosine"
     takes_sparse = True
 
-    def __call__(self, block: Points, rows: Any = 0) -> Points:
+    def _map(self, block: Points, rows: Any) -> Points:
         from trigpoint._kernels.sparse_loops import scale_to_unit
 
         if issparse(block):
@@ -129,14 +159,16 @@ class Standardized(Space):
             away = np.ascontiguousarray(rows[part]) - first
             sums += away.sum(axis=0)
             squares += (away * away).sum(axis=0)
-        variances = squares / len(rows) - (sums / len(rows)) ** 2
-        self.scales = np.sqrt(np.where(variances > 0, variances, 1.0))
+        scales = np.sqrt(np.maximum(squares / len(rows) - (sums / len(rows)) ** 2, 0.0))
+        # A column whose scale is zero in the precision of the rows counts as constant.
+        self.scales = np.where(scales >= np.finfo(rows.dtype).tiny, scales, 1.0)
         return self
 
-    def __call__(self, block: Points, rows: Any = 0) -> Points:
+    def _map(self, block: Points, rows: Any) -> Points:
         assert self.scales is not None
         assert isinstance(block, np.ndarray)
-        scaled: np.ndarray = block / self.scales.astype(block.dtype)
+        with np.errstate(over="ignore"):
+            scaled: np.ndarray = block / self.scales.astype(block.dtype)
         return scaled
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -144,8 +176,11 @@ class Standardized(Space):
         return {"scales": self.scales}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        return cls(arrays["scales"])
+    def from_arrays(cls, arrays: dict[str, np.ndarray], n_columns: int) -> Self:
+        scales = arrays["scales"]
+        if scales.shape != (n_columns,) or not (scales > 0).all():
+            raise ValueError("its scales are inconsistent with the rest")
+        return cls(scales)
 
     def to(self, device: Any) -> Callable[[Any, Any], Any]:
         import torch
@@ -178,27 +213,18 @@ class UserSpace(Space):
         self.given.fit(rows)
         return self
 
-    def __call__(self, block: Points, rows: Any = 0) -> Points:
+    def _map(self, block: Points, rows: Any) -> Points:
         found = self.given(block)
         if issparse(found):
             return csr_array(found, dtype=block.dtype)  # type: ignore[call-overload]  # SciPy stubs
         found = np.asarray(found)
         if found.ndim != 2 or found.shape[0] != block.shape[0] or found.dtype.kind not in "biuf":
             raise ParameterValueError(
-                f"metric={self.name} returned {found.dtype} values of shape {found.shape} for "
+                f"metric={self.name!r} returned {found.dtype} values of shape {found.shape} for "
                 f"{block.shape[0]} rows: return a 2-D array of numbers with one row for each",
                 "metric",
             )
-        found = np.ascontiguousarray(found, dtype=block.dtype)
-        is_finite = np.isfinite(found).all(axis=1)
-        if not is_finite.all():
-            bad = int(is_finite.argmin())
-            row = rows[bad] if np.ndim(rows) else rows + bad
-            raise ParameterValueError(
-                f"metric={self.name} returned a value that is not finite for row {row} of X",
-                "metric",
-            )
-        return found
+        return np.ascontiguousarray(found, dtype=block.dtype)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return dict(self.given.arrays()) if hasattr(self.given, "arrays") else {}

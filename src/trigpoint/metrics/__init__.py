@@ -8,7 +8,6 @@ from trigpoint.metrics._quality import Quality
 from trigpoint.metrics._scores import (
     coordinate_recovery,
     knn_accuracy,
-    knn_labels,
     neighbor_preservation,
     rank_correlation,
 )
@@ -18,7 +17,6 @@ __all__ = [
     "coordinate_recovery",
     "coverage_radius",
     "knn_accuracy",
-    "knn_labels",
     "neighbor_preservation",
     "neighbor_recall",
     "neighborhood_agreement",

@@ -67,11 +67,6 @@ def knn_labels(train: Any, train_labels: Any, test: Any, *, n_neighbors: int = 1
     Returns
     -------
     labels : ndarray of shape (t,)
-
-    Examples
-    --------
-    >>> knn_labels([[0.0], [1.0], [5.0]], [7, 7, 9], [[0.2], [4.0]]).tolist()
-    [7, 9]
     """
     train, test = as_matrix("train", train), as_matrix("test", test)
     if train.shape[1] != test.shape[1]:
