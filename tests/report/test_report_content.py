@@ -20,7 +20,7 @@ def gathered(estimator, X, **options):
 
 
 def quick(estimator, X=None, **options):
-    return gathered(estimator, X, **{"curve": False, "neighborhoods": None, **options})
+    return gathered(estimator, X, **{"curve": False, **options})
 
 
 def values(column):
@@ -128,15 +128,12 @@ def test_many_columns_are_narrowed_to_those_that_vary(rng):
 def test_every_estimator_has_content(kind, roll):
     X, _ = roll
     emb = kind(landmarks=60, random_state=0).fit(X)
-    content = gathered(emb, X, neighborhoods=(10, 20), curve=False)
+    content = quick(emb, X)
     if kind is not tp.LandmarkMap:
         np.testing.assert_allclose(content.eigenvalues.values[:2], emb.eigenvalues_, rtol=1e-6)
         assert content.eigenvalues.used.tolist()[:3] == [True, True, False]
-    if kind in (tp.KernelPCA, tp.LandmarkMap):
-        assert content.edges is None
-        assert "has no graph whose neighbors" in content.neighborhoods.notes[0]
-    else:
-        assert len(content.neighborhoods.embeddings) == 4
+    # Diffusion maps compare all pairs; kernel PCA and maps have no graph.
+    assert (content.edges is not None) == (kind is tp.Isomap)
 
 
 def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
@@ -149,34 +146,13 @@ def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
     assert len(np.unique(places[:30, 1])) == 30
 
 
-def test_neighborhoods_are_those_of_estimators_with_that_graph(fitted, roll):
-    """The same landmarks with another graph: up to signs, what fitting with it gives."""
-    X, _ = roll
-    content = gathered(fitted, X, neighborhoods=(10, 500), curve=False)
-    found = {(one.metric, one.n_neighbors): one for one in content.neighborhoods.embeddings}
-    assert set(found) == {("bhattacharyya", 10), ("euclidean", 10)}
-    assert "too large for 150 landmarks" in content.neighborhoods.notes[0]
-    again = tp.LaplacianEigenmaps(
-        landmarks=fitted.landmark_indices_, graph=tp.KNNGraph(10, metric="euclidean")
-    ).fit(X)
-    own = found["euclidean", 10].coordinates
-    np.testing.assert_allclose(abs(own), abs(again.fitted_.spectrum.coordinates), atol=1e-8)
-    assert (np.sum(own * fitted.landmark_embedding_[:, :2], axis=0) > 0).all()
-
-
-def test_covariances_of_a_model_that_was_loaded(fitted, rng, tmp_path):
-    fitted.save(tmp_path / "roll.trig")
-    alone = gathered(tp.load(tmp_path / "roll.trig"), None, neighborhoods=(10,))
-    assert {one.metric for one in alone.neighborhoods.embeddings} == {"euclidean", "bhattacharyya"}
-    assert alone.curve is None
-    # Large covariances are not saved.
+def test_covariances_of_a_model_that_was_loaded(rng, tmp_path):
+    """Large covariances are not saved; points make up for them."""
     X = rng.normal(size=(600, 20))
     tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X).save(tmp_path / "wide.trig")
     loaded = tp.load(tmp_path / "wide.trig")
-    assert "Only Euclidean" in gathered(loaded, None, neighborhoods=(10,)).neighborhoods.notes[0]
-    with_points = gathered(loaded, X, neighborhoods=(10,), curve=False)
-    assert len(with_points.neighborhoods.embeddings) == 2
-    assert with_points.covariances == "estimated from 600 points of the sample"
+    assert quick(loaded).covariances == ""
+    assert quick(loaded, X).covariances == "estimated from 600 points of the sample"
 
 
 @pytest.mark.parametrize(
@@ -202,16 +178,16 @@ def test_progress(roll):
     told = []
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(roll[0])
     emb.verbose = lambda *progress: told.append(progress)
-    content = gathered(emb, roll[0], neighborhoods=(10, 20), sample=1000)
+    content = gathered(emb, roll[0], sample=1000)
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
-    assert stages == ["density", "quality", "landmark curve", "neighborhoods"]
-    for stage, total in (("landmark curve", len(content.curve.errors)), ("neighborhoods", 4)):
-        progress = [(done, of) for name, done, of in told if name == stage]
-        assert progress == [(done, total) for done in range(total + 1)]
+    assert stages == ["density", "quality", "landmark curve"]
+    total = len(content.curve.errors)
+    progress = [(done, of) for name, done, of in told if name == "landmark curve"]
+    assert progress == [(done, total) for done in range(total + 1)]
 
 
 def test_the_curve_passes_through_the_number_of_landmarks(fitted, roll):
-    content = gathered(fitted, roll[0], neighborhoods=None)
+    content = gathered(fitted, roll[0])
     assert 150 in content.curve.n_landmarks
     assert (np.diff(content.curve.errors) < 0).all()
 
@@ -268,7 +244,7 @@ def test_sparse_points(rng):
 
     X = sparse.csr_array(rng.poisson(0.3, size=(400, 60)).astype(float) + np.eye(400, 60))
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
-    content = gathered(emb, X, sample=300, neighborhoods=None)
+    content = gathered(emb, X, sample=300)
     shown = values(content.columns[0])[:300]
     column = int(content.columns[0].name.removeprefix("column "))
     np.testing.assert_allclose(shown, X.toarray()[content.sample.rows, column], atol=1e-6)

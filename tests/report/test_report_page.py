@@ -78,7 +78,7 @@ def test_only_the_own_script_may_run(text):
 
 
 def test_slots_in_the_data_are_not_filled(fitted, tmp_path):
-    path = fitted.report(tmp_path / "a.html", title="{{style}}", neighborhoods=None)
+    path = fitted.report(tmp_path / "a.html", title="{{style}}")
     assert "<title>{{style}}</title>" in path.read_text(encoding="utf-8")
 
 
@@ -133,17 +133,17 @@ def test_eigenvalues_that_crowd_far_from_zero_have_no_stems():
 
 def test_it_is_said_when_an_edge_is_suspected_and_that_none_is_no_proof(text, rng, tmp_path):
     no_proof = "If none is suspected, that does not prove there are none."
-    assert text.count(no_proof) == 2, "of the graph, and of the neighborhoods to compare"
+    assert text.count(no_proof) == 1
     assert "Either its Bhattacharyya distance is more than three times" in text
     emb = tp.LaplacianEigenmaps(landmarks=50, graph="euclidean", random_state=0)
-    page = emb.fit(rng.normal(size=(400, 3))).report(tmp_path / "a.html", neighborhoods=None)
+    page = emb.fit(rng.normal(size=(400, 3))).report(tmp_path / "a.html")
     less = page.read_text(encoding="utf-8")
     assert "in only one case: its ends have no neighbor in common" in less
     assert less.count(no_proof) == 1
 
 
 def test_one_is_singular(fitted, roll, tmp_path):
-    path = fitted.report(tmp_path / "a.html", roll[0][:1], curve=False, neighborhoods=None)
+    path = fitted.report(tmp_path / "a.html", roll[0][:1], curve=False)
     text = path.read_text(encoding="utf-8")
     assert "Laplacian eigenmaps of 1 point<" in text
     assert "1 point, from 3 columns to 3 coordinates, using 150 landmarks." in text
@@ -159,37 +159,15 @@ def headings(path):
 
 
 def test_what_was_not_asked_for_has_no_section(fitted, roll, tmp_path):
-    everything = fitted.report(tmp_path / "a.html", roll[0][:100], neighborhoods=(10,))
-    assert {"Neighborhoods", "How many landmarks", "Stages"} < set(headings(everything))
-    less = fitted.report(tmp_path / "b.html", roll[0][:100], neighborhoods=None, curve=False)
-    assert not {"Neighborhoods", "How many landmarks"} & set(headings(less))
-
-
-@pytest.mark.parametrize(
-    ("estimator", "n", "reason"),
-    [
-        (tp.KernelPCA(landmarks=20), 200, "KernelPCA has no graph whose neighbors could be"),
-        (tp.LaplacianEigenmaps(1, landmarks=3, graph="euclidean"), 3, "3 landmarks: too few to"),
-        (tp.LaplacianEigenmaps(landmarks=8, graph="euclidean"), 9, "8 landmarks: too few to"),
-    ],
-    ids=["no graph", "tiny", "few landmarks"],
-)
-def test_a_section_with_nothing_to_show_says_why_in_one_line(estimator, n, reason, roll, tmp_path):
-    X = roll[0][:n]
-    path = estimator.set_params(random_state=0).fit(X).report(tmp_path / "a.html", X)
-    text = path.read_text(encoding="utf-8")
-    section = re.search(r"<section><h2>Neighborhoods</h2>(.*?)</section>", text)[1]
-    assert section.startswith(f'<p class="note">{reason}')
-    assert section.count("<p") == 1
-    assert "embedded from other graphs" not in text
-    if n < 20:
-        assert "Not measured: this needs at least 20 points" in text
-        assert "Relative trace error" not in text
+    everything = fitted.report(tmp_path / "a.html", roll[0][:100])
+    assert {"How many landmarks", "Stages"} < set(headings(everything))
+    less = fitted.report(tmp_path / "b.html", roll[0][:100], curve=False)
+    assert not {"How many landmarks"} & set(headings(less))
 
 
 def test_stages_are_left_out_where_none_are_known(fitted, tmp_path):
     fitted.save(tmp_path / "roll.trig")
-    page = tp.load(tmp_path / "roll.trig").report(tmp_path / "a.html", neighborhoods=None)
+    page = tp.load(tmp_path / "roll.trig").report(tmp_path / "a.html")
     assert "Stages" not in headings(page)
 
 
@@ -205,5 +183,5 @@ def test_the_verdict_comes_first(fitted, roll, text, tmp_path):
     assert f'<h2 id="verdict-title">{judged}</h2>' in text
     assert text.index('id="verdict-title"') < text.index('class="figures"')
     assert text.index('id="verdict-title"') < text.index('id="explore"')
-    alone = fitted.report(tmp_path / "landmarks.html", curve=False, neighborhoods=None)
+    alone = fitted.report(tmp_path / "landmarks.html", curve=False)
     assert "verdict-title" not in alone.read_text(encoding="utf-8")

@@ -85,7 +85,7 @@ def test_without_a_selection_there_is_nothing_to_take(page):
 
 def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_path):
     emb = tp.LaplacianEigenmaps(1, landmarks=40, random_state=0).fit(roll[0])
-    path = emb.report(tmp_path / "a.html", roll[0][:5], curve=False, neighborhoods=None)
+    path = emb.report(tmp_path / "a.html", roll[0][:5], curve=False)
     page = open_page(path)
     page.get_by_role("button", name="Select what is in view").click()
     _, lines = saved(page)
@@ -96,7 +96,7 @@ def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_pa
 
 def test_landmarks_that_are_rows_of_nothing_are_not_offered_as_such(open_page, roll, tmp_path):
     given = tp.LaplacianEigenmaps(landmarks=roll[0][:40] + 0.01, graph="euclidean").fit(roll[0])
-    page = open_page(given.report(tmp_path / "a.html", neighborhoods=None))
+    page = open_page(given.report(tmp_path / "a.html"))
     page.get_by_role("button", name="Select what is in view").click()
     assert page.locator("#selected").inner_text() == "40 landmarks selected"
     for name in ("Copy rows", "Save rows"):

@@ -251,7 +251,7 @@ def test_outliers_do_not_set_the_axes(open_page, tmp_path):
     X = np.random.default_rng(0).normal(size=(500, 2))
     X[7] = 300, 200
     emb = tp.LaplacianEigenmaps(landmarks=X[:50], graph="euclidean").fit(X)
-    path = emb.report(tmp_path / "a.html", X, curve=False, neighborhoods=None)
+    path = emb.report(tmp_path / "a.html", X, curve=False)
     page = open_page(path)
 
     def width():
@@ -289,7 +289,7 @@ def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
 def test_explanations_wait_behind_question_marks(open_page):
     page = open_page()
     helps = page.locator("details.help")
-    assert helps.count() == 4
+    assert helps.count() == 3
     assert not page.get_by_text("Odd edges are found by comparison").first.is_visible()
     page.locator("summary[aria-label='About the graph']").click()
     assert page.get_by_text("Odd edges are found by comparison").first.is_visible()

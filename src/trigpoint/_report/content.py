@@ -2,7 +2,6 @@
 
 import platform
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -15,7 +14,6 @@ from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.given import color_column, named_colors
-from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
 from trigpoint._report.parameters import used_parameters
 from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
@@ -31,7 +29,6 @@ from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, w
 from trigpoint.plot._eigenvalues import Eigenvalues, leading_eigenvalues
 
 SAMPLE = 40_000
-NEIGHBORHOODS = (10, 20, 50, 100)
 
 _MOST_COLUMNS = 12
 
@@ -71,7 +68,6 @@ class Content:
     eigenvalues: Eigenvalues | None
     curve: LandmarkCurve | None
     curve_wanted: bool
-    neighborhoods: Neighborhoods
     parameters: dict[str, str]
     seconds: dict[str, float]
     versions: dict[str, str]
@@ -87,7 +83,6 @@ def gather(
     title: str | None = None,
     sample: int = SAMPLE,
     coordinates: Any = None,
-    neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
     curve: bool = True,
     tried: Comparison | None = None,
 ) -> Content:
@@ -104,8 +99,6 @@ def gather(
         Most points to show one by one.
     coordinates : array-like, file or None, default=None
         Coordinates of all points, if they have been computed before.
-    neighborhoods : sequence of int or None
-        Numbers of neighbors of the graphs to compare.
     curve : bool, default=True
         Whether to measure the error for several numbers of landmarks.
     tried : Comparison or None, default=None
@@ -155,7 +148,6 @@ def gather(
         eigenvalues=leading_eigenvalues(fitted) if len(fitted.spectrum.eigenvalues) else None,
         curve=None if part is None or not curve else _curve(part, subject),
         curve_wanted=curve,
-        neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
         parameters=used_parameters(fitted, subject.decided),
         seconds=subject.seconds | ({"extension": drawn.seconds} if drawn and drawn.seconds else {}),
         versions=_versions(),

@@ -2,7 +2,7 @@
 
 from trigpoint._report.content import Content
 
-NO_PROOF = (
+_NO_PROOF = (
     "Odd edges are found by comparison with the median edge, so they do not stand out if most are "
     "shortcuts. If none is suspected, that does not prove there are none."
 )
@@ -15,11 +15,6 @@ KEYS = (
 )
 
 LANDMARKS = "Triangles are landmarks: the few points that determine the positions of all others."
-
-OTHER_GRAPHS = (
-    "The same landmarks, embedded from other graphs. With too many neighbors, Euclidean graphs "
-    "reach across gaps; the Bhattacharyya distance follows the local geometry."
-)
 
 # What the numbers at the top mean.
 _TERMS = {
@@ -63,12 +58,12 @@ def graph_note(content: Content) -> str:
     if not content.covariances:
         return (
             "There are no local covariances, so an edge is suspected of being a shortcut in only "
-            f"one case: {apart}. {NO_PROOF}"
+            f"one case: {apart}. {_NO_PROOF}"
         )
     return (
         "An edge is suspected of being a shortcut in two cases. Either its Bhattacharyya distance "
         "is more than three times that of the median edge, and not only because it is long: this "
         "still holds after dividing both by the distance that the edge would have along the "
-        f"direction in which the points vary most. Or {apart}. {NO_PROOF} "
+        f"direction in which the points vary most. Or {apart}. {_NO_PROOF} "
         f"Covariances: {content.covariances}."
     )

@@ -14,19 +14,16 @@ import numpy as np
 from trigpoint._common.palette import PAGE_ACCENT, PAGE_LABELS
 from trigpoint._common.words import counted, plural
 from trigpoint._report.charts import curve_chart, spectrum_chart
-from trigpoint._report.columns import Column, number_column
+from trigpoint._report.columns import Column
 from trigpoint._report.content import Content
 from trigpoint._report.density import Grid
 from trigpoint._report.explanations import (
     KEYS,
     LANDMARKS,
-    NO_PROOF,
-    OTHER_GRAPHS,
     explained,
     graph_note,
     terms,
 )
-from trigpoint._report.neighborhoods import Neighborhood
 from trigpoint._report.things import Tiles
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
@@ -36,12 +33,11 @@ _SCRIPTS = (
     *("data", "colors", "density", "bounds", "ticks", "view"),
     *("crowding", "labels", "panel", "svg", "figure", "gestures"),
     *("selection", "table", "breakdown", "search", "pictures", "tip"),
-    *("address", "help", "legend", "neighborhoods", "models", "page"),
+    *("address", "help", "legend", "models", "page"),
 )
 
-# Most edges drawn, for the graph and for each neighborhood compared: ordinary and odd ones.
-_GRAPH_EDGES = (40_000, 20_000)
-_COMPARED_EDGES = (10_000, 6_000)
+# Most edges drawn: ordinary and odd ones.
+_ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
@@ -108,7 +104,6 @@ def page(content: Content) -> str:
         ),
         "figures_help": explained("these numbers", terms(content)),
         "tried": content.tried,
-        "neighborhoods": _neighborhoods(content),
         "spectrum": _spectrum(content),
         "curve": _curve(content),
         "parameters": _details("Parameters", content.parameters),
@@ -166,8 +161,7 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "text": None
         if content.text is None
         else {"name": content.text[0], "values": content.text[1]},
-        "graph": None if content.edges is None else _edges(content.edges, packed, _GRAPH_EDGES),
-        "neighborhoods": [_compared(one, packed) for one in content.neighborhoods.embeddings],
+        "graph": None if content.edges is None else _edges(content.edges, packed),
     }
 
 
@@ -214,12 +208,12 @@ def _image(image: Grid, packed: Packed) -> dict[str, Any]:
     }
 
 
-def _edges(edges: JudgedEdges, packed: Packed, most: tuple[int, int]) -> dict[str, Any]:
+def _edges(edges: JudgedEdges, packed: Packed) -> dict[str, Any]:
     drawn = np.sort(
         np.concatenate(
             [
-                _thinned(np.flatnonzero(edges.kinds == ORDINARY), most[0]),
-                _thinned(np.flatnonzero(edges.kinds != ORDINARY), most[1]),
+                _thinned(np.flatnonzero(edges.kinds == ORDINARY), _ORDINARY_EDGES),
+                _thinned(np.flatnonzero(edges.kinds != ORDINARY), _ODD_EDGES),
             ]
         )
     )
@@ -236,19 +230,6 @@ def _thinned(places: np.ndarray, most: int) -> np.ndarray:
     if len(places) <= most:
         return places
     return places[np.linspace(0, len(places) - 1, most).astype(np.int64)]
-
-
-def _compared(one: Neighborhood, packed: Packed) -> dict[str, Any]:
-    names = ("coordinate 1", "coordinate 2")
-    columns = [
-        number_column(name, one.coordinates[:, j], np.uint16) for j, name in enumerate(names)
-    ]
-    return {
-        "metric": one.metric,
-        "neighbors": one.n_neighbors,
-        "coordinates": [_column(column, packed) for column in columns],
-        "graph": _edges(one.edges, packed, _COMPARED_EDGES),
-    }
 
 
 def _lead(content: Content) -> str:
@@ -321,16 +302,6 @@ def _figures(content: Content) -> str:
 
 def _figure(count: int, noun: str) -> tuple[str, str]:
     return plural(noun, count), f"{count:,}"
-
-
-def _neighborhoods(content: Content) -> str:
-    """Return the section on neighborhoods, which may hold only notes, or be empty."""
-    found = content.neighborhoods
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
-    if found.embeddings:
-        about = explained("neighborhoods", f"<p>{OTHER_GRAPHS}</p><p>{NO_PROOF}</p>")
-        return _filled(_asset("neighborhoods.html"), {"notes": notes, "help": about})
-    return f"<section><h2>Neighborhoods</h2>{notes}</section>" if notes else ""
 
 
 def _spectrum(content: Content) -> str:
