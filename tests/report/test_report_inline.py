@@ -5,7 +5,7 @@ import pytest
 
 
 def test_a_notebook_shows_the_page_in_a_frame(fitted, roll, window, tmp_path):
-    page = fitted.report(X=roll[0][:300], curve=False)
+    page = fitted.report(X=roll[0][:300])
     assert page.save(tmp_path / "kept.html").read_text(encoding="utf-8") == page.html
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<h1>Notebook</h1>{page._repr_html_()}", encoding="utf-8")

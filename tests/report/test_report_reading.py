@@ -23,7 +23,7 @@ def show(flowers, open_page, tmp_path):
     X, emb = flowers
 
     def shown(color=None, **options):
-        path = emb.report(tmp_path / "a.html", X, color=color, curve=False)
+        path = emb.report(tmp_path / "a.html", X, color=color)
         return open_page(path, **options)
 
     return shown
@@ -82,7 +82,7 @@ def test_dates_are_read_in_the_legend_and_at_a_point(show):
 
 
 def test_one_point_is_singular(fitted, roll, open_page, tmp_path):
-    path = fitted.report(tmp_path / "a.html", roll[0][:1], curve=False)
+    path = fitted.report(tmp_path / "a.html", roll[0][:1])
     page = open_page(path)
     assert page.locator("#shown").inner_text().startswith("The one point is shown.")
     page.get_by_role("button", name="Select what is in view").click()
@@ -93,7 +93,7 @@ def test_a_column_of_one_huge_number_is_drawn(open_page, tmp_path, roll):
     """Ticks along numbers that adding 1 does not change would never end."""
     X = np.column_stack([roll[0][:200], np.full(200, 1e16)])
     emb = tp.LaplacianEigenmaps(landmarks=40, graph="euclidean", random_state=0).fit(X)
-    path = emb.report(tmp_path / "a.html", X, curve=False)
+    path = emb.report(tmp_path / "a.html", X)
     page = open_page(path)
     page.get_by_label("Column across").select_option(label="column 3")
     settle(page)

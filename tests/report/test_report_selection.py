@@ -85,7 +85,7 @@ def test_without_a_selection_there_is_nothing_to_take(page):
 
 def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_path):
     emb = tp.LaplacianEigenmaps(1, landmarks=40, random_state=0).fit(roll[0])
-    path = emb.report(tmp_path / "a.html", roll[0][:5], curve=False)
+    path = emb.report(tmp_path / "a.html", roll[0][:5])
     page = open_page(path)
     page.get_by_role("button", name="Select what is in view").click()
     _, lines = saved(page)

@@ -29,7 +29,7 @@ def pictured(groups, tmp_path_factory):
     path = tmp_path_factory.mktemp("things") / "a.html"
     words = np.array(WORDS)[kinds]
     text = [f"Tree {j}, <b>{word}</b>" for j, word in enumerate(words)]
-    return emb.report(path, X, color={"tree": words}, images=(4, 6), text=text, curve=False)
+    return emb.report(path, X, color={"tree": words}, images=(4, 6), text=text)
 
 
 def state(page):
@@ -227,7 +227,7 @@ def test_images_are_seen_together_instead_of_pixel_against_pixel(open_page, pict
 def test_images_elsewhere_are_loaded_only_when_asked(window, groups, tmp_path):
     X, _, emb = groups
     images = [f"https://example.invalid/{j}.png" for j in range(400)]
-    path = emb.report(tmp_path / "a.html", X, images=images, curve=False)
+    path = emb.report(tmp_path / "a.html", X, images=images)
     page, asked = window(), []
 
     def note(request):
@@ -251,7 +251,7 @@ def test_outliers_do_not_set_the_axes(open_page, tmp_path):
     X = np.random.default_rng(0).normal(size=(500, 2))
     X[7] = 300, 200
     emb = tp.LaplacianEigenmaps(landmarks=X[:50], graph="euclidean").fit(X)
-    path = emb.report(tmp_path / "a.html", X, curve=False)
+    path = emb.report(tmp_path / "a.html", X)
     page = open_page(path)
 
     def width():

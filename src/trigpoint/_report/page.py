@@ -13,17 +13,9 @@ import numpy as np
 
 from trigpoint._common.palette import PAGE_ACCENT, PAGE_LABELS
 from trigpoint._common.words import counted, plural
-from trigpoint._report.charts import curve_chart, spectrum_chart
 from trigpoint._report.columns import Column
 from trigpoint._report.content import Content
 from trigpoint._report.density import Grid
-from trigpoint._report.explanations import (
-    KEYS,
-    LANDMARKS,
-    explained,
-    graph_note,
-    terms,
-)
 from trigpoint._report.things import Tiles
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
@@ -41,6 +33,8 @@ _ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
+
+_NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
 # Lines of the verdict that bars or figures show.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
@@ -98,14 +92,9 @@ def page(content: Content) -> str:
         # Images that lie elsewhere may be loaded, which happens only if someone asks.
         "image_sources": "data:" if content.addresses is None else "data: file: http: https:",
         "search_hint": _search_hint(content),
-        "explore_help": explained("the plots", KEYS),
-        "graph_help": explained(
-            "the graph", f"<p>{LANDMARKS}</p><p>{escape(graph_note(content))}</p>"
-        ),
-        "figures_help": explained("these numbers", terms(content)),
+        "terms": "" if content.quality is None else _asset("terms.html"),
+        "graph": _NO_GRAPH if content.edges is None else _asset("graph.html"),
         "tried": content.tried,
-        "spectrum": _spectrum(content),
-        "curve": _curve(content),
         "parameters": _details("Parameters", content.parameters),
         "seconds": _details(
             "Stages", {stage: f"{spent:.2f} s" for stage, spent in content.seconds.items()}
@@ -302,33 +291,6 @@ def _figures(content: Content) -> str:
 
 def _figure(count: int, noun: str) -> tuple[str, str]:
     return plural(noun, count), f"{count:,}"
-
-
-def _spectrum(content: Content) -> str:
-    if content.eigenvalues is None:
-        return ""
-    gap = content.eigenvalues.gap
-    where = "no gap stands out" if gap is None else f"the largest consecutive ratio is after {gap}"
-    note = f"From the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."
-    return _chart("Eigenvalue spectrum", note, spectrum_chart(content.eigenvalues))
-
-
-def _curve(content: Content) -> str:
-    title = "How many landmarks"
-    if not content.curve_wanted:
-        return ""
-    if content.curve is None:
-        return _chart(title, "Not measured: this needs at least 20 points.")
-    note = (
-        "Relative trace error of the Nyström approximation "
-        "against the number of landmarks, measured on a sample."
-    )
-    return _chart(title, note, curve_chart(content.curve, len(content.fitted.landmarks.points)))
-
-
-def _chart(title: str, note: str, drawn: str = "") -> str:
-    caption = f'<h2>{title}</h2><p class="note">{escape(note)}</p>'
-    return f"<figure><figcaption>{caption}</figcaption>{drawn}</figure>"
 
 
 def _details(title: str, rows: Mapping[str, str]) -> str:

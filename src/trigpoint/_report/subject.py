@@ -1,6 +1,6 @@
 """Subject of a report."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,6 @@ class Subject:
     n_threads : int
     progress : callable
         Receives progress.
-    decided : dict
-        Values of automatic parameters that the result does not show.
     """
 
     fitted: Any
@@ -34,7 +32,6 @@ class Subject:
     seconds: dict[str, float]
     n_threads: int
     progress: Report
-    decided: dict[str, str] = field(default_factory=dict)
 
     def points(self, source: Source, rows: np.ndarray) -> Points:
         """Read some rows, in ascending order, as Euclidean coordinates."""

@@ -276,7 +276,7 @@ def assess(
     graph = fitted.graph
     every_pair = graph is not None and is_complete(graph)
     if graph is not None and edges is None and not every_pair:
-        edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads)[0])
+        edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads))
     return Quality(
         method=fitted.method,
         parameters=fitted.parameters,
