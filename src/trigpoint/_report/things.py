@@ -11,8 +11,8 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.labels import is_missing
-from trigpoint._report.columns import label_text
 from trigpoint._report.given import named_colors
+from trigpoint.plot._values import label_text
 
 # Bytes of text on a page, all points together, and characters of one point.
 _TEXT_BYTES = 1_500_000
