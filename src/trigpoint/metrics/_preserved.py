@@ -31,29 +31,12 @@ _BLOCK_BYTES = 2**22
 
 @dataclass(frozen=True)
 class Preserved:
-    """What an embedding preserves of the neighborhoods in a sample.
+    """What an embedding preserves of the neighborhoods in a sample; `Quality` explains each."""
 
-    Attributes
-    ----------
-    n_near, n_wide : int
-        Sizes of the two neighborhoods: 10, and 1 % of the sample.
-    kept, kept_wide : float
-        Mean share of a query's nearest points that are nearest in the embedding too.
-    pca_kept, pca_kept_wide : float
-        The same for principal components of the same number.
-    trustworthiness, continuity : float
-        Of the smaller neighborhoods.
-    dimension : float
-        Local dimension of the points, from the distances to the nearest ten; NaN if they coincide.
-    distortion : float32 ndarray of shape (r,)
-        For each point of the sample, the share of its nearest queries that are not its nearest in
-        the embedding.
-    """
-
-    n_near: int
+    n_neighbors: int
     n_wide: int
-    kept: float
-    kept_wide: float
+    neighbors_kept: float
+    neighbors_kept_wide: float
     pca_kept: float
     pca_kept_wide: float
     trustworthiness: float
