@@ -129,7 +129,7 @@ def gather(
         quality=quality,
         tried="" if tried is None else tried_section(tried, given),
         parameters=used_parameters(fitted),
-        seconds=subject.seconds | ({"extension": drawn.seconds} if drawn and drawn.seconds else {}),
+        seconds=subject.seconds,
         versions=_versions(),
     )
 

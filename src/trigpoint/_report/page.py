@@ -16,7 +16,7 @@ from trigpoint._common.words import counted, plural
 from trigpoint._report.columns import Column
 from trigpoint._report.content import Content
 from trigpoint._report.density import Grid
-from trigpoint._report.things import Tiles
+from trigpoint._report.things import Tiles, spread
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
@@ -127,7 +127,6 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
     cells = np.arange(k) if sample is None else sample.cells
     rows = landmarks.indices if sample is None else sample.rows
     return {
-        "method": content.fitted.method,
         "points": None if sample is None else sample.n,
         "sampled": len(cells),
         "landmarks": k,
@@ -201,24 +200,15 @@ def _edges(edges: JudgedEdges, packed: Packed) -> dict[str, Any]:
     drawn = np.sort(
         np.concatenate(
             [
-                _thinned(np.flatnonzero(edges.kinds == ORDINARY), _ORDINARY_EDGES),
-                _thinned(np.flatnonzero(edges.kinds != ORDINARY), _ODD_EDGES),
+                spread(np.flatnonzero(edges.kinds == ORDINARY), _ORDINARY_EDGES),
+                spread(np.flatnonzero(edges.kinds != ORDINARY), _ODD_EDGES),
             ]
         )
     )
     return {
         "ends": packed.add_counts(edges.ends[drawn]),
         "kinds": packed.add(edges.kinds[drawn]),
-        "total": len(edges.kinds),
-        "shortcuts": edges.count(SHORTCUT),
-        "bridges": edges.count(BRIDGE),
     }
-
-
-def _thinned(places: np.ndarray, most: int) -> np.ndarray:
-    if len(places) <= most:
-        return places
-    return places[np.linspace(0, len(places) - 1, most).astype(np.int64)]
 
 
 def _lead(content: Content) -> str:
@@ -284,8 +274,8 @@ def _figures(content: Content) -> str:
         figures.append(_figure(content.edges.count(SHORTCUT), "suspected shortcut"))
         figures.append(_figure(content.edges.count(BRIDGE), "bridge"))
     # A model loaded from a file has no timings.
-    if seconds := sum(spent for stage, spent in content.seconds.items() if stage != "extension"):
-        figures.append(("seconds to fit", f"{seconds:.2f}"))
+    if content.seconds:
+        figures.append(("seconds to fit", f"{sum(content.seconds.values()):.2f}"))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
 
 

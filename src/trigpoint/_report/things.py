@@ -157,16 +157,17 @@ def make_tiles(
         Height and width of an image, and its channels before or after, if it has any.
     """
     scale = _scale(rows)
-    probed = _pictures(_spread(rows, _PROBED), shape, scale)
+    probed = _pictures(spread(rows, _PROBED), shape, scale)
     room = max(1, _MOST_BYTES * len(probed) // len(_png(_sheet(probed))))
     n_landmarks = len(landmarks) if len(landmarks) <= room // 2 else 0
-    chosen = _spread(np.arange(len(rows)), room - n_landmarks)
+    chosen = spread(np.arange(len(rows)), room - n_landmarks)
     pictures = _pictures(np.concatenate([rows[chosen], landmarks[:n_landmarks]]), shape, scale)
     height, width = pictures.shape[1:3]
     return Tiles(places[chosen], n_landmarks, height, width, _ACROSS, _png(_sheet(pictures)))
 
 
-def _spread(items: np.ndarray, most: int) -> np.ndarray:
+def spread(items: np.ndarray, most: int) -> np.ndarray:
+    """Return some of the items, evenly spaced: all, or as many as allowed."""
     return items[np.linspace(0, len(items) - 1, min(most, len(items))).astype(np.int64)]
 
 
