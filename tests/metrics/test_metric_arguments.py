@@ -107,10 +107,6 @@ def test_refused(call, error, message):
         call()
 
 
-def test_every_public_name_is_a_function():
-    assert all(callable(getattr(metrics, name)) for name in metrics.__all__)
-
-
 def test_whole_numbers_count_as_they_are():
     X = np.random.default_rng(0).integers(10, size=(60, 3))
     rows = np.arange(8)

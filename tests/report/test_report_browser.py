@@ -1,28 +1,13 @@
 """The page in a browser: it opens offline, and each control does what it says."""
 
 import pytest
-from browsing import settle
+from browsing import box, pixels, point_at, settle, state
 
 
 @pytest.fixture
 def page(open_page):
     """The page in a wide window, in light colors."""
     return open_page(color_scheme="light")
-
-
-def state(page):
-    return page.evaluate("trigpoint.state()")
-
-
-def pixels(page, canvas):
-    settle(page)
-    return page.evaluate(f"document.getElementById('{canvas}').toDataURL()")
-
-
-def box(page, canvas):
-    page.locator(f"#{canvas}").scroll_into_view_if_needed()
-    found = page.locator(f"#{canvas}").bounding_box()
-    return found["x"], found["y"], found["width"], found["height"]
 
 
 def drag(page, canvas, places, *, key=None):
@@ -219,9 +204,8 @@ def test_dark_and_light(open_page):
 
 
 def test_a_point_under_the_pointer_is_described(page):
-    x, y, _, _ = box(page, "original")
-    place = page.evaluate("trigpoint.placeOf('original', 5)")
-    page.mouse.move(x + place[0] + 1, y + place[1])
+    x, y = point_at(page, 5, "original")
+    page.mouse.move(x + 1, y)
     tip = page.locator("#original-plot .tip")
     assert tip.is_visible()
     assert tip.inner_text().startswith("row ")

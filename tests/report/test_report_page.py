@@ -145,3 +145,13 @@ def test_the_verdict_comes_first(fitted, roll, text, tmp_path):
     assert text.index('id="verdict-title"') < text.index('id="explore"')
     alone = fitted.report(tmp_path / "landmarks.html")
     assert "verdict-title" not in alone.read_text(encoding="utf-8")
+
+
+def test_parameters_that_were_changed_after_the_fit(roll):
+    X = roll[0][:600]
+    graph = tp.KNNGraph(12)
+    emb = tp.DiffusionMaps(landmarks=80, graph=graph, time=2, random_state=0).fit(X)
+    page = emb.report(X=X).html
+    graph.set_params(n_neighbors=3)
+    emb.set_params(time=60, alpha=0.1, n_components=5)
+    assert emb.report(X=X).html == page

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import settle
+from browsing import pixels, point_at, settle, state
 
 import trigpoint as tp
 
@@ -31,10 +31,7 @@ def show(flowers, open_page, tmp_path):
 
 def tip(page, point):
     """What is said of a point under the pointer."""
-    page.locator("#original").scroll_into_view_if_needed()
-    box = page.locator("#original").bounding_box()
-    x, y = page.evaluate(f"trigpoint.placeOf('original', {point})")
-    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.mouse.move(*point_at(page, point, "original"))
     return page.locator("#original-plot .tip").inner_text()
 
 
@@ -43,10 +40,9 @@ def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
     switch = page.get_by_role("checkbox", name="Landmarks")
     assert not switch.is_checked()
     assert "so that they do not cover the colors" in page.locator("#shown").inner_text()
-    without = page.evaluate("document.getElementById('embedding').toDataURL()")
+    without = pixels(page)
     switch.check()
-    settle(page)
-    assert page.evaluate("document.getElementById('embedding').toDataURL()") != without
+    assert pixels(page) != without
 
 
 def test_landmarks_among_many_points_are_on_at_first(open_page):
@@ -97,7 +93,7 @@ def test_a_column_of_one_huge_number_is_drawn(open_page, tmp_path, roll):
     page = open_page(path)
     page.get_by_label("Column across").select_option(label="column 3")
     settle(page)
-    assert page.evaluate("trigpoint.state().columns[0]") == 3
+    assert state(page)["columns"][0] == 3
 
 
 def legend(page):

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from browsing import settle
+from browsing import box, copied, downloaded, point_at, settle, state
 
 import trigpoint as tp
 
@@ -32,15 +32,6 @@ def pictured(groups, tmp_path_factory):
     return emb.report(path, X, color={"tree": words}, images=(4, 6), text=text)
 
 
-def state(page):
-    return page.evaluate("trigpoint.state()")
-
-
-def pixels(page):
-    settle(page)
-    return page.evaluate("document.getElementById('embedding').toDataURL()")
-
-
 def pixels_of(page, color):
     """How many pixels of the embedding have very nearly this color."""
     settle(page)
@@ -61,20 +52,6 @@ def pixels_of(page, color):
         }""",
         color,
     )
-
-
-def point_at(page, point, panel="embedding"):
-    page.locator(f"#{panel}").scroll_into_view_if_needed()
-    box = page.locator(f"#{panel}").bounding_box()
-    x, y = page.evaluate(f"trigpoint.placeOf('{panel}', {point})")
-    return box["x"] + x, box["y"] + y
-
-
-def downloaded(page, name):
-    with page.expect_download() as download:
-        page.get_by_role("button", name=name).click()
-    with open(download.value.path(), "rb") as file:
-        return file.read()
 
 
 def test_a_selection_keeps_the_colors_of_its_classes(open_page, pictured):
@@ -147,13 +124,13 @@ def test_points_are_found_by_label_row_and_text(open_page, pictured):
 
 def test_the_view_is_saved_as_a_picture(open_page, pictured):
     page = open_page(pictured)
-    png = downloaded(page, "Save PNG")
+    _, png = downloaded(page, "Save PNG")
     assert png.startswith(b"\x89PNG")
     width, height = (int.from_bytes(png[at : at + 4], "big") for at in (16, 20))
-    box = page.locator("#embedding").bounding_box()
-    assert width == pytest.approx(2 * (box["width"] + 40), abs=4)
-    assert height > 2 * box["height"]
-    svg = downloaded(page, "Save SVG").decode()
+    _, _, drawn_width, drawn_height = box(page, "embedding")
+    assert width == pytest.approx(2 * (drawn_width + 40), abs=4)
+    assert height > 2 * drawn_height
+    svg = downloaded(page, "Save SVG")[1].decode()
     root = ElementTree.fromstring(svg)
     texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {*WORDS, page.title(), "coordinate 1 →", "↑ coordinate 2"} <= texts
@@ -174,13 +151,7 @@ def test_a_link_shows_the_same_view(open_page):
     settle(page)
     chosen = page.evaluate("trigpoint.selectedPoints()")
     assert 5 < len(chosen) < 21
-    page.evaluate(
-        "Object.defineProperty(navigator, 'clipboard',"
-        " { value: { writeText: async (text) => { window.copiedText = text; } } })"
-    )
-    page.get_by_role("button", name="Copy link").click()
-    page.locator("#taken:not(:empty)").wait_for()
-    link = page.evaluate("window.copiedText")
+    link = copied(page, "Copy link")
     assert link.startswith("file:")
     assert page.url == link
     shown = state(page)
@@ -274,15 +245,14 @@ def test_outliers_do_not_set_the_axes(open_page, tmp_path):
 
 def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
     page = open_page(pictured, viewport={"width": 390, "height": 844}, has_touch=True)
-    x, y = point_at(page, 5)
-    page.touchscreen.tap(x, y)
+    page.touchscreen.tap(*point_at(page, 5))
     tip = page.locator("#embedding-plot .tip")
     assert tip.is_visible()
     assert "row " in tip.inner_text()
     settle(page)
     assert tip.is_visible()
-    box = page.locator("#embedding").bounding_box()
-    page.touchscreen.tap(box["x"] + 30, box["y"] + box["height"] - 6)
+    left, top, _, height = box(page, "embedding")
+    page.touchscreen.tap(left + 30, top + height - 6)
     assert not tip.is_visible()
 
 
