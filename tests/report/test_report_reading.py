@@ -48,7 +48,7 @@ def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
 def test_landmarks_among_many_points_are_on_at_first(open_page):
     page = open_page()
     assert page.get_by_role("checkbox", name="Landmarks").is_checked()
-    assert "hide the colors" not in page.locator("#shown").inner_text()
+    assert "Landmarks are hidden" not in page.locator("#shown").inner_text()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
