@@ -34,8 +34,10 @@ def test_tiles_are_the_pictures(rng, shape, scale):
         np.testing.assert_allclose(tile(tiles, place), wanted, atol=0.51 / 31 + 0.002)
 
 
-def test_values_that_are_no_pixels_are_shown_from_the_least_to_the_most(rng):
-    X = rng.normal(size=(10, 12))
+@pytest.mark.parametrize("levels", [None, 17])
+def test_values_that_are_no_pixels_are_shown_from_the_least_to_the_most(levels, rng):
+    """Digits of scikit-learn have gray levels from 0 to 16."""
+    X = rng.normal(size=(10, 12)) if levels is None else rng.integers(0, levels, size=(10, 12))
     tiles = make_tiles(X, np.arange(10), X[:1], (3, 4))
     wanted = (X[4].reshape(3, 4, 1) - X.min()) / np.ptp(X)
     np.testing.assert_allclose(tile(tiles, 4), wanted, atol=0.02)

@@ -174,8 +174,9 @@ def spread(items: np.ndarray, most: int) -> np.ndarray:
 def _scale(rows: np.ndarray) -> tuple[float, float]:
     """Return the values of black and white: those of common image formats, or the extremes."""
     low, high = float(rows.min()), float(rows.max())
-    if low >= 0 and high <= 255:
-        return 0.0, 1.0 if high <= 1 else 255.0
+    for white in (1.0, 255.0):
+        if low >= 0 and white / 2 < high <= white:
+            return 0.0, white
     return low, high if high > low else low + 1.0
 
 
