@@ -82,7 +82,7 @@ def test_huge_and_tiny_values_below_that_work(estimator, X):
 @pytest.mark.parametrize("scale", [1e152, 1e-150])
 def test_reports_of_huge_and_tiny_values(scale, X, tmp_path):
     emb = tp.LaplacianEigenmaps(landmarks=20, random_state=0).fit(X * scale)
-    emb.report(tmp_path / "page.html", X * scale, neighborhoods=None)
+    emb.report(tmp_path / "page.html", X * scale)
 
 
 @each_estimator

@@ -266,7 +266,7 @@ def test_the_quality_of_sparse_points(metric):
 def test_a_report_about_sparse_points(tmp_path):
     X = csr_array(CLOUDS["mixed"])
     emb = tp.LaplacianEigenmaps(landmarks=30, metric="cosine", random_state=0).fit(X)
-    assert emb.report(tmp_path / "page.html", X, curve=False, neighborhoods=None).exists()
+    assert emb.report(tmp_path / "page.html", X).exists()
 
 
 def test_digits_as_a_sparse_array(data_dir):

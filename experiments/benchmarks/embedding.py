@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from experiments.benchmarks import data
 from experiments.benchmarks.peers import EMBEDDERS, setups, warm_up
@@ -13,7 +12,7 @@ from experiments.framework.experiment import Experiment, Row, Settings
 from experiments.framework.measuring import measure
 from experiments.framework.page import Page
 from experiments.framework.summary import grouped
-from trigpoint.metrics import coordinate_recovery, knn_accuracy
+from trigpoint.metrics import coordinate_recovery, knn_accuracy, neighbor_preservation
 
 SAMPLE = 5000
 NEIGHBORS = 15
@@ -46,15 +45,8 @@ def run(case: Row, settings: Settings) -> Row:
 def _on_roll(Y: np.ndarray, intrinsic: np.ndarray) -> Row:
     rows = data.sample_rows(len(Y), SAMPLE)
     length, height = coordinate_recovery(Y[rows], intrinsic[rows])
-    true, kept = (_neighbors(points[rows]) for points in (intrinsic, Y))
-    shared = [len(set(a) & set(b)) for a, b in zip(true, kept, strict=True)]
-    return {"length": length, "height": height, "kept": float(np.mean(shared)) / NEIGHBORS}
-
-
-def _neighbors(points: np.ndarray) -> np.ndarray:
-    """Nearest other points of each point."""
-    _, found = cKDTree(points).query(points, NEIGHBORS + 1)
-    return found[:, 1:]
+    kept = neighbor_preservation(intrinsic[rows], Y[rows], n_neighbors=NEIGHBORS)
+    return {"length": length, "height": height, "kept": kept}
 
 
 def _on_digits(Y: np.ndarray, digits: np.ndarray) -> Row:

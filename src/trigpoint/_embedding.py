@@ -255,7 +255,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             Numbers, labels or dates to color the points by; pass several in a dict or DataFrame.
         **options
             Further options of `trigpoint._report.write_report`: ``images`` and ``text`` to show of
-            the points, ``title``, ``sample``, ``neighborhoods``, ``curve``, ``force``.
+            the points, ``title``, ``sample``, ``force``.
 
         Returns
         -------

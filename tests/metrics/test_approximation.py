@@ -166,7 +166,7 @@ def test_inputs_are_left_alone(rng):
     X.setflags(write=False)
     rows.setflags(write=False)
     metrics.nystrom_error(X, rows, 1.0)
-    metrics.coverage_radius(X, rows, metric="geodesic", n_neighbors=20)
+    metrics.coverage_radius(X, rows)
     metrics.coordinate_recovery(X, X)
 
 

@@ -47,7 +47,6 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
         ),
         (lambda: metrics.nystrom_error(GRID, [0], 1.0, relative="no"), TypeError, "True or False"),
         (lambda: metrics.optimal_error(GRID, 1.0, 1, relative=2), TypeError, "True or False"),
-        (lambda: metrics.coverage_radius(GRID, [0], n_neighbors=0), ValueError, "n_neighbors=0"),
         (lambda: metrics.optimal_error(GRID, 1.0, 7), ValueError, "n_landmarks=7 is too large"),
         (lambda: metrics.optimal_error(GRID, 1.0, [2, -1]), ValueError, "n_landmarks=-1"),
         (lambda: metrics.optimal_error(GRID, 1.0, 2.5), TypeError, "n_landmarks"),
@@ -58,16 +57,6 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
             "metric='angle' is not known",
         ),
         (lambda: metrics.coverage_radius(GRID, [0], quantile=1.5), ValueError, "quantile=1.5"),
-        (
-            lambda: metrics.coverage_radius(GRID, GRID[:2], metric="geodesic"),
-            ValueError,
-            "rows of X.*pass their row numbers",
-        ),
-        (
-            lambda: metrics.coverage_radius(GRID, [0], metric="geodesic", n_neighbors=6),
-            ValueError,
-            "n_neighbors=6 is too large.*<= 5",
-        ),
         (lambda: metrics.shortcut_rate(LINE, GRID[:4], 1), ValueError, r"shape \(6, 6\).*4 rows"),
         (lambda: metrics.shortcut_rate(LINE, HOLE, 1), ValueError, "intrinsic has NaN"),
         (lambda: metrics.shortcut_rate(LINE, GRID, 6), ValueError, "n_neighbors=6 is too large"),
@@ -116,10 +105,6 @@ HOLE = np.where(GRID == 4, np.nan, GRID)
 def test_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_every_public_name_is_a_function():
-    assert all(callable(getattr(metrics, name)) for name in metrics.__all__)
 
 
 def test_whole_numbers_count_as_they_are():

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 import trigpoint as tp
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint.metrics._neighborhoods import shortcut_rate
-from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges
+from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, judge_edges, with_covariances
 
 
 def measured(X, sampler, covariance="full"):
@@ -98,3 +98,15 @@ def test_a_chain_where_nobody_shares_a_neighbor_is_not_suspected():
     points = np.arange(10.0)[:, None]
     edges = judge_edges(graph_of(points, [(i, i + 1) for i in range(9)]), Landmarks(points))
     assert (edges.kinds == ORDINARY).all()
+
+
+def test_covariances_that_a_model_file_lacks_are_estimated_from_points(rng, tmp_path):
+    """Large ones are not saved."""
+    X = rng.normal(size=(600, 20))
+    fitted = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
+    fitted.save(tmp_path / "wide.trig")
+    loaded = tp.load(tmp_path / "wide.trig").fitted_.landmarks
+    assert with_covariances(loaded, X[:9], 1).covariances is None
+    assert with_covariances(loaded, X, 1).covariances.shape == (60, 20, 20)
+    own = fitted.fitted_.landmarks
+    assert with_covariances(own, X, 1) is own

@@ -5,6 +5,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 import trigpoint as tp
@@ -27,3 +28,12 @@ def eigenmaps(roll):
 def kernel_pca(roll):
     """Kernel PCA, which has neither graph nor covariances."""
     return tp.KernelPCA(2, landmarks=80, random_state=0).fit(roll[0])
+
+
+@pytest.fixture(scope="session")
+def islands():
+    """Three far clusters, whose graph takes two bridges."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) + np.repeat([0, 40, 80], 100)[:, None] * [1, 0, 0]
+    with pytest.warns(tp.ParameterWarning, match="connected components"):
+        return tp.LaplacianEigenmaps(6, landmarks=90, graph=tp.KNNGraph(20), random_state=0).fit(X)

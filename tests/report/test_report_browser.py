@@ -1,30 +1,13 @@
 """The page in a browser: it opens offline, and each control does what it says."""
 
-import re
-
 import pytest
-from browsing import settle
+from browsing import box, pixels, point_at, settle, state
 
 
 @pytest.fixture
 def page(open_page):
     """The page in a wide window, in light colors."""
     return open_page(color_scheme="light")
-
-
-def state(page):
-    return page.evaluate("trigpoint.state()")
-
-
-def pixels(page, canvas):
-    settle(page)
-    return page.evaluate(f"document.getElementById('{canvas}').toDataURL()")
-
-
-def box(page, canvas):
-    page.locator(f"#{canvas}").scroll_into_view_if_needed()
-    found = page.locator(f"#{canvas}").bounding_box()
-    return found["x"], found["y"], found["width"], found["height"]
 
 
 def drag(page, canvas, places, *, key=None):
@@ -200,29 +183,6 @@ def test_three_coordinates_turn(page):
     assert page.locator("#axis-x").is_disabled()
 
 
-def test_neighborhoods_are_switched(page):
-    page.locator("#compared").scroll_into_view_if_needed()
-    start = pixels(page, "compared")
-    page.get_by_role("radio", name="Euclidean").check()
-    page.get_by_role("radio", name="100").check()
-    page.wait_for_timeout(500)
-    assert state(page)["neighborhood"] == {"metric": "euclidean", "neighbors": 100}
-    counts = page.locator("#compare-counts").inner_text()
-    assert "Euclidean, 100 neighbors" in counts
-    assert " suspected shortcuts, 0 bridges" in counts
-    tiles = page.locator("#thumbnails span").all_inner_texts()
-    assert all(
-        re.fullmatch(r"\w+ \d+\s+[\d,]+ suspected\s+[\d,]+ bridges?", tile) for tile in tiles
-    )
-    assert pixels(page, "compared") != start
-    thumbnail = page.locator("#thumbnails button").first
-    thumbnail.focus()
-    page.keyboard.press("Enter")
-    assert thumbnail.get_attribute("aria-pressed") == "true"
-    assert state(page)["neighborhood"] == {"metric": "bhattacharyya", "neighbors": 10}
-    assert page.get_by_role("radio", name="Bhattacharyya").is_checked()
-
-
 def test_dark_and_light(open_page):
     page = open_page(color_scheme="dark")
     button = page.locator("#theme")
@@ -244,9 +204,8 @@ def test_dark_and_light(open_page):
 
 
 def test_a_point_under_the_pointer_is_described(page):
-    x, y, _, _ = box(page, "original")
-    place = page.evaluate("trigpoint.placeOf('original', 5)")
-    page.mouse.move(x + place[0] + 1, y + place[1])
+    x, y = point_at(page, 5, "original")
+    page.mouse.move(x + 1, y)
     tip = page.locator("#original-plot .tip")
     assert tip.is_visible()
     assert tip.inner_text().startswith("row ")
@@ -274,7 +233,7 @@ def test_every_control_is_reached_by_tab_in_order(page):
         )
         assert outline != "none", name
     wanted = ["theme", "move", "color", "show-graph", "outer", "axis-x", "three", "embedding"]
-    wanted += ["original", "select-view", "compared"]
+    wanted += ["original", "select-view"]
     order = [reached.index(name) for name in wanted]
     assert order == sorted(order)
     unnamed = page.evaluate(
@@ -285,7 +244,7 @@ def test_every_control_is_reached_by_tab_in_order(page):
 
 
 def test_landmarks_alone(open_page, fitted, tmp_path):
-    page = open_page(fitted.report(tmp_path / "alone.html", neighborhoods=(10,)))
+    page = open_page(fitted.report(tmp_path / "alone.html"))
     assert "only the landmarks" in page.locator("#shown").inner_text()
     page.get_by_role("button", name="Select what is in view").click()
     assert page.locator("#selected").inner_text() == "150 landmarks selected"

@@ -8,7 +8,8 @@ import pytest
 
 from trigpoint._common.labels import MOST_CLASSES
 from trigpoint._report.columns import date_column, label_column, number_column
-from trigpoint._report.given import MOST_COLORS, Given, color_column, named_colors
+from trigpoint._report.given import MOST_COLORS, color_column, named_colors
+from trigpoint.plot._values import Given
 
 MISSING = 2**32 - 1
 

@@ -5,22 +5,16 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 import trigpoint as tp
-from trigpoint._report.charts import spectrum_chart
 from trigpoint._report.content import gather
 from trigpoint._report.parameters import used_parameters
 from trigpoint._report.sample import draw_sample
 
 
-def gathered(estimator, X, **options):
+def gathered(estimator, X=None, **options):
     source = None if X is None else tp.open_source(X)
     return gather(estimator._subject(), source, **options)
-
-
-def quick(estimator, X=None, **options):
-    return gathered(estimator, X, **{"curve": False, "neighborhoods": None, **options})
 
 
 def values(column):
@@ -30,29 +24,29 @@ def values(column):
 
 def test_every_point_counts_in_the_density(fitted, roll):
     X, _ = roll
-    sample = quick(fitted, X, sample=500).sample
+    sample = gathered(fitted, X, sample=500).sample
     assert [image.axes for image in sample.images] == [(0, 1), (0, 2), (1, 2)]
     for image in sample.images:
         assert image.counts.sum() + image.outside == len(X)
-    assert sample.seconds > 0
 
 
 def test_coordinates_that_are_known_are_not_computed_again(fitted, roll, tmp_path):
     X, _ = roll
-    expected = quick(fitted, X, sample=500).sample
+    expected = gathered(fitted, X, sample=500).sample
     Y = fitted.transform(X)
     np.save(tmp_path / "Y.npy", Y)
     for known in (Y, tmp_path / "Y.npy"):
-        sample = quick(fitted, X, sample=500, coordinates=known).sample
+        sample = gathered(fitted, X, sample=500, coordinates=known).sample
         np.testing.assert_array_equal(sample.images[0].counts, expected.images[0].counts)
-        assert sample.seconds is None
+    far = gathered(fitted, X, sample=500, coordinates=Y + 1e6).sample
+    assert far.images[0].outside == len(X)
     with pytest.raises(ValueError, match="coordinates has 9 rows, and X has 3,000"):
-        quick(fitted, X, sample=500, coordinates=Y[:9])
+        gathered(fitted, X, sample=500, coordinates=Y[:9])
 
 
 def test_coordinates_and_columns_are_those_of_the_sample(fitted, roll):
     X, _ = roll
-    content = quick(fitted, X, sample=500)
+    content = gathered(fitted, X, sample=500)
     rows = content.sample.rows
     Y = fitted.transform(X)
     for j, column in enumerate(content.coordinates):
@@ -67,11 +61,11 @@ def test_cells_and_covering_radius_are_those_of_the_sample(fitted, roll):
     X, _ = roll
     distances = np.linalg.norm(X[:, None] - fitted.landmarks_[None], axis=2)
     cells, sizes = distances.argmin(axis=1), np.bincount(distances.argmin(axis=1), minlength=150)
-    whole = quick(fitted, X).sample
+    whole = gathered(fitted, X).sample
     assert whole.images == []
     assert whole.covering_radius == pytest.approx(distances.min(axis=1).max())
     np.testing.assert_array_equal(whole.cell_sizes, sizes)
-    part = quick(fitted, X, sample=1500).sample
+    part = gathered(fitted, X, sample=1500).sample
     np.testing.assert_array_equal(part.cells, cells[part.rows])
     assert part.covering_radius == pytest.approx(distances[part.rows].min(axis=1).max())
     assert part.cell_sizes.sum() == pytest.approx(3000, abs=1)
@@ -81,9 +75,9 @@ def test_a_file_gives_the_same_as_its_array(fitted, roll, tmp_path):
     X, _ = roll
     np.save(tmp_path / "roll.npy", X)
     pd.DataFrame(X, columns=["x", "y", "z"]).to_csv(tmp_path / "roll.csv", index=False)
-    expected = quick(fitted, X, sample=300).sample
+    expected = gathered(fitted, X, sample=300).sample
     for name in ("roll.npy", "roll.csv"):
-        content = quick(fitted, tmp_path / name, sample=300)
+        content = gathered(fitted, tmp_path / name, sample=300)
         np.testing.assert_array_equal(content.sample.rows, expected.rows)
         np.testing.assert_array_equal(content.sample.images[0].counts, expected.images[0].counts)
     assert [column.name for column in content.columns] == ["x", "y", "z"]
@@ -109,17 +103,17 @@ def test_memory_does_not_grow_with_the_points(tmp_path, rng):
 
 
 def test_without_points_the_landmarks_are_shown(fitted):
-    content = quick(fitted)
+    content = gathered(fitted)
     assert content.sample is content.quality is None
     assert len(content.coordinates[0].codes) == 150
     with pytest.raises(ValueError, match="X was not passed"):
-        quick(fitted, color=np.ones(150))
+        gathered(fitted, color=np.ones(150))
 
 
 def test_many_columns_are_narrowed_to_those_that_vary(rng):
     X = rng.normal(size=(300, 40)) * np.where(np.arange(40) % 4 == 0, 10.0, 0.1)
     emb = tp.LaplacianEigenmaps(landmarks=40, random_state=0).fit(X)
-    names = [column.name for column in quick(emb, X).columns]
+    names = [column.name for column in gathered(emb, X).columns]
     assert len(names) == 12
     assert {f"column {j}" for j in range(0, 40, 4)} <= set(names)
 
@@ -128,99 +122,37 @@ def test_many_columns_are_narrowed_to_those_that_vary(rng):
 def test_every_estimator_has_content(kind, roll):
     X, _ = roll
     emb = kind(landmarks=60, random_state=0).fit(X)
-    content = gathered(emb, X, neighborhoods=(10, 20), curve=False)
-    if kind is not tp.LandmarkMap:
-        np.testing.assert_allclose(content.eigenvalues.values[:2], emb.eigenvalues_, rtol=1e-6)
-        assert content.eigenvalues.used.tolist()[:3] == [True, True, False]
-    if kind in (tp.KernelPCA, tp.LandmarkMap):
-        assert content.edges is None
-        assert "has no graph whose neighbors" in content.neighborhoods.notes[0]
-    else:
-        assert len(content.neighborhoods.embeddings) == 4
+    content = gathered(emb, X)
+    assert content.quality.method == kind.__name__
+    # Diffusion maps compare all pairs; kernel PCA and maps have no graph.
+    assert (content.edges is not None) == (kind is tp.Isomap)
 
 
 def test_a_landmark_of_one_coordinate_lies_on_the_point_that_it_was():
     X = np.random.default_rng(0).normal(size=(30, 3))
     emb = tp.LaplacianEigenmaps(1, landmarks=12, graph="euclidean", random_state=0).fit(X)
-    content = quick(emb, X)
+    content = gathered(emb, X)
     assert [column.name for column in content.coordinates] == ["coordinate 1", "(spread out)"]
     places = np.column_stack([values(column) for column in content.coordinates])
     np.testing.assert_allclose(places[30:], places[:30][emb.landmark_indices_], atol=1e-4)
     assert len(np.unique(places[:30, 1])) == 30
 
 
-def test_neighborhoods_are_those_of_estimators_with_that_graph(fitted, roll):
-    """The same landmarks with another graph: up to signs, what fitting with it gives."""
-    X, _ = roll
-    content = gathered(fitted, X, neighborhoods=(10, 500), curve=False)
-    found = {(one.metric, one.n_neighbors): one for one in content.neighborhoods.embeddings}
-    assert set(found) == {("bhattacharyya", 10), ("euclidean", 10)}
-    assert "too large for 150 landmarks" in content.neighborhoods.notes[0]
-    again = tp.LaplacianEigenmaps(
-        landmarks=fitted.landmark_indices_, graph=tp.KNNGraph(10, metric="euclidean")
-    ).fit(X)
-    own = found["euclidean", 10].coordinates
-    np.testing.assert_allclose(abs(own), abs(again.fitted_.spectrum.coordinates), atol=1e-8)
-    assert (np.sum(own * fitted.landmark_embedding_[:, :2], axis=0) > 0).all()
-
-
-def test_covariances_of_a_model_that_was_loaded(fitted, rng, tmp_path):
-    fitted.save(tmp_path / "roll.trig")
-    alone = gathered(tp.load(tmp_path / "roll.trig"), None, neighborhoods=(10,))
-    assert {one.metric for one in alone.neighborhoods.embeddings} == {"euclidean", "bhattacharyya"}
-    assert alone.curve is None
-    # Large covariances are not saved.
-    X = rng.normal(size=(600, 20))
-    tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X).save(tmp_path / "wide.trig")
-    loaded = tp.load(tmp_path / "wide.trig")
-    assert "Only Euclidean" in gathered(loaded, None, neighborhoods=(10,)).neighborhoods.notes[0]
-    with_points = gathered(loaded, X, neighborhoods=(10,), curve=False)
-    assert len(with_points.neighborhoods.embeddings) == 2
-    assert with_points.covariances == "estimated from 600 points of the sample"
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        tp.LaplacianEigenmaps(5),
-        tp.DiffusionMaps(3),
-        tp.Isomap(5),
-        tp.KernelPCA(5),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_the_page_and_the_plot_name_the_same_gap(estimator, roll):
-    emb = estimator.set_params(landmarks=100, random_state=0).fit(roll[0])
-    axes = tp.plot.spectrum(emb, ax=Figure().subplots())
-    (named,) = (text.get_text() for text in axes.get_legend().get_texts()[2:])
-    found = quick(emb).eigenvalues
-    assert f">{named}<" in spectrum_chart(found)
-    assert named == f"widest gap by ratio, after {found.gap}"
-
-
 def test_progress(roll):
     told = []
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(roll[0])
     emb.verbose = lambda *progress: told.append(progress)
-    content = gathered(emb, roll[0], neighborhoods=(10, 20), sample=1000)
-    stages = list(dict.fromkeys(stage for stage, _, _ in told))
-    assert stages == ["density", "quality", "landmark curve", "neighborhoods"]
-    for stage, total in (("landmark curve", len(content.curve.errors)), ("neighborhoods", 4)):
-        progress = [(done, of) for name, done, of in told if name == stage]
-        assert progress == [(done, total) for done in range(total + 1)]
-
-
-def test_the_curve_passes_through_the_number_of_landmarks(fitted, roll):
-    content = gathered(fitted, roll[0], neighborhoods=None)
-    assert 150 in content.curve.n_landmarks
-    assert (np.diff(content.curve.errors) < 0).all()
+    gathered(emb, roll[0], sample=1000)
+    assert list(dict.fromkeys(stage for stage, _, _ in told)) == ["density", "quality"]
+    for stage, total in (("density", len(roll[0])), ("quality", 1)):
+        assert [(done, of) for name, done, of in told if name == stage][-1] == (total, total)
 
 
 def test_landmarks_lie_where_the_extension_puts_them():
     """In high dimension the extension smooths, and points are drawn where it puts them."""
     X = np.random.default_rng(0).normal(size=(400, 40))
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
-    shown = np.column_stack([values(column) for column in quick(emb, X).coordinates])[-60:]
+    shown = np.column_stack([values(column) for column in gathered(emb, X).coordinates])[-60:]
     spread = np.ptp(emb.transform(X), axis=0).max()
     np.testing.assert_allclose(shown, emb.transform(emb.landmarks_), atol=1e-4 * spread)
 
@@ -228,14 +160,14 @@ def test_landmarks_lie_where_the_extension_puts_them():
 def test_columns_have_the_units_of_the_data(roll):
     X = roll[0] * [1, 1000, 1]
     emb = tp.LaplacianEigenmaps(landmarks=60, metric="seuclidean", random_state=0).fit(X)
-    shown = values(quick(emb, X).columns[1])
+    shown = values(gathered(emb, X).columns[1])
     expected = np.concatenate([X[:, 1], X[emb.landmark_indices_, 1]])
     np.testing.assert_allclose(shown, expected, rtol=1e-5)
 
 
 def test_the_verdict_is_that_of_the_estimator(fitted, roll):
     X, _ = roll
-    content = quick(fitted, X)
+    content = gathered(fitted, X)
     assert content.quality.figures() == fitted.quality(X).figures()
     lost = next(column for column in content.derived if column.name == "neighbors lost")
     expected = content.quality.distortion_of(X, fitted.transform(X))
@@ -245,20 +177,21 @@ def test_the_verdict_is_that_of_the_estimator(fitted, roll):
 def test_parameters_are_shown_as_they_were_used(roll):
     emb = tp.LaplacianEigenmaps(landmarks=100, random_state=0, n_jobs=1).fit(roll[0])
     emb.set_params(n_components=7)
-    shown = quick(emb).parameters
+    shown = gathered(emb).parameters
     assert not {"None", "None (default)"} & set(shown.values())
     assert not {"verbose", "n_jobs"} & set(shown)
     assert (shown["n_components"], shown["landmarks"], shown["random_state"]) == ("2", "100", "0")
     assert shown["extension"] == f"{emb.extension_} (default)"
-    assert shown["graph"].endswith(" (default)")
+    assert shown["graph"] == f"{emb.fitted_.decided['graph']} (default)"
+    assert shown["eigenvectors"] == f"{emb.fitted_.decided['eigenvectors']} (default)"
     own = {"graph": tp.KNNGraph(13), "random_state": None, "landmarks": np.arange(50)}
     chosen = emb.set_params(**own, n_components=2).fit(roll[0])
-    shown = used_parameters(chosen.fitted_, {})
+    shown = used_parameters(chosen.fitted_)
     assert shown["graph"] == "KNNGraph(n_neighbors=13)"
     assert shown["random_state"] == "not fixed"
     assert shown["landmarks"] == "array of shape (50,)"
     kernel = tp.KernelPCA().fit(roll[0][:300])
-    shown = used_parameters(kernel.fitted_, {})
+    shown = used_parameters(kernel.fitted_)
     assert shown["bandwidth"] == f"{kernel.bandwidth_:.4g} (default)"
     assert shown["landmarks"] == "300 (default)"
 
@@ -268,7 +201,7 @@ def test_sparse_points(rng):
 
     X = sparse.csr_array(rng.poisson(0.3, size=(400, 60)).astype(float) + np.eye(400, 60))
     emb = tp.LaplacianEigenmaps(landmarks=60, random_state=0).fit(X)
-    content = gathered(emb, X, sample=300, neighborhoods=None)
+    content = gathered(emb, X, sample=300)
     shown = values(content.columns[0])[:300]
     column = int(content.columns[0].name.removeprefix("column "))
     np.testing.assert_allclose(shown, X.toarray()[content.sample.rows, column], atol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 
 
 def test_a_notebook_shows_the_page_in_a_frame(fitted, roll, window, tmp_path):
-    page = fitted.report(X=roll[0][:300], curve=False, neighborhoods=None)
+    page = fitted.report(X=roll[0][:300])
     assert page.save(tmp_path / "kept.html").read_text(encoding="utf-8") == page.html
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<h1>Notebook</h1>{page._repr_html_()}", encoding="utf-8")
@@ -27,7 +27,7 @@ def test_a_notebook_shows_the_page_in_a_frame(fitted, roll, window, tmp_path):
 
 
 def test_it_says_what_it_is_where_it_cannot_be_shown(fitted):
-    page = fitted.report(neighborhoods=None)
+    page = fitted.report()
     assert repr(page).startswith("<report of 0.")
 
 

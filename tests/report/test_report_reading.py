@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import settle
+from browsing import pixels, point_at, settle, state
 
 import trigpoint as tp
 
@@ -23,7 +23,7 @@ def show(flowers, open_page, tmp_path):
     X, emb = flowers
 
     def shown(color=None, **options):
-        path = emb.report(tmp_path / "a.html", X, color=color, curve=False, neighborhoods=None)
+        path = emb.report(tmp_path / "a.html", X, color=color)
         return open_page(path, **options)
 
     return shown
@@ -31,10 +31,7 @@ def show(flowers, open_page, tmp_path):
 
 def tip(page, point):
     """What is said of a point under the pointer."""
-    page.locator("#original").scroll_into_view_if_needed()
-    box = page.locator("#original").bounding_box()
-    x, y = page.evaluate(f"trigpoint.placeOf('original', {point})")
-    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.mouse.move(*point_at(page, point, "original"))
     return page.locator("#original-plot .tip").inner_text()
 
 
@@ -43,16 +40,15 @@ def test_landmarks_that_would_hide_the_colours_are_off_at_first(show):
     switch = page.get_by_role("checkbox", name="Landmarks")
     assert not switch.is_checked()
     assert "so that they do not cover the colors" in page.locator("#shown").inner_text()
-    without = page.evaluate("document.getElementById('embedding').toDataURL()")
+    without = pixels(page)
     switch.check()
-    settle(page)
-    assert page.evaluate("document.getElementById('embedding').toDataURL()") != without
+    assert pixels(page) != without
 
 
 def test_landmarks_among_many_points_are_on_at_first(open_page):
     page = open_page()
     assert page.get_by_role("checkbox", name="Landmarks").is_checked()
-    assert "hide the colors" not in page.locator("#shown").inner_text()
+    assert "Landmarks are hidden" not in page.locator("#shown").inner_text()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -82,7 +78,7 @@ def test_dates_are_read_in_the_legend_and_at_a_point(show):
 
 
 def test_one_point_is_singular(fitted, roll, open_page, tmp_path):
-    path = fitted.report(tmp_path / "a.html", roll[0][:1], curve=False, neighborhoods=None)
+    path = fitted.report(tmp_path / "a.html", roll[0][:1])
     page = open_page(path)
     assert page.locator("#shown").inner_text().startswith("The one point is shown.")
     page.get_by_role("button", name="Select what is in view").click()
@@ -93,11 +89,11 @@ def test_a_column_of_one_huge_number_is_drawn(open_page, tmp_path, roll):
     """Ticks along numbers that adding 1 does not change would never end."""
     X = np.column_stack([roll[0][:200], np.full(200, 1e16)])
     emb = tp.LaplacianEigenmaps(landmarks=40, graph="euclidean", random_state=0).fit(X)
-    path = emb.report(tmp_path / "a.html", X, curve=False, neighborhoods=None)
+    path = emb.report(tmp_path / "a.html", X)
     page = open_page(path)
     page.get_by_label("Column across").select_option(label="column 3")
     settle(page)
-    assert page.evaluate("trigpoint.state().columns[0]") == 3
+    assert state(page)["columns"][0] == 3
 
 
 def legend(page):

@@ -1,9 +1,11 @@
 """The page in a browser: a selection leaves it as rows."""
 
 import csv
+import io
 
 import numpy as np
 import pytest
+from browsing import copied, downloaded
 
 import trigpoint as tp
 
@@ -24,10 +26,8 @@ def selected_rows(page):
 
 def saved(page):
     """What pressing the button downloads: the name of the file, and its lines."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save rows").press("Enter")
-    with open(download.value.path(), encoding="utf-8") as file:
-        return download.value.suggested_filename, list(csv.reader(file))
+    name, data = downloaded(page, "Save rows")
+    return name, list(csv.reader(io.StringIO(data.decode(), newline="")))
 
 
 def test_rows_are_saved_with_all_that_is_known_of_them(page, fitted, roll, hostile):
@@ -48,14 +48,8 @@ def test_rows_are_saved_with_all_that_is_known_of_them(page, fitted, roll, hosti
 
 
 def test_rows_are_copied(page):
-    page.evaluate(
-        "Object.defineProperty(navigator, 'clipboard',"
-        " { value: { writeText: async (text) => { window.copiedText = text; } } })"
-    )
-    page.get_by_role("button", name="Copy rows").press("Enter")
-    page.wait_for_function("document.getElementById('taken').textContent")
     rows = selected_rows(page)
-    assert page.evaluate("window.copiedText") == ", ".join(map(str, rows))
+    assert copied(page, "Copy rows") == ", ".join(map(str, rows))
     assert page.locator("#taken").inner_text() == f"{len(rows):,} rows copied"
 
 
@@ -85,7 +79,7 @@ def test_without_a_selection_there_is_nothing_to_take(page):
 
 def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_path):
     emb = tp.LaplacianEigenmaps(1, landmarks=40, random_state=0).fit(roll[0])
-    path = emb.report(tmp_path / "a.html", roll[0][:5], curve=False, neighborhoods=None)
+    path = emb.report(tmp_path / "a.html", roll[0][:5])
     page = open_page(path)
     page.get_by_role("button", name="Select what is in view").click()
     _, lines = saved(page)
@@ -96,7 +90,7 @@ def test_a_single_coordinate_is_saved_without_its_spread(open_page, roll, tmp_pa
 
 def test_landmarks_that_are_rows_of_nothing_are_not_offered_as_such(open_page, roll, tmp_path):
     given = tp.LaplacianEigenmaps(landmarks=roll[0][:40] + 0.01, graph="euclidean").fit(roll[0])
-    page = open_page(given.report(tmp_path / "a.html", neighborhoods=None))
+    page = open_page(given.report(tmp_path / "a.html"))
     page.get_by_role("button", name="Select what is in view").click()
     assert page.locator("#selected").inner_text() == "40 landmarks selected"
     for name in ("Copy rows", "Save rows"):

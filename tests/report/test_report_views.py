@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from browsing import settle
+from browsing import box, copied, downloaded, point_at, settle, state
 
 import trigpoint as tp
 
@@ -29,16 +29,7 @@ def pictured(groups, tmp_path_factory):
     path = tmp_path_factory.mktemp("things") / "a.html"
     words = np.array(WORDS)[kinds]
     text = [f"Tree {j}, <b>{word}</b>" for j, word in enumerate(words)]
-    return emb.report(path, X, color={"tree": words}, images=(4, 6), text=text, curve=False)
-
-
-def state(page):
-    return page.evaluate("trigpoint.state()")
-
-
-def pixels(page):
-    settle(page)
-    return page.evaluate("document.getElementById('embedding').toDataURL()")
+    return emb.report(path, X, color={"tree": words}, images=(4, 6), text=text)
 
 
 def pixels_of(page, color):
@@ -61,20 +52,6 @@ def pixels_of(page, color):
         }""",
         color,
     )
-
-
-def point_at(page, point, panel="embedding"):
-    page.locator(f"#{panel}").scroll_into_view_if_needed()
-    box = page.locator(f"#{panel}").bounding_box()
-    x, y = page.evaluate(f"trigpoint.placeOf('{panel}', {point})")
-    return box["x"] + x, box["y"] + y
-
-
-def downloaded(page, name):
-    with page.expect_download() as download:
-        page.get_by_role("button", name=name).click()
-    with open(download.value.path(), "rb") as file:
-        return file.read()
 
 
 def test_a_selection_keeps_the_colors_of_its_classes(open_page, pictured):
@@ -147,13 +124,13 @@ def test_points_are_found_by_label_row_and_text(open_page, pictured):
 
 def test_the_view_is_saved_as_a_picture(open_page, pictured):
     page = open_page(pictured)
-    png = downloaded(page, "Save PNG")
+    _, png = downloaded(page, "Save PNG")
     assert png.startswith(b"\x89PNG")
     width, height = (int.from_bytes(png[at : at + 4], "big") for at in (16, 20))
-    box = page.locator("#embedding").bounding_box()
-    assert width == pytest.approx(2 * (box["width"] + 40), abs=4)
-    assert height > 2 * box["height"]
-    svg = downloaded(page, "Save SVG").decode()
+    _, _, drawn_width, drawn_height = box(page, "embedding")
+    assert width == pytest.approx(2 * (drawn_width + 40), abs=4)
+    assert height > 2 * drawn_height
+    svg = downloaded(page, "Save SVG")[1].decode()
     root = ElementTree.fromstring(svg)
     texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {*WORDS, page.title(), "coordinate 1 →", "↑ coordinate 2"} <= texts
@@ -174,13 +151,7 @@ def test_a_link_shows_the_same_view(open_page):
     settle(page)
     chosen = page.evaluate("trigpoint.selectedPoints()")
     assert 5 < len(chosen) < 21
-    page.evaluate(
-        "Object.defineProperty(navigator, 'clipboard',"
-        " { value: { writeText: async (text) => { window.copiedText = text; } } })"
-    )
-    page.get_by_role("button", name="Copy link").click()
-    page.locator("#taken:not(:empty)").wait_for()
-    link = page.evaluate("window.copiedText")
+    link = copied(page, "Copy link")
     assert link.startswith("file:")
     assert page.url == link
     shown = state(page)
@@ -227,7 +198,7 @@ def test_images_are_seen_together_instead_of_pixel_against_pixel(open_page, pict
 def test_images_elsewhere_are_loaded_only_when_asked(window, groups, tmp_path):
     X, _, emb = groups
     images = [f"https://example.invalid/{j}.png" for j in range(400)]
-    path = emb.report(tmp_path / "a.html", X, images=images, curve=False)
+    path = emb.report(tmp_path / "a.html", X, images=images)
     page, asked = window(), []
 
     def note(request):
@@ -251,7 +222,7 @@ def test_outliers_do_not_set_the_axes(open_page, tmp_path):
     X = np.random.default_rng(0).normal(size=(500, 2))
     X[7] = 300, 200
     emb = tp.LaplacianEigenmaps(landmarks=X[:50], graph="euclidean").fit(X)
-    path = emb.report(tmp_path / "a.html", X, curve=False, neighborhoods=None)
+    path = emb.report(tmp_path / "a.html", X)
     page = open_page(path)
 
     def width():
@@ -274,22 +245,21 @@ def test_outliers_do_not_set_the_axes(open_page, tmp_path):
 
 def test_on_a_phone_a_tap_shows_a_point(open_page, pictured):
     page = open_page(pictured, viewport={"width": 390, "height": 844}, has_touch=True)
-    x, y = point_at(page, 5)
-    page.touchscreen.tap(x, y)
+    page.touchscreen.tap(*point_at(page, 5))
     tip = page.locator("#embedding-plot .tip")
     assert tip.is_visible()
     assert "row " in tip.inner_text()
     settle(page)
     assert tip.is_visible()
-    box = page.locator("#embedding").bounding_box()
-    page.touchscreen.tap(box["x"] + 30, box["y"] + box["height"] - 6)
+    left, top, _, height = box(page, "embedding")
+    page.touchscreen.tap(left + 30, top + height - 6)
     assert not tip.is_visible()
 
 
 def test_explanations_wait_behind_question_marks(open_page):
     page = open_page()
     helps = page.locator("details.help")
-    assert helps.count() == 4
+    assert helps.count() == 3
     assert not page.get_by_text("Odd edges are found by comparison").first.is_visible()
     page.locator("summary[aria-label='About the graph']").click()
     assert page.get_by_text("Odd edges are found by comparison").first.is_visible()

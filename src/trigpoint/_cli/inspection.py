@@ -48,7 +48,7 @@ def inspect(source: Source) -> tuple[dict[str, Any], int]:
     points = dense(source.take(rows))
     found["dimension"] = round(local_dimension(points, _LANDMARKS), 2)
     found["dominant_columns"] = dominant_columns(points)
-    found["outliers"] = rows[outlying_rows(points, every=True)[0]].tolist()
+    found["outliers"] = rows[outlying_rows(points)].tolist()
     return found, size
 
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from trigpoint._common.checks import check_choice, check_count
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError
@@ -34,9 +33,6 @@ from trigpoint._model import Model
 from trigpoint._pool import Pool
 from trigpoint._run import Run
 from trigpoint._spaces import Space
-
-if TYPE_CHECKING:
-    from trigpoint._report import Subject
 
 
 class GraphEmbedding(Embedding):
@@ -172,11 +168,6 @@ class GraphEmbedding(Embedding):
             return self._weighted(fit)
         assert fit.graph is not None
         return SmoothExtension.prepare(fit.landmarks.points, fit.graph, fit.spectrum.coordinates)
-
-    def _subject(self) -> "Subject":
-        # Parameters may have been changed since the fit.
-        as_fitted = clone(self).set_params(**self.fitted_.parameters)
-        return replace(super()._subject(), embed_graph=as_fitted._coordinates)
 
 
 def described(graph: Any) -> dict[str, str]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.labels import MOST_CLASSES, is_missing, natural_order
+from trigpoint._common.labels import MOST_CLASSES
+from trigpoint.plot._values import coded_labels
 
 # The color scale omits outliers, which would make all other colors alike.
 _COLOR_QUANTILES = (0.01, 0.99)
@@ -115,28 +116,20 @@ def label_column(name: str, values: np.ndarray, order: Sequence[str] | None = No
 
     They are in the given order, otherwise in natural order: 2 before 10.
     """
-    missing = np.array([is_missing(value) for value in values], dtype=bool)
-    texts = np.array([label_text(value) for value in values[~missing]], dtype=str)
-    kinds, places, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    names = [str(kind) for kind in kinds]
-    rank = {kind: place for place, kind in enumerate(order or sorted(names, key=natural_order))}
-    listed = np.array(sorted(range(len(names)), key=lambda kind: rank[names[kind]]), dtype=np.int64)
-    n_colored = len(names)
+    places, names = coded_labels(values, order)
+    known = places >= 0
+    n_colored, listed = len(names), np.arange(len(names))
     if len(names) > MOST_CLASSES:
         n_colored = MOST_CLASSES - 1
+        counts = np.bincount(places[known])
         colored = np.zeros(len(names), dtype=bool)
-        colored[np.argsort(-counts[listed], kind="stable")[:n_colored]] = True
+        colored[np.argsort(-counts, kind="stable")[:n_colored]] = True
         listed = np.concatenate([listed[colored], listed[~colored]])
     # An empty label would leave a color unexplained.
-    labels = [names[kind] if names[kind].strip() else "(empty)" for kind in listed]
+    labels = [names[place] if names[place].strip() else "(empty)" for place in listed]
     codes = np.full(len(values), _missing(np.uint32), dtype=np.uint32)
-    codes[~missing] = np.argsort(listed)[places.reshape(-1)]
+    codes[known] = np.argsort(listed)[places[known]]
     return Column(name, codes, labels=tuple(labels), n_colored=n_colored)
-
-
-def label_text(value: Any) -> str:
-    """Return a label as text; bytes are decoded."""
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _missing(dtype: Any) -> int:

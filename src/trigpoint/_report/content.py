@@ -2,7 +2,6 @@
 
 import platform
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -15,30 +14,22 @@ from trigpoint._common.words import counted
 from trigpoint._numerics.blocks import block_rows, row_blocks
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.given import color_column, named_colors
-from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
 from trigpoint._report.parameters import used_parameters
 from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sample
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Things, Tiles, make_tiles, read_things
 from trigpoint._report.tried import tried_section
-from trigpoint._run import Report
-from trigpoint._samplers import LandmarkCurve, landmark_curve
-from trigpoint._samplers.count import distinct_points
 from trigpoint._sources import Source
 from trigpoint.metrics._comparison import Comparison
 from trigpoint.metrics._quality import LEAST_SAMPLE, Quality, assess, sample_size
 from trigpoint.metrics._suspects import JudgedEdges, is_complete, judge_edges, with_covariances
-from trigpoint.plot._eigenvalues import Eigenvalues, leading_eigenvalues
 
 SAMPLE = 40_000
-NEIGHBORHOODS = (10, 20, 50, 100)
 
 _MOST_COLUMNS = 12
 
-_CURVE_NUMBERS = 6
-_CURVE_FEWEST, _CURVE_LAST = 10, 2000
-# Points on which the curve is measured: few enough to take seconds.
-_CURVE_BYTES = 2**24
+# Points from which local covariances are estimated, at most.
+_COVARIANCE_BYTES = 2**24
 
 # Points of which small copies of images are made, at most.
 _TILED_BYTES = 2**26
@@ -67,11 +58,6 @@ class Content:
     edges: JudgedEdges | None
     quality: Quality | None
     tried: str
-    covariances: str
-    eigenvalues: Eigenvalues | None
-    curve: LandmarkCurve | None
-    curve_wanted: bool
-    neighborhoods: Neighborhoods
     parameters: dict[str, str]
     seconds: dict[str, float]
     versions: dict[str, str]
@@ -87,8 +73,6 @@ def gather(
     title: str | None = None,
     sample: int = SAMPLE,
     coordinates: Any = None,
-    neighborhoods: Sequence[int] | None = NEIGHBORHOODS,
-    curve: bool = True,
     tried: Comparison | None = None,
 ) -> Content:
     """Compute the content of a report on a fitted embedding.
@@ -104,31 +88,25 @@ def gather(
         Most points to show one by one.
     coordinates : array-like, file or None, default=None
         Coordinates of all points, if they have been computed before.
-    neighborhoods : sequence of int or None
-        Numbers of neighbors of the graphs to compare.
-    curve : bool, default=True
-        Whether to measure the error for several numbers of landmarks.
     tried : Comparison or None, default=None
     """
     check_count("sample", sample)
     fitted, n = subject.fitted, None if source is None else source.n
-    landmarks, graph = fitted.landmarks, fitted.graph
+    landmarks = fitted.landmarks.points
     if n is None and color is not None:
         raise ParameterValueError(
             "color needs one value per row of X, but X was not passed: pass both", "color"
         )
     given = {} if n is None else named_colors(color, n)
-    things = read_things(images, text, n, landmarks.points.shape[1])
+    things = read_things(images, text, n, landmarks.shape[1])
     drawn = None if source is None else draw_sample(subject, source, sample, coordinates)
-    part = None if drawn is None else _dense_part(drawn)
-    known, origin = with_covariances(landmarks, part, subject.n_threads)
-    edges = None if graph is None else judge_edges(graph, known)
+    edges = _judged_edges(subject, drawn)
     # Images: one pixel against another shows nothing.
-    shown = _chosen_columns(landmarks.points) if things.image_shape is None else np.arange(0)
+    shown = _chosen_columns(landmarks) if things.image_shape is None else np.arange(0)
     quality = None if drawn is None else _measured(subject, drawn, edges)
     tiles, addresses, texts = None, None, None
     if drawn is not None:
-        tiles = _tiles(things, landmarks.points, drawn)
+        tiles = _tiles(things, landmarks, drawn)
         addresses = things.shown_addresses(drawn.rows)
         texts = things.shown_texts(drawn.rows)
     return Content(
@@ -137,7 +115,7 @@ def gather(
         sample=drawn,
         coordinates=_coordinates(subject, drawn),
         columns=_columns(subject, source, drawn, shown),
-        first_columns=_first_columns(landmarks.points[:, shown]),
+        first_columns=_first_columns(landmarks[:, shown]),
         derived=_derived(drawn, quality),
         colors=[
             color_column(name, one.take(drawn.rows))
@@ -147,25 +125,30 @@ def gather(
         tiles=tiles,
         addresses=addresses,
         text=texts,
-        # A drawing of all pairs shows nothing.
-        edges=None if graph is None or is_complete(graph) else edges,
+        edges=edges,
         quality=quality,
         tried="" if tried is None else tried_section(tried, given),
-        covariances=origin,
-        eigenvalues=leading_eigenvalues(fitted) if len(fitted.spectrum.eigenvalues) else None,
-        curve=None if part is None or not curve else _curve(part, subject),
-        curve_wanted=curve,
-        neighborhoods=compare_neighborhoods(subject, known, neighborhoods),
-        parameters=used_parameters(fitted, subject.decided),
-        seconds=subject.seconds | ({"extension": drawn.seconds} if drawn and drawn.seconds else {}),
+        parameters=used_parameters(fitted),
+        seconds=subject.seconds,
         versions=_versions(),
     )
 
 
-def _dense_part(sample: Sample) -> np.ndarray:
-    """Return evenly spaced points of the sample, as an array of limited size."""
+def _judged_edges(subject: Subject, sample: Sample | None) -> JudgedEdges | None:
+    """Judge the edges of the graph, unless it links all pairs: a drawing of them shows nothing."""
+    landmarks, graph = subject.fitted.landmarks, subject.fitted.graph
+    if graph is None or is_complete(graph):
+        return None
+    if sample is not None:
+        points = dense(sample.points[_evenly_spaced(sample, _COVARIANCE_BYTES)])
+        landmarks = with_covariances(landmarks, points, subject.n_threads)
+    return judge_edges(graph, landmarks)
+
+
+def _evenly_spaced(sample: Sample, most_bytes: int) -> np.ndarray:
+    """Return positions in the sample of as many points as fit in memory of this size."""
     s, d = sample.points.shape
-    return dense(sample.points[:: max(1, -(-s * d * 4 // _CURVE_BYTES))])
+    return np.arange(s)[:: max(1, -(-s * d * 4 // most_bytes))]
 
 
 def _coordinates(subject: Subject, sample: Sample | None) -> list[Column]:
@@ -230,8 +213,7 @@ def _columns(
 def _tiles(things: Things, landmarks: np.ndarray, sample: Sample) -> Tiles | None:
     if things.image_shape is None:
         return None
-    s, d = sample.points.shape
-    places = np.arange(s)[:: max(1, -(-s * d * 4 // _TILED_BYTES))]
+    places = _evenly_spaced(sample, _TILED_BYTES)
     return make_tiles(dense(sample.points[places]), places, landmarks, things.image_shape)
 
 
@@ -268,20 +250,6 @@ def _derived(sample: Sample | None, quality: Quality | None) -> list[Column]:
         ]
         derived.append(number_column("neighbors lost", np.concatenate(lost), np.uint16))
     return derived
-
-
-def _curve(points: np.ndarray, subject: Subject) -> LandmarkCurve | None:
-    """Measure the error curve on part of the sample; it includes the number of landmarks."""
-    most, k = min(_CURVE_LAST, len(points) // 2), len(subject.fitted.landmarks.points)
-    last = distinct_points(points, most) if most >= _CURVE_FEWEST else 0
-    if last < _CURVE_FEWEST:
-        return None
-    numbers = set(np.geomspace(_CURVE_FEWEST, last, _CURVE_NUMBERS).round().astype(int).tolist())
-    if k < last:
-        numbers.add(k)
-    report: Report = subject.progress
-    report("landmark curve", 0, len(numbers))
-    return landmark_curve(points, sorted(numbers), random_state=0, verbose=report)
 
 
 def _title(fitted: Any, n: int | None) -> str:

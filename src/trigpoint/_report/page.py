@@ -13,21 +13,10 @@ import numpy as np
 
 from trigpoint._common.palette import PAGE_ACCENT, PAGE_LABELS
 from trigpoint._common.words import counted, plural
-from trigpoint._report.charts import curve_chart, spectrum_chart
-from trigpoint._report.columns import Column, number_column
+from trigpoint._report.columns import Column
 from trigpoint._report.content import Content
 from trigpoint._report.density import Grid
-from trigpoint._report.explanations import (
-    KEYS,
-    LANDMARKS,
-    NO_PROOF,
-    OTHER_GRAPHS,
-    explained,
-    graph_note,
-    terms,
-)
-from trigpoint._report.neighborhoods import Neighborhood
-from trigpoint._report.things import Tiles
+from trigpoint._report.things import Tiles, spread
 from trigpoint.metrics import Quality
 from trigpoint.metrics._suspects import BRIDGE, ORDINARY, SHORTCUT, JudgedEdges
 
@@ -36,15 +25,16 @@ _SCRIPTS = (
     *("data", "colors", "density", "bounds", "ticks", "view"),
     *("crowding", "labels", "panel", "svg", "figure", "gestures"),
     *("selection", "table", "breakdown", "search", "pictures", "tip"),
-    *("address", "help", "legend", "neighborhoods", "models", "page"),
+    *("address", "help", "legend", "models", "page"),
 )
 
-# Most edges drawn, for the graph and for each neighborhood compared: ordinary and odd ones.
-_GRAPH_EDGES = (40_000, 20_000)
-_COMPARED_EDGES = (10_000, 6_000)
+# Most edges drawn: ordinary and odd ones.
+_ORDINARY_EDGES, _ODD_EDGES = 40_000, 20_000
 
 # Distances are meaningful in these embeddings, so both axes share one scale.
 _EQUAL_SCALES = ("Isomap", "DiffusionMaps", "KernelPCA", "LandmarkMap")
+
+_NO_GRAPH = "<p>No graph is drawn: there is none, or it links all pairs of landmarks.</p>"
 
 # Lines of the verdict that bars or figures show.
 _SHOWN_ELSEWHERE = ("neighbors kept", "kept by PCA", "pieces", "suspected shortcuts")
@@ -102,15 +92,9 @@ def page(content: Content) -> str:
         # Images that lie elsewhere may be loaded, which happens only if someone asks.
         "image_sources": "data:" if content.addresses is None else "data: file: http: https:",
         "search_hint": _search_hint(content),
-        "explore_help": explained("the plots", KEYS),
-        "graph_help": explained(
-            "the graph", f"<p>{LANDMARKS}</p><p>{escape(graph_note(content))}</p>"
-        ),
-        "figures_help": explained("these numbers", terms(content)),
+        "terms": "" if content.quality is None else _asset("terms.html"),
+        "graph": _NO_GRAPH if content.edges is None else _asset("graph.html"),
         "tried": content.tried,
-        "neighborhoods": _neighborhoods(content),
-        "spectrum": _spectrum(content),
-        "curve": _curve(content),
         "parameters": _details("Parameters", content.parameters),
         "seconds": _details(
             "Stages", {stage: f"{spent:.2f} s" for stage, spent in content.seconds.items()}
@@ -143,7 +127,6 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
     cells = np.arange(k) if sample is None else sample.cells
     rows = landmarks.indices if sample is None else sample.rows
     return {
-        "method": content.fitted.method,
         "points": None if sample is None else sample.n,
         "sampled": len(cells),
         "landmarks": k,
@@ -166,8 +149,7 @@ def _facts(content: Content, packed: Packed) -> dict[str, Any]:
         "text": None
         if content.text is None
         else {"name": content.text[0], "values": content.text[1]},
-        "graph": None if content.edges is None else _edges(content.edges, packed, _GRAPH_EDGES),
-        "neighborhoods": [_compared(one, packed) for one in content.neighborhoods.embeddings],
+        "graph": None if content.edges is None else _edges(content.edges, packed),
     }
 
 
@@ -214,40 +196,18 @@ def _image(image: Grid, packed: Packed) -> dict[str, Any]:
     }
 
 
-def _edges(edges: JudgedEdges, packed: Packed, most: tuple[int, int]) -> dict[str, Any]:
+def _edges(edges: JudgedEdges, packed: Packed) -> dict[str, Any]:
     drawn = np.sort(
         np.concatenate(
             [
-                _thinned(np.flatnonzero(edges.kinds == ORDINARY), most[0]),
-                _thinned(np.flatnonzero(edges.kinds != ORDINARY), most[1]),
+                spread(np.flatnonzero(edges.kinds == ORDINARY), _ORDINARY_EDGES),
+                spread(np.flatnonzero(edges.kinds != ORDINARY), _ODD_EDGES),
             ]
         )
     )
     return {
         "ends": packed.add_counts(edges.ends[drawn]),
         "kinds": packed.add(edges.kinds[drawn]),
-        "total": len(edges.kinds),
-        "shortcuts": edges.count(SHORTCUT),
-        "bridges": edges.count(BRIDGE),
-    }
-
-
-def _thinned(places: np.ndarray, most: int) -> np.ndarray:
-    if len(places) <= most:
-        return places
-    return places[np.linspace(0, len(places) - 1, most).astype(np.int64)]
-
-
-def _compared(one: Neighborhood, packed: Packed) -> dict[str, Any]:
-    names = ("coordinate 1", "coordinate 2")
-    columns = [
-        number_column(name, one.coordinates[:, j], np.uint16) for j, name in enumerate(names)
-    ]
-    return {
-        "metric": one.metric,
-        "neighbors": one.n_neighbors,
-        "coordinates": [_column(column, packed) for column in columns],
-        "graph": _edges(one.edges, packed, _COMPARED_EDGES),
     }
 
 
@@ -314,50 +274,13 @@ def _figures(content: Content) -> str:
         figures.append(_figure(content.edges.count(SHORTCUT), "suspected shortcut"))
         figures.append(_figure(content.edges.count(BRIDGE), "bridge"))
     # A model loaded from a file has no timings.
-    if seconds := sum(spent for stage, spent in content.seconds.items() if stage != "extension"):
-        figures.append(("seconds to fit", f"{seconds:.2f}"))
+    if content.seconds:
+        figures.append(("seconds to fit", f"{sum(content.seconds.values()):.2f}"))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
 
 
 def _figure(count: int, noun: str) -> tuple[str, str]:
     return plural(noun, count), f"{count:,}"
-
-
-def _neighborhoods(content: Content) -> str:
-    """Return the section on neighborhoods, which may hold only notes, or be empty."""
-    found = content.neighborhoods
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
-    if found.embeddings:
-        about = explained("neighborhoods", f"<p>{OTHER_GRAPHS}</p><p>{NO_PROOF}</p>")
-        return _filled(_asset("neighborhoods.html"), {"notes": notes, "help": about})
-    return f"<section><h2>Neighborhoods</h2>{notes}</section>" if notes else ""
-
-
-def _spectrum(content: Content) -> str:
-    if content.eigenvalues is None:
-        return ""
-    gap = content.eigenvalues.gap
-    where = "no gap stands out" if gap is None else f"the largest consecutive ratio is after {gap}"
-    note = f"From the {content.eigenvalues.meaning}; filled ones are coordinates; {where}."
-    return _chart("Eigenvalue spectrum", note, spectrum_chart(content.eigenvalues))
-
-
-def _curve(content: Content) -> str:
-    title = "How many landmarks"
-    if not content.curve_wanted:
-        return ""
-    if content.curve is None:
-        return _chart(title, "Not measured: this needs at least 20 points.")
-    note = (
-        "Relative trace error of the Nyström approximation "
-        "against the number of landmarks, measured on a sample."
-    )
-    return _chart(title, note, curve_chart(content.curve, len(content.fitted.landmarks.points)))
-
-
-def _chart(title: str, note: str, drawn: str = "") -> str:
-    caption = f'<h2>{title}</h2><p class="note">{escape(note)}</p>'
-    return f"<figure><figcaption>{caption}</figcaption>{drawn}</figure>"
 
 
 def _details(title: str, rows: Mapping[str, str]) -> str:

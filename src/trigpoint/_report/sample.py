@@ -1,6 +1,5 @@
 """The points that a page shows one by one, and the density of all points."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -46,8 +45,6 @@ class Sample:
         Largest distance from a sampled point to its nearest landmark.
     images : list of Grid
         Densities of all points; empty if all of them are in the sample.
-    seconds : float or None
-        How long computing the coordinates of all points took, if that was necessary.
     """
 
     n: int
@@ -58,7 +55,6 @@ class Sample:
     cell_sizes: np.ndarray
     covering_radius: float
     images: list[Grid]
-    seconds: float | None
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return the values (s, q) of the sampled points in some columns, float64."""
@@ -89,14 +85,12 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
     counts = np.bincount(cells, minlength=len(landmarks))
     own = subject.coordinates(points)
     grids: list[Grid] = []
-    start = time.perf_counter()
     if n > size:
         grids = _grids(subject.fitted.landmark_coordinates, own, n)
         for first, block in _embedded(subject, source) if given is None else given.blocks():
             for grid in grids:
                 grid.add(dense(block))
             subject.progress("density", first + len(block), n)
-    seconds = time.perf_counter() - start if grids and given is None else None
     return Sample(
         n,
         rows,
@@ -106,7 +100,6 @@ def draw_sample(subject: Subject, source: Source, size: int, coordinates: Any = 
         np.rint(counts * (n / size)).astype(np.int64),
         float(distances.max()),
         grids,
-        seconds,
     )
 
 

@@ -1,12 +1,10 @@
 """Subject of a report."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
 from trigpoint._run import Report
@@ -27,11 +25,6 @@ class Subject:
     n_threads : int
     progress : callable
         Receives progress.
-    embed_graph : callable or None
-        ``embed_graph(landmarks, graph, 2)`` embeds the landmarks from another graph in the same
-        way, and returns a record with a `spectrum`; ``None`` for an embedding without a graph.
-    decided : dict
-        Values of automatic parameters that the result does not show.
     """
 
     fitted: Any
@@ -39,8 +32,6 @@ class Subject:
     seconds: dict[str, float]
     n_threads: int
     progress: Report
-    embed_graph: Callable[[Landmarks, LandmarkGraph, int], Any] | None = None
-    decided: dict[str, str] = field(default_factory=dict)
 
     def points(self, source: Source, rows: np.ndarray) -> Points:
         """Read some rows, in ascending order, as Euclidean coordinates."""

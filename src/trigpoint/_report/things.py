@@ -11,8 +11,8 @@ import numpy as np
 
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._common.labels import is_missing
-from trigpoint._report.columns import label_text
 from trigpoint._report.given import named_colors
+from trigpoint.plot._values import label_text
 
 # Bytes of text on a page, all points together, and characters of one point.
 _TEXT_BYTES = 1_500_000
@@ -157,24 +157,26 @@ def make_tiles(
         Height and width of an image, and its channels before or after, if it has any.
     """
     scale = _scale(rows)
-    probed = _pictures(_spread(rows, _PROBED), shape, scale)
+    probed = _pictures(spread(rows, _PROBED), shape, scale)
     room = max(1, _MOST_BYTES * len(probed) // len(_png(_sheet(probed))))
     n_landmarks = len(landmarks) if len(landmarks) <= room // 2 else 0
-    chosen = _spread(np.arange(len(rows)), room - n_landmarks)
+    chosen = spread(np.arange(len(rows)), room - n_landmarks)
     pictures = _pictures(np.concatenate([rows[chosen], landmarks[:n_landmarks]]), shape, scale)
     height, width = pictures.shape[1:3]
     return Tiles(places[chosen], n_landmarks, height, width, _ACROSS, _png(_sheet(pictures)))
 
 
-def _spread(items: np.ndarray, most: int) -> np.ndarray:
+def spread(items: np.ndarray, most: int) -> np.ndarray:
+    """Return some of the items, evenly spaced: all, or as many as allowed."""
     return items[np.linspace(0, len(items) - 1, min(most, len(items))).astype(np.int64)]
 
 
 def _scale(rows: np.ndarray) -> tuple[float, float]:
     """Return the values of black and white: those of common image formats, or the extremes."""
     low, high = float(rows.min()), float(rows.max())
-    if low >= 0 and high <= 255:
-        return 0.0, 1.0 if high <= 1 else 255.0
+    for white in (1.0, 255.0):
+        if low >= 0 and white / 2 < high <= white:
+            return 0.0, white
     return low, high if high > low else low + 1.0
 
 

@@ -6,8 +6,9 @@ from html import escape
 import numpy as np
 
 from trigpoint._common.palette import GRAY, PAGE_LABELS, graded
-from trigpoint._report.given import Given, color_column
+from trigpoint._report.given import color_column
 from trigpoint.metrics._comparison import Attempt, Comparison
+from trigpoint.plot._values import Given
 
 _SIZE, _MARGIN, _DOT = 220, 10, 3
 _LEVELS = 10

@@ -1,14 +1,14 @@
 """Surfaces with known geometry."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from trigpoint._common.checks import as_generator, check_choice, check_count, check_positive
-from trigpoint._common.errors import ParameterValueError
+from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
 from trigpoint._numerics.blocks import block_rows, row_blocks
-from trigpoint.datasets._parameters import check_dtype, check_interval
 
 # Memory for one point while its block is generated: about ten float64 temporaries.
 _BYTES_PER_POINT = 80
@@ -81,15 +81,10 @@ def make_swiss_roll(
     n_samples = check_count("n_samples", n_samples)
     noise = check_positive("noise", noise, zero=True)
     check_choice("sampling", sampling, ("arc-length", "angle"))
-    first, last = check_interval("t_range", t_range)
-    if first < 0 or last > _LAST_ANGLE:
-        raise ParameterValueError(
-            f"t_range={(first, last)!r} is out of range: choose angles from 0 to {_LAST_ANGLE:g}",
-            "t_range",
-        )
+    first, last = _check_angles(t_range)
     height = check_positive("height", height)
     scale = check_positive("scale", scale)
-    dtype = check_dtype(dtype)
+    dtype = _check_dtype(dtype)
 
     along, across, jitter = as_generator(random_state).spawn(3)
     start, end = _arc_length(np.array([first, last]))
@@ -173,7 +168,7 @@ def make_fish_bowl(
     disc_radius = check_positive("disc_radius", disc_radius)
     scale = check_positive("scale", scale)
     noise = check_positive("noise", noise, zero=True)
-    dtype = check_dtype(dtype)
+    dtype = _check_dtype(dtype)
 
     outward, around, jitter = as_generator(random_state).spawn(3)
     X = np.empty((n_samples, 3), dtype)
@@ -216,3 +211,34 @@ def _add_noise(X: np.ndarray, noise: float, rng: np.random.Generator) -> None:
     """Add Gaussian noise of standard deviation `noise` to `X`, in place."""
     if noise > 0:
         X += (noise * rng.standard_normal(X.shape)).astype(X.dtype)
+
+
+def _check_dtype(dtype: DTypeLike) -> np.dtype:
+    """Return `dtype` as a floating NumPy type."""
+    try:
+        checked = np.dtype(dtype)
+    except TypeError as error:
+        raise ParameterTypeError(
+            f"dtype={short(dtype)} is not known to NumPy: choose np.float32, for example", "dtype"
+        ) from error
+    if not np.issubdtype(checked, np.floating):
+        message = f"dtype={checked} cannot hold the values"
+        raise ParameterValueError(f"{message}: choose np.float32 or np.float64", "dtype")
+    return checked
+
+
+def _check_angles(t_range: Any) -> tuple[float, float]:
+    """Return the first and the last angle."""
+    ends = tuple(t_range) if isinstance(t_range, (tuple, list, np.ndarray)) else ()
+    if len(ends) != 2 or not all(isinstance(end, Real) for end in ends):
+        raise ParameterTypeError(
+            f"t_range must be a pair of numbers (low, high), got {short(t_range)}", "t_range"
+        )
+    first, last = float(ends[0]), float(ends[1])
+    if not 0 <= first < last <= _LAST_ANGLE:
+        raise ParameterValueError(
+            f"t_range={(first, last)!r} is out of range: choose finite angles low < high from 0 to "
+            f"{_LAST_ANGLE:g}",
+            "t_range",
+        )
+    return first, last

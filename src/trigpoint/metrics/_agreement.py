@@ -1,4 +1,4 @@
-"""How far an embedding agrees with the points about who is near whom, at all scales at once."""
+"""Agreement between neighborhoods in the data and in an embedding, at all scales."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ _FEWEST = 4
 def neighborhood_agreement(
     X: Any, embedding: Any, *, n_neighbors: int | None = 10, metric: str = "euclidean"
 ) -> float:
-    """Share of neighborhoods that agree, of every size, the small ones counting most.
+    """Agreement between neighborhoods of every size; small ones count most.
 
-    Neighborhoods of the points are those along a graph of nearest neighbors. So an unrolled Swiss
-    roll agrees with the roll at all scales, while its shadow on a wall does not.
+    Distances between the points are measured along a graph of nearest neighbors. So an unrolled
+    Swiss roll agrees with the roll at all scales, while a projection of the roll does not.
 
     Parameters
     ----------
@@ -32,20 +32,20 @@ def neighborhood_agreement(
     embedding : array-like of shape (n, l)
         Their coordinates in the embedding.
     n_neighbors : int or None, default=10
-        Neighbors of each point in that graph. Pieces that it falls into are joined where they are
-        nearest. ``None`` compares with straight distances instead.
+        Neighbors of each point in that graph. Its connected components are joined where they are
+        nearest. ``None`` takes straight distances instead.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Distance between the points of `X`; in the embedding it is always Euclidean.
 
     Returns
     -------
     agreement : float
-        1 if every point has the others in the same order of distance, about 0 at random.
+        1 if the distances from every point have the same order, about 0 at random.
 
     Notes
     -----
-    The area under the curve of R_NX(K) over log K: Q_NX(K) is the share of a point's K nearest that
-    are among its K nearest in the embedding, and R_NX(K) rescales it to 0 at random.
+    This is the area under the curve of R_NX(K) over log K. Q_NX(K) is the share of the K nearest
+    points that are among the K nearest in the embedding, and R_NX(K) rescales it to 0 at random.
 
     References
     ----------
@@ -74,8 +74,8 @@ def neighborhood_agreement(
 
 
 def reference_distances(X: np.ndarray, n_neighbors: int | None) -> np.ndarray:
-    """Distances (n, n) along the graph that links each point to its nearest, or straight ones."""
-    X, copies = np.unique(X.astype(np.float64), axis=0, return_inverse=True)
+    """Return distances (n, n) along the graph of nearest neighbors, or straight distances."""
+    X, places = np.unique(X.astype(np.float64), axis=0, return_inverse=True)
     if n_neighbors is None or len(X) == 1:
         distances = cdist(X, X)
     else:
@@ -88,14 +88,14 @@ def reference_distances(X: np.ndarray, n_neighbors: int | None) -> np.ndarray:
         gaps = np.linalg.norm(X[left] - X[right], axis=1)
         graph = graph + coo_array((gaps, (left, right)), shape=graph.shape)
         distances = dijkstra(graph, directed=False)
-    # NumPy 2.0.0 gives them a second axis.
-    return distances[np.ix_(copies.ravel(), copies.ravel())]
+    # In NumPy 2.0.0, the places have a second axis.
+    return distances[np.ix_(places.ravel(), places.ravel())]
 
 
 def neighbor_ranks(distances: np.ndarray) -> np.ndarray:
-    """For each point, the places (n, n) of the others in the order of distance, from 0.
+    """Rank the other points by their distance from each point; ranks (n, n) begin at 0.
 
-    Of equally distant points, earlier ones come first. A point is beyond all others of its own.
+    Of equally distant points, earlier ones come first. Each point ranks last for itself.
     """
     n = len(distances)
     distances = distances.copy()

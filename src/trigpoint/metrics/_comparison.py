@@ -1,4 +1,4 @@
-"""What methods are worth that were tried on the same points."""
+"""Scores of several methods on the same points."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +11,18 @@ from trigpoint._common.words import html_table
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One method, tried.
+    """A method that was tried.
 
     Attributes
     ----------
     method : str
         Name of the estimator.
     estimator : estimator
-        Not fitted, with all defaults and the number of coordinates.
+        Not fitted; all parameters but the number of coordinates are defaults.
     score : float
         Agreement of its neighborhoods with those of the points.
     coordinates : float64 ndarray of shape (r, l)
-        Those of the points that were compared.
+        Coordinates of the points that were compared.
     """
 
     method: str
@@ -40,13 +40,13 @@ class Comparison:
     attempts : tuple of Attempt
         The best first.
     failures : dict of str to str
-        Methods that could not be tried, and why.
+        Methods that could not be tried, with the reason.
     pca_score : float
-        What as many principal components score on the same points.
+        Score of as many principal components on the same points.
     rows : int64 ndarray of shape (r,)
         Rows of the points that were compared.
     n_fitted, n_points : int
-        Points that the methods were fitted to, and all points.
+        Numbers of points that the methods were fitted to, and of all points.
     """
 
     attempts: tuple[Attempt, ...]
@@ -58,7 +58,7 @@ class Comparison:
 
     @property
     def best(self) -> Any:
-        """The estimator that keeps most, not fitted."""
+        """The estimator with the highest score, not fitted."""
         return clone(self.attempts[0].estimator)
 
     @property

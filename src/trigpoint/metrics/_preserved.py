@@ -1,4 +1,4 @@
-"""Neighborhoods of a sample in two spaces: which are kept, which are torn, and by how much."""
+"""Neighborhoods of a sample, compared between the data and an embedding."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ WIDE = 0.01
 # Up to this many columns, distances from differences are as fast as from products, and exact.
 _FEW_COLUMNS = 32
 
-# Points nearer than this, relative to the squared radius of the cloud, coincide: copies of a point
-# have coordinates that differ by rounding.
+# Points nearer than this, relative to the squared radius of the cloud, coincide: coordinates of
+# duplicates differ by rounding.
 _COINCIDE = 1e-12
 
 # Rows from which principal components are computed, at least and for each column.
@@ -31,29 +31,12 @@ _BLOCK_BYTES = 2**22
 
 @dataclass(frozen=True)
 class Preserved:
-    """What an embedding preserves of the neighborhoods in a sample.
+    """What an embedding preserves of the neighborhoods in a sample; `Quality` explains each."""
 
-    Attributes
-    ----------
-    n_near, n_wide : int
-        Sizes of the two neighborhoods: 10, and 1 % of the sample.
-    kept, kept_wide : float
-        Mean share of a query's nearest points that are nearest in the embedding too.
-    pca_kept, pca_kept_wide : float
-        The same for principal components of the same number.
-    trustworthiness, continuity : float
-        Of the smaller neighborhoods.
-    dimension : float
-        Local dimension of the points, from the distances to the nearest ten; NaN if they coincide.
-    distortion : float32 ndarray of shape (r,)
-        For each point of the sample, the share of its nearest queries that are not its nearest in
-        the embedding.
-    """
-
-    n_near: int
+    n_neighbors: int
     n_wide: int
-    kept: float
-    kept_wide: float
+    neighbors_kept: float
+    neighbors_kept_wide: float
     pca_kept: float
     pca_kept_wide: float
     trustworthiness: float
@@ -74,17 +57,17 @@ def compare_neighborhoods(
     Y : ndarray of shape (r, l)
         Their coordinates in the embedding.
     n_queries : int
-        How many neighborhoods to compare, those of the first points.
+        How many neighborhoods to compare: those of the first points.
     n_threads : int, default=1
         The result does not depend on it.
 
     Notes
     -----
-    Ranks count the points that are nearer. With a neighborhood of m points, trustworthiness takes
-    off for every neighbor in `Y` that is none in `X` by how much its rank there exceeds m,
-    continuity the reverse; 1 if all are kept, about .5 at random (Venna and Kaski, 2001). The
-    local dimension is the maximum likelihood estimate of Levina and Bickel (2004), with the mean
-    taken over inverses.
+    The rank of a neighbor is the number of points that are nearer. For every neighbor in `Y` that
+    is not one in `X`, trustworthiness is reduced by the amount by which its rank in `X` exceeds the
+    size of the neighborhood; continuity is the reverse. Both are 1 if all neighbors are preserved,
+    and about 0.5 at random (Venna and Kaski, 2001). The local dimension is the maximum likelihood
+    estimate of Levina and Bickel (2004), with the mean taken over inverses.
     """
     r = len(X)
     near = min(NEAREST, (r - 1) // 2)
@@ -125,7 +108,7 @@ def compare_neighborhoods(
 
 
 def principal_components(X: np.ndarray, n_components: int) -> np.ndarray:
-    """Projections of centered points on their principal axes, as many as asked for or exist."""
+    """Project centered points on their leading principal axes, at most as many as exist."""
     r, d = X.shape
     if n_components >= d:
         return X
@@ -146,10 +129,13 @@ def _leading_eigenvectors(matrix: np.ndarray, count: int) -> tuple[np.ndarray, n
 
 
 def _squares_of(points: np.ndarray) -> Callable[[slice], np.ndarray]:
-    """Squared distances (b, r) from some of the points to all; none is its own neighbor."""
+    """Return a function for squared distances (b, r) from a slice of the points to all points.
+
+    The distance of a point from itself is infinite, so that it is not its own neighbor.
+    """
     centered = points - points.mean(axis=0)
     norms = np.einsum("ij,ij->i", centered, centered)
-    # As a unit, so that squares fit in float32.
+    # In units of the median norm, squares fit in float32.
     unit = float(np.median(norms)) or 1.0
 
     def squares(part: slice) -> np.ndarray:
@@ -169,7 +155,7 @@ def _squares_of(points: np.ndarray) -> Callable[[slice], np.ndarray]:
 def _figures(
     in_x: np.ndarray, in_y: np.ndarray, in_pca: np.ndarray, near: int, wide: int
 ) -> np.ndarray:
-    """What is kept for some queries, shape (b, 7), from their squared distances (b, r)."""
+    """Return the figures (b, 7) of some queries from their squared distances (b, r)."""
     most = max(near, wide)
     of_x, of_y, of_pca = (ranked_neighbors(squares, most) for squares in (in_x, in_y, in_pca))
     shares = [
@@ -184,10 +170,10 @@ def _figures(
 
 
 def ranked_neighbors(squares: np.ndarray, m: int) -> np.ndarray:
-    """Columns (b, m) of the smallest entries in each row, ascending; equal ones by column."""
+    """Return the columns (b, m) of the smallest entries in each row; equal ones by column."""
     farthest = np.partition(squares, m - 1, axis=1)[:, m - 1 : m]
     near = squares <= farthest
-    # Where several tie for the last place, the first of them are taken.
+    # If several tie for the last place, the first of them are taken.
     for q in np.flatnonzero(np.count_nonzero(near, axis=1) > m):
         near[q] = False
         near[q, np.argsort(squares[q], kind="stable")[:m]] = True
@@ -197,14 +183,17 @@ def ranked_neighbors(squares: np.ndarray, m: int) -> np.ndarray:
 
 
 def shared(some: np.ndarray, others: np.ndarray, width: int) -> np.ndarray:
-    """Which entries of `others` (b, m) are in the same row of `some`; all are below `width`."""
+    """Return which entries of `others` (b, m) are in the same row of `some`.
+
+    All entries are below `width`.
+    """
     marked = np.zeros((len(some), width), dtype=bool)
     np.put_along_axis(marked, some, True, axis=1)
     return np.take_along_axis(marked, others, axis=1)
 
 
 def _excess(claimed: np.ndarray, true: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """By how much the ranks of claimed neighbors exceed the size of the neighborhoods, summed."""
+    """Sum the amounts by which ranks of claimed neighbors exceed the neighborhood size."""
     m = true.shape[1]
     total = np.zeros(len(true))
     for q, place in np.argwhere(~shared(true, claimed, squares.shape[1])):
@@ -214,14 +203,14 @@ def _excess(claimed: np.ndarray, true: np.ndarray, squares: np.ndarray) -> np.nd
 
 
 def _inverse_dimension(squares: np.ndarray) -> np.ndarray:
-    """Estimates (b,) of one over the local dimension from ascending squares; NaN for copies."""
+    """Estimate the inverse of the local dimension (b,) from ascending squares; NaN if 0."""
     squares = np.where(squares[:, :1] > 0, squares, np.nan).astype(np.float64)
     # Distances relative to the farthest, from squares, hence the half.
     return np.asarray(np.log(squares[:, -1:] / squares[:, :-1]).mean(axis=1) / 2)
 
 
 def _distortion(squares: np.ndarray, n_threads: int) -> np.ndarray:
-    """Share of its nearest queries that each point loses, from squares (2, q, r)."""
+    """Return the share of its nearest queries that each point loses, from squares (2, q, r)."""
     n_queries, r = squares.shape[1:]
     m = min(NEAREST, n_queries - 1)
     lost = np.empty(r, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""How good an embedding is: everything that is measured of it, in one record."""
+"""The quality of an embedding: all measures in one record."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -22,8 +22,9 @@ from trigpoint.metrics._suspects import (
 )
 from trigpoint.metrics._verdict import grade_of, remedy_for, verdict_on
 
-# Share of the points, from the fewest to the most: so that measuring takes less time than fitting.
-# Points of many columns take longer to fit, and their neighborhoods are told apart by more points.
+# Share of the points in the sample, and its smallest and largest size. Measuring should take less
+# time than fitting. Points with many columns take longer to fit, and a fair comparison of their
+# neighborhoods needs more points.
 _SHARE = 0.1
 _FEWEST, _MOST = 2_000, 10_000
 _SAMPLE_BYTES = 2**27
@@ -31,30 +32,30 @@ _QUERIES = 500
 # Neighborhoods of fewer points say nothing.
 LEAST_SAMPLE = 5
 
-# A coordinate is a function of earlier ones if these leave at most this much of its standard
-# deviation unexplained. On Swiss rolls that is .01 to .15, and coordinates that are not a function
-# of others have more than .5.
+# A coordinate is a function of earlier ones if these leave at most this share of its standard
+# deviation unexplained. On Swiss rolls, redundant coordinates have 0.01 to 0.15, and others more
+# than 0.5.
 _UNEXPLAINED = 0.3
 _REGRESSION_POINTS = 1_500
-# Among more coordinates than this, neighbors are too far for a regression.
+# With more coordinates than this, neighbors are too far for a local regression.
 _MOST_COORDINATES = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quality:
-    """How good an embedding is, measured on a sample; `quality` of every estimator returns it.
+    """Quality of an embedding, measured on a sample; `quality` of every estimator returns it.
 
-    Neighborhoods are compared within the sample, so those of 10 among 10,000 sampled points are
-    regions with a thousandth of all points, however many there are.
+    Neighborhoods are compared within the sample. So the nearest 10 of 10,000 sampled points span a
+    region that holds a thousandth of all points.
 
     Attributes
     ----------
     grade : {"excellent", "good", "fair", "poor"}
-        From the share of neighbors kept and what could be expected: see Notes.
+        From the share of neighbors preserved and what could be expected: see Notes.
     verdict : str
         How good the embedding is, and the change most likely to help, in one sentence.
     remedy : str
-        That change, with the exact parameter; empty if there is none to suggest.
+        The change most likely to help, with the exact parameter; empty if there is none.
     method : str
         Name of the estimator.
     parameters : dict
@@ -63,39 +64,40 @@ class Quality:
     n_sampled, n_queries : int
         Points in the sample, and how many of their neighborhoods were compared.
     n_neighbors, n_wide : int
-        Sizes of the neighborhoods: 10, and 1 % of the sample if that is more; fewer of a sample of
-        20 or less.
+        Sizes of the neighborhoods: 10, and 1% of the sample if that is more; fewer in samples of
+        up to 20 points.
     neighbors_kept, neighbors_kept_wide : float
-        Share of a point's nearest `n_neighbors`, or `n_wide`, that are its nearest in the embedding
-        too.
+        Share of the nearest `n_neighbors`, or `n_wide`, of a point that are among its nearest in
+        the embedding, too.
     pca_kept, pca_kept_wide : float
-        What as many principal components keep, on the same points.
+        The same for as many principal components, on the same points.
     trustworthiness, continuity : float
         Of the smaller neighborhoods: 1 if no false neighbors appear and no true ones are lost,
-        about .5 at random. `trustworthiness` is that of scikit-learn.
+        about 0.5 at random. `trustworthiness` is that of scikit-learn.
     dimension : float
         Local dimension of the points, estimated from distances to the nearest ten of the sample.
     redundant : tuple of int
         Coordinates, counted from 1, that are functions of earlier ones.
     pieces : int or None
-        Components of the landmark graph, before bridges joined them; ``None`` without a graph.
+        Connected components of the landmark graph before bridges joined them; ``None`` without a
+        graph.
     n_edges, shortcuts : int or None
-        Edges of that graph, and how many of them are suspected of being shortcuts; with all pairs,
-        none is.
+        Edges of the graph, and how many of them are suspected of being shortcuts; the latter is
+        ``None`` if the graph links all pairs.
     smoothed : bool
-        Whether all landmarks support every point, which smooths.
+        Whether the extension averages over all landmarks, which smooths.
     rows : int64 ndarray of shape (n_sampled,)
-        Rows of the sampled points; neighborhoods of the first `n_queries` were compared.
+        Rows of the sampled points. Neighborhoods of the first `n_queries` were compared.
     distortion : float32 ndarray of shape (n_sampled,)
-        For each of them, the share of its nearest 10 among the queries that are not its nearest in
-        the embedding: 0 where all is well, 1 where the embedding is torn or folded.
+        For each sampled point, the share of its nearest 10 queries that are not among its nearest
+        in the embedding: 0 where all is well, 1 where the embedding is torn or folded.
     queries, embedded_queries : ndarray of shape (n_queries, n_features or n_components)
         The queries and their coordinates, for `distortion_of`.
 
     Notes
     -----
-    The grade compares the neighbors kept with what can be expected of this many coordinates. It is
-    in the module `trigpoint.metrics._verdict`, with its thresholds and what they were chosen on.
+    The grade compares the neighbors preserved with what can be expected of this many coordinates.
+    The module `trigpoint.metrics._verdict` has its thresholds and says how they were chosen.
 
     Examples
     --------
@@ -183,7 +185,7 @@ class Quality:
         return (1 - shared(of_x, of_y, self.n_queries).mean(axis=1)).astype(np.float32)
 
     def lines(self) -> dict[str, str]:
-        """What was measured, in words, by name."""
+        """Return what was measured, in words, by name."""
         near, wide = self.n_neighbors, self.n_wide
         kept, by_pca = f"{self.neighbors_kept:.1%} of the nearest {near}", f"{self.pca_kept:.1%}"
         if wide > near:
@@ -197,7 +199,7 @@ class Quality:
             "local dimension": "unknown: most points coincide"
             if np.isnan(self.dimension)
             else f"{self.dimension:.1f}",
-            "redundant": ", ".join(f"coordinate {j}" for j in self.redundant) or "no coordinate",
+            "redundant coordinates": ", ".join(map(str, self.redundant)) or "none",
         }
         if self.pieces is not None:
             lines["pieces"] = "1" if self.pieces == 1 else f"{self.pieces}, joined by bridges"
@@ -210,9 +212,9 @@ class Quality:
         return lines
 
     def figures(self) -> dict[str, Any]:
-        """What was measured, in numbers, by name, and the verdict."""
+        """Return what was measured, in numbers, by name, and the verdict."""
         names = [field.name for field in fields(self)]
-        # Not arrays, nor what was asked for.
+        # Arrays and parameters of the fit are left out.
         left_out = {"parameters", "rows", "distortion", "queries", "embedded_queries"}
         words = {"grade": self.grade, "verdict": self.verdict, "remedy": self.remedy}
         numbers = {name: getattr(self, name) for name in names if name not in left_out}
@@ -231,9 +233,9 @@ class Quality:
 
 
 def sample_size(n: int, d: int, itemsize: int) -> int:
-    """How many of `n` points of `d` columns to measure an embedding on.
+    """Return how many of `n` points with `d` columns to measure an embedding on.
 
-    A tenth in few dimensions, within bounds; in many, as many as these allow.
+    In few dimensions it is a tenth, within bounds; in many dimensions, the largest size allowed.
     """
     wanted = max(_FEWEST, int(_SHARE * n)) if d <= TREE_MAX_DIMENSION else _MOST
     affordable = max(_FEWEST, _SAMPLE_BYTES // (d * itemsize))
@@ -276,7 +278,7 @@ def assess(
     graph = fitted.graph
     every_pair = graph is not None and is_complete(graph)
     if graph is not None and edges is None and not every_pair:
-        edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads)[0])
+        edges = judge_edges(graph, with_covariances(fitted.landmarks, X, n_threads))
     return Quality(
         method=fitted.method,
         parameters=fitted.parameters,
@@ -286,29 +288,20 @@ def assess(
         n_landmarks=len(fitted.landmarks.points),
         n_sampled=len(X),
         n_queries=n_queries,
-        n_neighbors=found.n_near,
-        n_wide=found.n_wide,
-        neighbors_kept=found.kept,
-        neighbors_kept_wide=found.kept_wide,
-        pca_kept=found.pca_kept,
-        pca_kept_wide=found.pca_kept_wide,
-        trustworthiness=found.trustworthiness,
-        continuity=found.continuity,
-        dimension=found.dimension,
+        **vars(found),
         redundant=redundant_coordinates(Y),
         pieces=None if graph is None else len(graph.bridges) + 1,
         n_edges=None if graph is None else graph.lengths.nnz // 2,
         shortcuts=None if edges is None or every_pair else edges.count(SHORTCUT),
         smoothed=fitted.extended_by == "all",
         rows=rows,
-        distortion=found.distortion,
         queries=X[:n_queries].copy(),
         embedded_queries=Y[:n_queries].copy(),
     )
 
 
 def redundant_coordinates(Y: np.ndarray) -> tuple[int, ...]:
-    """Columns, counted from 1, that a local regression on earlier columns predicts."""
+    """Return the columns, counted from 1, that a local regression on earlier columns predicts."""
     some = Y[:_REGRESSION_POINTS, :_MOST_COORDINATES].astype(np.float64)
     spread = some.std(axis=0)
     varies = spread > 1e-9 * np.abs(some).max(initial=0.0)

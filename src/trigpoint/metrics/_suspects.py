@@ -22,6 +22,9 @@ ORDINARY, SHORTCUT, BRIDGE = 0, 1, 2
 # of the varying density.
 _FAR = 3.0
 
+# Fewer points than this have no local covariances.
+_FEWEST_POINTS = 10
+
 # If the ends of an edge typically share this many neighbors, sharing none is odd.
 _TYPICALLY_SHARED = 3
 
@@ -46,17 +49,12 @@ class JudgedEdges:
         return int((self.kinds == kind).sum())
 
 
-def with_covariances(
-    landmarks: Landmarks, points: np.ndarray | None, n_threads: int
-) -> tuple[Landmarks, str]:
-    """Landmarks with local covariances if available, and where the covariances come from."""
-    if landmarks.covariances is not None:
-        return landmarks, "kept from fit"
-    if points is None or len(points) < 10:
-        return landmarks, ""
+def with_covariances(landmarks: Landmarks, points: np.ndarray, n_threads: int) -> Landmarks:
+    """Landmarks with local covariances: those of the fit, or estimated from at least 10 points."""
+    if landmarks.covariances is not None or len(points) < _FEWEST_POINTS:
+        return landmarks
     radii, covariances = local_covariances(Pool.of(points), landmarks, "auto", n_threads)
-    found = replace(landmarks, radii=radii, covariances=covariances)
-    return found, f"estimated from {len(points):,} points of the sample"
+    return replace(landmarks, radii=radii, covariances=covariances)
 
 
 def judge_edges(graph: LandmarkGraph, landmarks: Landmarks) -> JudgedEdges:

@@ -1,17 +1,16 @@
-"""What the figures of an embedding mean: a word, a remedy, a sentence.
+"""The grade of an embedding, the change most likely to improve it, and a sentence that says both.
 
-The word compares the neighbors kept, less what would be kept by chance, with what can be expected:
-all of them with as many coordinates as the points have local dimensions, and with fewer
-coordinates the root of the ratio. In the plane t-SNE, whose purpose is to keep neighbors, reached
-.88 of that on 700 cells of 45 dimensions, .94 on a table of 30 columns, 1.0 on 698 faces and 1.2 on
-1,500 digits; PCA reached .2 to .5. An embedding that keeps clearly less than as many principal
-components is worth a grade less than the share says.
+The grade compares the share of neighbors preserved, corrected for chance, with what can be
+expected. With as many coordinates as the points have local dimensions, all neighbors can be
+preserved; with fewer coordinates, the square root of the ratio is expected. In the plane t-SNE,
+whose purpose is to preserve neighbors, reached 0.88 of that on 700 cells of 45 dimensions, 0.94 on
+a table of 30 columns, 1.0 on 698 faces and 1.2 on 1,500 digits; PCA reached 0.2 to 0.5. An
+embedding that preserves clearly less than as many principal components is one grade lower.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from trigpoint.metrics._quality import Quality
@@ -21,35 +20,35 @@ GRADES = {"excellent": 0.75, "good": 0.5, "fair": 1 / 3, "poor": 0.0}
 
 _EXPECTED_POWER = 0.5
 
-# PCA is better if it keeps this much more, by difference and by ratio. Less than that is noise, or
-# nothing to change a method for.
+# PCA is better if it preserves this much more, by difference and by ratio. Less is noise, or does
+# not justify another method.
 _PCA_MORE, _PCA_TIMES = 0.01, 1.1
 
-# Up to this many coordinates, redundant ones are better skipped, and extending over all landmarks
-# costs more than it gains.
+# Up to this many coordinates, redundant ones are better skipped, and an extension over all
+# landmarks loses more than it gains.
 _FEW_COORDINATES = 3
-# Above this share of suspected shortcuts, the graph is suspected.
+# Above this share of suspected shortcuts, another graph is suggested.
 _SHORTCUT_SHARE = 0.01
-# With fewer neighbors than this, graphs fall apart.
+# With fewer neighbors than this, graphs fall into several components.
 _FEW_NEIGHBORS = 7
-# Steps over all points that a map needs to settle.
+# Steps over all points that a map needs to converge.
 _REFINE = 200
 
 
 def score(quality: "Quality", kept: float | None = None) -> float:
-    """Neighbors kept above chance, relative to what can be expected; may exceed 1."""
+    """Return the neighbors kept above chance, relative to what can be expected; may exceed 1."""
     kept = quality.neighbors_kept if kept is None else kept
     chance = quality.n_neighbors / (quality.n_sampled - 1)
     above = (kept - chance) / (1 - chance)
-    # NaN where most points coincide; then everything is expected.
+    # The dimension is NaN if most points coincide; then all neighbors are expected.
     share = quality.n_components / quality.dimension if quality.dimension > 0 else 1.0
     return max(0.0, above / min(1.0, share) ** _EXPECTED_POWER)
 
 
 def pca_is_better(quality: "Quality") -> bool:
-    """Whether as many principal components keep clearly more neighbors.
+    """Return whether as many principal components preserve clearly more neighbors.
 
-    As many as there are columns keep everything, and say nothing.
+    As many components as columns preserve everything, which means nothing.
     """
     if quality.n_components >= quality.n_features:
         return False
@@ -58,7 +57,7 @@ def pca_is_better(quality: "Quality") -> bool:
 
 
 def grade_of(quality: "Quality") -> str:
-    """One of `GRADES`."""
+    """Return one of `GRADES`."""
     words = list(GRADES)
     place = words.index(_word(score(quality)))
     return words[min(place + pca_is_better(quality), len(words) - 1)]
@@ -68,17 +67,8 @@ def _word(share: float) -> str:
     return next(word for word, least in GRADES.items() if share >= least)
 
 
-@dataclass(frozen=True)
-class Remedy:
-    """A change, and when it is the most likely one to help.
-
-    Attributes
-    ----------
-    applies : callable
-        Whether the figures call for it.
-    change : callable
-        What to change, with the exact parameter.
-    """
+class Remedy(NamedTuple):
+    """Whether the figures call for a change, and the change with its exact parameter."""
 
     applies: Callable[["Quality"], bool]
     change: Callable[["Quality"], str]
@@ -93,7 +83,7 @@ def _named_graph(quality: "Quality") -> bool:
 
 
 def _neighbors(quality: "Quality") -> int:
-    """Mean number of edges of a landmark."""
+    """Return the mean number of edges of a landmark."""
     return round(2 * (quality.n_edges or 0) / quality.n_landmarks)
 
 
@@ -106,20 +96,20 @@ def _many_shortcuts(quality: "Quality") -> bool:
 
 def _principal(quality: "Quality") -> str:
     components = f"(n_components={quality.n_components})"
-    # With few coordinates it may keep less than PCA.
+    # With few coordinates, KernelPCA may preserve less than PCA.
     ours = quality.method != "KernelPCA" and quality.n_components > _FEW_COORDINATES
     return f"scikit-learn's PCA{components}" + (f" or KernelPCA{components}" if ours else "")
 
 
-# The first that applies is named. Add, remove or reorder freely; nothing else depends on the order.
+# The verdict names the first remedy that applies. Nothing else depends on their order.
 REMEDIES: Sequence[Remedy] = (
     # The points are nearly flat.
     Remedy(
         lambda q: pca_is_better(q) and score(q, q.pca_kept) >= GRADES["good"],
         _principal,
     ),
-    # Where the first coordinate tells separate pieces apart, all others are functions of it, and
-    # skipping them did not help.
+    # If the first coordinate distinguishes connected components, all others are functions of it,
+    # and skipping them did not help.
     Remedy(
         lambda q: (
             bool(q.redundant)
@@ -147,8 +137,8 @@ REMEDIES: Sequence[Remedy] = (
         lambda q: _many_shortcuts(q) and _neighbors(q) > _FEW_NEIGHBORS,
         lambda q: f"graph=KNNGraph({max(_FEW_NEIGHBORS, _neighbors(q) // 2)})",
     ),
-    # On all of 22 data sets of more than two local dimensions, the map drew the best picture, and
-    # Isomap on most surfaces.
+    # On all of 22 data sets of more than two local dimensions, the map was the best 2-D embedding;
+    # on most surfaces, Isomap was.
     Remedy(
         lambda q: (
             _below("excellent", q)
@@ -188,7 +178,7 @@ REMEDIES: Sequence[Remedy] = (
 
 
 def remedy_for(quality: "Quality") -> str:
-    """The first remedy that applies; empty if none does."""
+    """Return the first remedy that applies; empty if none does."""
     for remedy in REMEDIES:
         if remedy.applies(quality):
             return remedy.change(quality)
@@ -196,7 +186,7 @@ def remedy_for(quality: "Quality") -> str:
 
 
 def verdict_on(quality: "Quality") -> str:
-    """How good the embedding is and the change most likely to help, in one sentence."""
+    """Say in one sentence how good the embedding is and which change would most likely help."""
     by_pca = f"PCA of the same dimension keeps {_percent(quality.pca_kept)}"
     clauses = [
         f"{quality.grade.capitalize()}: {_percent(quality.neighbors_kept)} of the nearest "

@@ -2,9 +2,9 @@
 
 from trigpoint.plot._compare import compare
 from trigpoint.plot._curve import landmark_curve
+from trigpoint.plot._eigenvalues import spectrum
 from trigpoint.plot._graph import graph
 from trigpoint.plot._landmarks import landmarks
 from trigpoint.plot._scatter import embedding
-from trigpoint.plot._scree import spectrum
 
 __all__ = ["compare", "embedding", "graph", "landmark_curve", "landmarks", "spectrum"]

@@ -6,11 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from trigpoint._common.checks import as_array
 from trigpoint._common.errors import ParameterTypeError, ParameterValueError, short
-from trigpoint._common.labels import are_classes, is_missing, natural_order
 from trigpoint._common.palette import CLASS_COLORS, GRAY
 from trigpoint._sources.problems import require
+from trigpoint.plot._values import coded_labels, numbers_or_dates, read_values
 
 _CLASSES_PER_COLUMN = 20
 
@@ -72,31 +71,32 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
         )
     if color is None:
         return None
-    values = as_array(color, "color")
-    if values.ndim != 1:
+    given = read_values(color)
+    if given.values.ndim != 1:
         raise ParameterValueError(
-            f"color has shape {values.shape}: pass one number or class for each point", "color"
+            f"color has shape {given.values.shape}: pass one number or class for each point",
+            "color",
         )
-    if categories is None:
-        categories = hasattr(getattr(color, "dtype", None), "categories") or are_classes(values)
-    if categories:
-        codes, names, n_known = _classes(color)
-        if n_known > len(CLASS_COLORS):
+    if given.are_classes if categories is None else categories:
+        codes, names = coded_labels(given.values, given.order)
+        if len(names) > len(CLASS_COLORS):
             raise ParameterValueError(
-                f"color has {n_known:,} classes, and more than {len(CLASS_COLORS)} cannot be "
+                f"color has {len(names):,} classes, and more than {len(CLASS_COLORS)} cannot be "
                 "distinguished: merge some or pass numbers and categories=False",
                 "color",
             )
-        colors = [*CLASS_COLORS[:n_known], GRAY][: len(names)]
-        return Coloring(codes, mpl.colors.ListedColormap(colors), names)
-    if values.dtype.kind not in "iufbO":
-        raise _no_numbers(color, f"dtype {values.dtype}")
+        colors = list(CLASS_COLORS[: len(names)])
+        if (codes < 0).any():
+            codes[codes < 0] = len(names)
+            names, colors = [*names, "missing"], [*colors, GRAY]
+        return Coloring(codes, mpl.colors.ListedColormap(colors), tuple(names))
     try:
-        if values.dtype.kind == "O":
-            values = np.array([np.nan if is_missing(value) else float(value) for value in values])
-        values = values.astype(np.float64)
+        values = numbers_or_dates(given.values)
     except (TypeError, ValueError) as error:
-        raise _no_numbers(color, str(error)) from error
+        raise _no_numbers(str(error)) from error
+    if values.dtype.kind not in "iufb":
+        raise _no_numbers(f"dtype {values.dtype}")
+    values = values.astype(np.float64)
     if not np.isfinite(values).any():
         raise ParameterValueError(
             "color has no finite number: pass None to show the density of points", "color"
@@ -104,44 +104,10 @@ def read_coloring(color: Any, categories: bool | None, cmap: Any) -> Coloring | 
     return Coloring(np.where(np.isfinite(values), values, np.nan), mpl.colormaps.get_cmap(cmap))
 
 
-def _no_numbers(color: Any, why: str) -> ParameterTypeError:
+def _no_numbers(why: str) -> ParameterTypeError:
     return ParameterTypeError(
         f"color has values that are not numbers ({why}): pass numbers or categories=True", "color"
     )
-
-
-def _classes(color: Any) -> tuple[np.ndarray, tuple[str, ...], int]:
-    """Return the class of each point, the names of classes, and the number of known ones."""
-    dtype: Any = getattr(color, "dtype", None)
-    if hasattr(dtype, "categories"):
-        codes = np.asarray(getattr(color, "cat", color).codes).astype(np.int64)
-        names = [str(name) for name in dtype.categories]
-    else:
-        found, places = np.unique(_comparable(np.asarray(color)), return_inverse=True)
-        texts = [_name(value) for value in found]
-        names = sorted(set(texts) - {""}, key=natural_order)
-        order = {name: place for place, name in enumerate(names)}
-        codes = np.array([order.get(text, -1) for text in texts], dtype=np.int64)[places]
-    present, codes = np.unique(codes, return_inverse=True)
-    if present[0] >= 0:
-        return codes, tuple(names[place] for place in present), len(present)
-    known = [names[place] for place in present[1:]]
-    # Missing labels come first among the codes and last in legends.
-    return np.where(codes == 0, len(known), codes - 1), (*known, "missing"), len(known)
-
-
-def _comparable(values: np.ndarray) -> np.ndarray:
-    """Convert labels to one type; missing ones among objects become ""."""
-    if values.dtype.kind != "O":
-        return values
-    return np.array(["" if is_missing(value) else _name(value) for value in values])
-
-
-def _name(value: Any) -> str:
-    """Return the name of a class, "" if missing; 3.0 is written as 3."""
-    if isinstance(value, np.floating):
-        return "" if np.isnan(value) else f"{value:.12g}"
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def draw_key(

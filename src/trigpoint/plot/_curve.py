@@ -13,9 +13,6 @@ from trigpoint.plot._axes import make_axes, not_understood
 # Errors below this are rounding.
 _LEAST_ERROR = 1e-12
 
-# Identifies the labels of this plot among other texts on the axes.
-_LABEL = "landmarks-needed"
-
 
 def landmark_curve(
     curve: Any,
@@ -32,7 +29,7 @@ def landmark_curve(
     curve : LandmarkCurve
         From `trigpoint.landmark_curve`.
     tolerance : float or None, default=None
-        An error to mark, with the number of landmarks needed to reach it.
+        An error to mark; a legend says how many landmarks are needed to reach it.
     ax : matplotlib Axes or None, default=None
         Where to draw; ``None`` makes a new figure. Several curves may share axes.
     label : str or None, default=None
@@ -71,42 +68,15 @@ def landmark_curve(
         tolerance = check_positive("tolerance", tolerance)
         ax.axhline(tolerance, color="black", linewidth=0.8, linestyle="--")
         if (curve.errors <= tolerance).any():
-            _mark_needed(ax, curve.needed(tolerance), tolerance, line.get_color())
+            needed = curve.needed(tolerance)
+            style = {"color": line.get_color(), "markeredgecolor": "black", "zorder": 3}
+            ax.plot(needed, tolerance, "o", label=f"{needed:,} landmarks", **style)
     ax.set(xlabel="number of landmarks", ylabel="relative trace error")
     if title is not None:
         ax.set_title(title)
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.xaxis.set_minor_formatter("")
-    if label is not None:
+    if ax.get_legend_handles_labels()[1]:
         ax.legend(frameon=False)
     return ax
-
-
-def _mark_needed(ax: Any, needed: int, tolerance: float, color: Any) -> None:
-    ax.plot(needed, tolerance, "o", color=color, markeredgecolor="black", markersize=6, zorder=3)
-    ax.annotate(
-        f"{needed:,} landmarks",
-        (needed, tolerance),
-        xytext=(0, 0),
-        textcoords="offset points",
-        color=color,
-        gid=_LABEL,
-        bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5},
-    )
-    _place_labels(ax, [text for text in ax.texts if text.get_gid() == _LABEL])
-
-
-def _place_labels(ax: Any, labels: list[Any]) -> None:
-    """Stack the labels of several curves where there are no curves.
-
-    Curves fall from the upper left to the lower right, so the area to the upper right of the last
-    mark is empty. Colors show which curve a label belongs to.
-    """
-    from matplotlib.transforms import offset_copy
-
-    ordered = sorted(labels, key=lambda label: label.xy[0], reverse=True)
-    for row, label in enumerate(ordered):
-        up = 6 + 1.5 * row * label.get_fontsize()
-        label.anncoords = offset_copy(ax.transData, ax.figure, 6, up, units="points")
-        label.xyann = ordered[0].xy

@@ -1,16 +1,19 @@
-"""Eigenvalues beyond those of the coordinates, and the widest gap.
-
-Plots and reports both take them from here, so that they show the same gap.
-"""
+"""The eigenvalues of an embedding, and their widest gap."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from trigpoint._common.errors import ParameterTypeError
+from trigpoint._common.palette import BLUE, VERMILLION
 from trigpoint._common.records import Fit, Spectrum
 from trigpoint._numerics.gaussian import gaussian_kernel
+from trigpoint._sources.problems import require
 from trigpoint._spectrum import classical_scaling, diffusion_maps, kernel_pca, laplacian_eigenmaps
+from trigpoint.plot._axes import check_estimator, make_axes
+
+_WANTED = "a fitted estimator such as LaplacianEigenmaps"
 
 _SHOWN = 30
 _BEYOND = 8
@@ -20,6 +23,71 @@ _GAP = 1.5
 
 # Repeated computations of an eigenvalue agree to within this share of the largest.
 _SAME = 1e-6
+
+
+def spectrum(estimator: Any, *, ax: Any = None, title: str | None = None) -> Any:
+    """Draw the leading eigenvalues, filled for the coordinates, and mark the widest gap.
+
+    A little noise mixes eigenvectors whose eigenvalues are close. A gap keeps each such group
+    together, so it is a safe place to stop. How many coordinates a task needs is another question.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    ax : matplotlib Axes or None, default=None
+        Where to draw; ``None`` makes a new figure.
+    title : str or None, default=None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    The 30 eigenvalues, or eight more than coordinates, are computed again, which takes about as
+    long as the spectral stage of `fit`. The gap is where the ratio of consecutive
+    eigenvalues is largest, and at least 1.5. Eigenvalues of diffusion maps are compared by their
+    distance from 1.
+
+    Examples
+    --------
+    >>> import trigpoint as tp
+    >>> from matplotlib.figure import Figure
+    >>> X, _ = tp.datasets.make_swiss_roll(3000, random_state=0)
+    >>> emb = tp.LaplacianEigenmaps(n_components=8, landmarks=200, random_state=0).fit(X)
+    >>> ax = tp.plot.spectrum(emb, ax=Figure().subplots())
+    >>> ax.get_ylabel()
+    'eigenvalue'
+    """
+    require("matplotlib", "plotting")
+    from matplotlib.ticker import MaxNLocator
+
+    check_estimator("estimator", estimator, "eigenvalues_", _WANTED)
+    if not hasattr(estimator, "fitted_"):
+        raise ParameterTypeError(
+            f"estimator is a {type(estimator).__name__} from another library: pass {_WANTED}",
+            "estimator",
+        )
+    leading = leading_eigenvalues(estimator.fitted_)
+    values = leading.values
+    ax = make_axes(ax)
+    ax.vlines(np.arange(1, len(values) + 1), 0, values, color=BLUE, linewidth=1, alpha=0.4)
+    for used, fill, name in ((True, BLUE, "coordinate"), (False, "white", "not used")):
+        places = np.flatnonzero(leading.used == used)
+        if len(places):
+            style = {"color": BLUE, "markerfacecolor": fill, "markersize": 5, "label": name}
+            ax.plot(places + 1, values[places], "o", **style)
+    ax.axhline(0, color="black", linewidth=0.8)
+    if leading.gap is not None:
+        # Vertical, because a gap among small eigenvalues would be no wider than a line.
+        label = f"widest gap by ratio, after {leading.gap}"
+        ax.axvline(leading.gap + 0.5, color=VERMILLION, linewidth=1.5, linestyle="--", label=label)
+    ax.set(xlabel="eigenvector", ylabel="eigenvalue", xlim=(0.5, len(values) + 0.5))
+    ax.legend(edgecolor="none", loc="best")
+    if title is not None:
+        ax.set_title(title)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
 
 
 @dataclass(frozen=True)
@@ -34,14 +102,11 @@ class Eigenvalues:
         Whether the eigenvector is a coordinate of the embedding.
     gap : int or None
         How many come before the widest gap; ``None`` if no gap stands out.
-    meaning : str
-        What they are eigenvalues of.
     """
 
     values: np.ndarray
     used: np.ndarray
     gap: int | None
-    meaning: str
 
 
 def leading_eigenvalues(fitted: Fit) -> Eigenvalues:
@@ -55,9 +120,9 @@ def leading_eigenvalues(fitted: Fit) -> Eigenvalues:
     """
     k, n_components = fitted.spectrum.coordinates.shape
     count = min(max(_SHOWN, n_components + _BEYOND), k - 1)
-    values, sizes, meaning = _computed(fitted, count)
+    values, sizes = _computed(fitted, count)
     used = _used(values, fitted.spectrum.eigenvalues)
-    return Eigenvalues(values, used, widest_gap(sizes), meaning)
+    return Eigenvalues(values, used, widest_gap(sizes))
 
 
 def widest_gap(sizes: np.ndarray) -> int | None:
@@ -70,22 +135,22 @@ def widest_gap(sizes: np.ndarray) -> int | None:
     return widest + 1 if ratios[widest] >= _GAP else None
 
 
-def _computed(fitted: Fit, count: int) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return eigenvalues, the same as increasing sizes, and what they are eigenvalues of."""
+def _computed(fitted: Fit, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues, and the same as increasing sizes."""
     if fitted.graph is None:
         assert fitted.bandwidth is not None
         kernel = gaussian_kernel(fitted.landmarks.points.astype(np.float64), fitted.bandwidth)
         values = _all_positive(kernel_pca, kernel, count).eigenvalues
-        return values, 1 / values, "centered kernel, largest first"
+        return values, 1 / values
     if fitted.geodesics is not None:
         values = _all_positive(classical_scaling, fitted.geodesics, count).eigenvalues
-        return values, 1 / values, "squared geodesics, largest first"
+        return values, 1 / values
     if fitted.method == "DiffusionMaps":
         alpha = float(fitted.parameters["alpha"])
         values = diffusion_maps(fitted.graph.weights, count, alpha=alpha).eigenvalues
-        return values, 1 - values, "Markov matrix, largest first"
+        return values, 1 - values
     values = laplacian_eigenmaps(fitted.graph.weights, count).eigenvalues
-    return values, values, "graph Laplacian, smallest first"
+    return values, values
 
 
 def _all_positive(embed: Any, matrix: np.ndarray, count: int) -> Spectrum:

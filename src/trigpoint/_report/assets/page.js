@@ -45,7 +45,6 @@ const panels = original ? [embedding, original] : [embedding];
 const gallery = pictures.any
   ? new Gallery(byId("gallery"), pictures, { describe: shortDescription, onHover: markPoint, onPick: (point) => select([point]) })
   : null;
-const comparison = facts.neighborhoods.length ? new Comparison(look.style) : null;
 let lastPanel = embedding;
 
 function redrawAll() {
@@ -70,7 +69,6 @@ function setTheme(theme) {
   byId("theme").setAttribute("aria-label", `${other} colors`);
   readStyle();
   setColor(state.color);
-  if (comparison) comparison.recolor(theme);
 }
 
 function setColor(place) {
@@ -450,10 +448,6 @@ function connectPanels() {
       panel.canvas.addEventListener(kind, () => { lastPanel = panel; }, { passive: true });
     }
   });
-  if (!comparison) return;
-  byId("compare").hidden = false;
-  addZoomButtons(comparison.panel, byId("compared-plot"), "compared landmarks");
-  addGestures(comparison.panel, { tool: () => "move", onSelect() {}, onHover() {}, onClear() {} });
 }
 
 function connectColumns() {
@@ -552,7 +546,6 @@ window.trigpoint = {
     colorName: choices[state.color].name,
     selected: look.count,
     frames: embedding.frames,
-    neighborhood: comparison && { metric: comparison.all[comparison.chosen].metric, neighbors: comparison.all[comparison.chosen].neighbors },
     views: Object.fromEntries(panels.map(({ view }, place) =>
       [["embedding", "original"][place], { zoom: view.zoom, x: view.bx, y: view.by }])),
   }),
@@ -562,5 +555,5 @@ window.trigpoint = {
     return [panel.view.x(xs[point]), panel.view.y(ys[point])];
   },
   selectedPoints: () => [...look.selectedPoints],
-  settled: () => [...panels, ...(comparison ? [comparison.panel] : [])].every(({ pending, settling }) => !pending && !settling),
+  settled: () => panels.every(({ pending, settling }) => !pending && !settling),
 };
