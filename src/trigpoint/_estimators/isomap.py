@@ -9,8 +9,7 @@ import numpy as np
 from trigpoint._common.checks import check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
-from trigpoint._estimators.graph_embedding import GraphEmbedding
-from trigpoint._estimators.selection import Rules, interpolation
+from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules, interpolation
 from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.support import AllLandmarks, support_of
 from trigpoint._graphs.graph import ordinary_edges
