@@ -18,6 +18,7 @@ from trigpoint._common.checks import as_generator, check_count, check_path
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.progress import ProgressMixin
 from trigpoint._common.records import Extension, Fit
+from trigpoint._common.warn import warn_user
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model
@@ -97,7 +98,9 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         fit, extension = self._embed(pool, landmarks, run)
         self._set_fitted(fit, Model(source.columns, pool.space, extension))
         run.done("embedding")
-        run.finish(fit)
+        for record in (fit.landmarks, fit.graph, fit.spectrum):
+            for note in () if record is None else record.notes:
+                warn_user(note)
         self.stage_seconds_ = run.seconds
         return self
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from trigpoint._common.checks import as_generator
 from trigpoint._common.errors import ParameterTypeError, short
-from trigpoint._common.records import Fit
-from trigpoint._common.warn import warn_user
 from trigpoint._numerics.blocks import thread_count
 
 logger = logging.getLogger(__name__)
@@ -76,9 +74,3 @@ class Run:
         now = time.perf_counter()
         self.seconds[stage], self._last = now - self._last, now
         logger.info("%s: %.2f s", stage, self.seconds[stage])
-
-    def finish(self, fit: Fit) -> None:
-        """Emit the warnings of the stages, in order."""
-        for record in (fit.landmarks, fit.graph, fit.spectrum):
-            for note in () if record is None else record.notes:
-                warn_user(note)

@@ -172,7 +172,7 @@ def test_covariances_are_those_of_the_neighborhoods(cloud, mode, sampler, sparse
     radii, covariances = local_covariances(pool, landmarks, mode, 2)
     slow = SlowIndex(points)
     found = slow.search(landmarks.points, 60)
-    np.testing.assert_array_equal(radii, found.radii)
+    np.testing.assert_array_equal(radii, np.sqrt(found.squared_radii))
     expected = slow.covariances(found, mode)
     np.testing.assert_allclose(covariances, expected, rtol=1e-9, atol=1e-12)
 
