@@ -28,7 +28,7 @@ from trigpoint.metrics import neighbor_recall, shortcut_rate
 
 
 def with_covariances(X: np.ndarray, k: int) -> Landmarks:
-    pool = Pool.of(X)
+    pool = Pool(X)
     chosen = EfficientDPP(k, random_state=0).select(pool)
     radii, covariances = local_covariances(pool, chosen, "full", 1)
     return replace(chosen, radii=radii, covariances=covariances)

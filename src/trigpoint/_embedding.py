@@ -64,6 +64,9 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
     # Whether rows may be sparse.
     _takes_sparse = True
 
+    # Rows of more columns are measured in this many principal components.
+    _most_columns: float = np.inf
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw landmarks among the rows of `X` and embed them.
 
@@ -92,7 +95,9 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
             self.landmarks, source, space, run.rng, default=default, per_landmark=per_landmark
         )
         run.done("reading")
-        pool = self._reduced(pool, run)
+        if pool.points.shape[1] > self._most_columns:
+            pool = pool.reduced(int(self._most_columns), run.rng, run.n_threads)
+            run.done("projection")
         landmarks = draw_landmarks(self.landmarks, pool, run, default)
         run.done("landmarks")
         fit, extension = self._embed(pool, landmarks, run)
@@ -166,11 +171,6 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
                 "extension",
             )
         return space_for(self.metric)
-
-    def _reduced(self, pool: Pool, run: Run) -> Pool:
-        """Return the pool in the columns in which distances are measured: all of them."""
-        del run
-        return pool
 
     @abstractmethod
     def _embed(self, pool: Pool, landmarks: Any, run: Run) -> tuple[Fit, Extension]:
@@ -311,7 +311,8 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProgressMixin
         coordinates, n_far = (
             open_source(raw).matching(source.columns).map(self.model_, n_threads=n_threads)
         )
-        warn_of_far(n_far, size)
+        if n_far:
+            warn_of_far(n_far, size)
         self.quality_ = assess(self.fitted_, points, coordinates, rows, n, n_threads)
         return self.quality_
 

@@ -21,7 +21,7 @@ from trigpoint._extension.extensions import (
 )
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
-from trigpoint._extension.support import AllLandmarks, GraphNeighbors, NearestLandmarks
+from trigpoint._extension.support import GraphNeighbors, NearestLandmarks, support_of
 from trigpoint._graphs import KNNGraph
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._numerics.blocks import one_blas_thread
@@ -41,7 +41,7 @@ KERNEL_BANDWIDTH = 4.0
 
 
 def every(landmarks, graph):
-    return AllLandmarks.prepare(landmarks, graph.bandwidths)
+    return support_of("all", landmarks, graph.bandwidths, None)
 
 
 def nearest(landmarks, graph, count=6):
@@ -57,7 +57,7 @@ def along_edges(landmarks, graph):
 
 
 def wide(landmarks, graph):
-    return AllLandmarks.prepare(landmarks, np.full(len(landmarks), KERNEL_BANDWIDTH))
+    return support_of("all", landmarks, np.full(len(landmarks), KERNEL_BANDWIDTH), None)
 
 
 def nearest_wide(landmarks, graph):

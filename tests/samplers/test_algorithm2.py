@@ -166,7 +166,7 @@ def test_covariances_are_those_of_the_neighborhoods(cloud, mode, sampler, sparse
     points = CLOUDS[cloud]
     if sparse and points.shape[1] <= 15:
         return
-    pool = Pool.of(csr_array(points) if sparse else points)
+    pool = Pool(csr_array(points) if sparse else points)
     landmarks = sampler.set_params(random_state=0).select(pool)
     assert (landmarks.neighborhoods is None) == isinstance(sampler, tp.Uniform)
     radii, covariances = local_covariances(pool, landmarks, mode, 2)

@@ -7,13 +7,12 @@ can be called on blocks in any order and from any thread or process.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from trigpoint._common.errors import ParameterValueError, ParameterWarning
+from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
 from trigpoint._extension.support import FAR_BANDWIDTHS, LocalSupport, Support
@@ -269,42 +268,12 @@ def extend(
     return result, far
 
 
-def extended_blocks(
-    extension: Extension, blocks: Iterable[Points], n_threads: int
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the coordinates of blocks of points as they come, and which points are far."""
-    first_row = 0
-    for block in blocks:
-        coordinates, far = extend(extension, block, n_threads)
-        _refuse_impossible(coordinates, first_row)
-        first_row += block.shape[0]
-        yield coordinates, far
-
-
-def _refuse_impossible(coordinates: np.ndarray, first_row: int) -> None:
-    """Reject coordinates that no fitted model produces, only one assembled by hand."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(coordinates.sum()):
-            return
-    bad = np.flatnonzero(~np.isfinite(coordinates).all(axis=1))
-    if len(bad):
-        raise ParameterValueError(
-            f"the coordinates of row {first_row + bad[0]} are not finite: the arrays of this "
-            "model are inconsistent, so fit it again",
-            "X",
-        )
-
-
 def warn_of_far(n_far: int, n_points: int) -> None:
-    """Warn about points that are far from all landmarks, if there are any."""
-    if n_far:
-        warn_user(far_points(n_far, n_points))
-
-
-def far_points(n_far: int, n_points: int, where: str = "") -> FarPointsWarning:
-    """The warning about points that are far from all landmarks."""
-    return FarPointsWarning(
-        f"{n_far:,} of {n_points:,} points{where} are more than ten bandwidths away from every "
-        "landmark, so their coordinates are unreliable: check the units and the order of the "
-        "columns, or add landmarks near such points"
+    """Warn about points that are far from all landmarks."""
+    warn_user(
+        FarPointsWarning(
+            f"{n_far:,} of {n_points:,} points are more than ten bandwidths away from every "
+            "landmark, so their coordinates are unreliable: check the units and the order of the "
+            "columns, or add landmarks near such points"
+        )
     )

@@ -72,11 +72,36 @@ class SmoothExtension(WeightedExtension):
     def prepare(
         cls, landmarks: np.ndarray, graph: LandmarkGraph, coordinates: np.ndarray
     ) -> "SmoothExtension":
-        """Prepare the extension of `coordinates` (k, l) from landmarks (k, d) and their graph."""
+        """Prepare the extension of `coordinates` (k, l) from landmarks (k, d) and their graph.
+
+        Planes are fitted by weighted ridge regression on the landmark and its nearest neighbors in
+        the graph. Fitting shrinks coordinates, the more so the faster they vary; each is stretched
+        again as a whole.
+        """
         landmarks, coordinates = (
             np.ascontiguousarray(array, dtype=np.float64) for array in (landmarks, coordinates)
         )
-        planes, reach = fitted_planes(landmarks, graph, coordinates)
+        k, d = landmarks.shape
+        planes, reach = np.empty((k, coordinates.shape[1], d + 1)), np.empty(k)
+        columns, used = _fitted_neighbors(graph)
+        width = columns.shape[1]
+        for part in row_blocks(k, block_rows(8 * width * (d + width))):
+            places, weights, reach[part] = _around(landmarks, columns[part], used[part])
+            unit = np.where(reach[part] > 0, reach[part], 1.0)[:, None]
+            middle, around = _centered(places / unit[:, None], weights)
+            mean, differences = _centered(coordinates[columns[part]], weights)
+            # Slopes are combinations of the neighbors' places, so that there are as many unknowns
+            # in any dimension.
+            products = np.einsum("ijd,ihd->ijh", around, around)
+            ridge = _RIDGE * np.einsum("ijj->i", products)
+            products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(width)
+            slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
+            planes[part, :, :-1] = slopes / unit[:, None]
+            planes[part, :, -1] = mean - np.einsum("icd,id->ic", slopes, middle)
+        # Brings the fitted values closest to the coordinates.
+        squares = np.einsum("kc,kc->c", planes[:, :, -1], planes[:, :, -1])
+        stretch = np.einsum("kc,kc->c", planes[:, :, -1], coordinates)
+        planes *= np.where(squares > 0, stretch / np.where(squares > 0, squares, 1.0), 1.0)[:, None]
         support = landmark_search(landmarks, SHARING + 1)
         return cls(support, landmarks, planes, reach, graph.bandwidths)
 
@@ -110,38 +135,6 @@ class SmoothExtension(WeightedExtension):
         return result, far
 
 
-def fitted_planes(
-    landmarks: np.ndarray, graph: LandmarkGraph, coordinates: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Planes (k, l, d + 1) of the coordinates (k, l) around each landmark, and their reach (k,).
-
-    Weighted ridge regression on the landmark and its nearest neighbors in the graph. Fitting
-    shrinks coordinates, the more so the faster they vary; each is stretched again as a whole.
-    """
-    k, d = landmarks.shape
-    planes, reach = np.empty((k, coordinates.shape[1], d + 1)), np.empty(k)
-    columns, used = _fitted_neighbors(graph)
-    width = columns.shape[1]
-    for part in row_blocks(k, block_rows(8 * width * (d + width))):
-        places, weights, reach[part] = _around(landmarks, columns[part], used[part])
-        unit = np.where(reach[part] > 0, reach[part], 1.0)[:, None]
-        middle, around = _centered(places / unit[:, None], weights)
-        mean, differences = _centered(coordinates[columns[part]], weights)
-        # Slopes are combinations of the neighbors' places, so that there are as many unknowns in
-        # any dimension.
-        products = np.einsum("ijd,ihd->ijh", around, around)
-        ridge = _RIDGE * np.einsum("ijj->i", products)
-        products += np.where(ridge > 0, ridge, 1.0)[:, None, None] * np.eye(width)
-        slopes = np.einsum("ijc,ijd->icd", np.linalg.solve(products, differences), around)
-        planes[part, :, :-1] = slopes / unit[:, None]
-        planes[part, :, -1] = mean - np.einsum("icd,id->ic", slopes, middle)
-    # Brings the fitted values closest to the coordinates.
-    squares = np.einsum("kc,kc->c", planes[:, :, -1], planes[:, :, -1])
-    stretch = np.einsum("kc,kc->c", planes[:, :, -1], coordinates)
-    stretch = np.where(squares > 0, stretch / np.where(squares > 0, squares, 1.0), 1.0)
-    return planes * stretch[:, None], reach
-
-
 def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
     """Each landmark and its nearest neighbors, (k, width), and whether an entry is one of them.
 
@@ -149,7 +142,19 @@ def _fitted_neighbors(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray]:
     them in a sparse graph. Bridges are not followed. Unused entries repeat the landmark.
     """
     k = len(graph.bandwidths)
-    rows, columns, lengths = _ordinary_edges(graph)
+    rows = np.repeat(np.arange(k), np.diff(graph.lengths.indptr))
+    columns, lengths = graph.lengths.indices.astype(np.int64), graph.lengths.data
+    bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
+    ordinary = ~np.isin(rows * k + columns, bridges[:, 0] * k + bridges[:, 1])
+    rows = np.concatenate([np.arange(k), rows[ordinary]])
+    columns = np.concatenate([np.arange(k), columns[ordinary]])
+    lengths = np.concatenate([np.zeros(k), lengths[ordinary]])
+    found = []
+    for part in row_blocks(k, _PACKED_ROWS):
+        inside = (rows >= part.start) & (rows < part.stop)
+        ends = _nearest(rows[inside], columns[inside], lengths[inside])
+        found.append((ends.rows, ends.columns, ends.lengths))
+    rows, columns, lengths = (np.concatenate(values) for values in zip(*found, strict=True))
     starts = np.searchsorted(rows, np.arange(k + 1))
     degrees = np.diff(starts)
     fitted = np.repeat(np.arange(k)[:, None], 1 + _FITTED, axis=1)
@@ -174,25 +179,6 @@ class _Ends(NamedTuple):
     ranks: np.ndarray
     columns: np.ndarray
     lengths: np.ndarray
-
-
-def _ordinary_edges(graph: LandmarkGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and lengths of the shortest edges and of loops, without bridges, by row."""
-    k = len(graph.bandwidths)
-    rows = np.repeat(np.arange(k), np.diff(graph.lengths.indptr))
-    columns, lengths = graph.lengths.indices.astype(np.int64), graph.lengths.data
-    bridges = np.concatenate([graph.bridges, graph.bridges[:, ::-1]])
-    ordinary = ~np.isin(rows * k + columns, bridges[:, 0] * k + bridges[:, 1])
-    rows = np.concatenate([np.arange(k), rows[ordinary]])
-    columns = np.concatenate([np.arange(k), columns[ordinary]])
-    lengths = np.concatenate([np.zeros(k), lengths[ordinary]])
-    found = []
-    for part in row_blocks(k, _PACKED_ROWS):
-        inside = (rows >= part.start) & (rows < part.stop)
-        ends = _nearest(rows[inside], columns[inside], lengths[inside])
-        found.append((ends.rows, ends.columns, ends.lengths))
-    rows, columns, lengths = (np.concatenate(values) for values in zip(*found, strict=True))
-    return rows, columns, lengths
 
 
 def _nearest(rows: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> _Ends:

@@ -102,17 +102,12 @@ class AllLandmarks:
     landmarks: Centered
     bandwidths: np.ndarray
 
-    @classmethod
-    def prepare(cls, landmarks: np.ndarray, bandwidths: np.ndarray) -> "AllLandmarks":
-        """Prepare the support of landmarks (k, d) with bandwidths (k,)."""
-        return cls(centered(landmarks), bandwidths)
-
     @property
     def row_bytes(self) -> int:
         return 8 * sum(self.landmarks.landmarks.shape)
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._kernels.landmark_sums import dense_weights, nearest_columns
+        from trigpoint._kernels.landmark_sums import dense_weights, nearest_columns, shepard_shares
 
         weights = squares_to_all(self.landmarks, X)
         count = 1 if np.ptp(self.bandwidths) == 0 else min(_BLENDED + 1, len(self.bandwidths))
@@ -120,7 +115,8 @@ class AllLandmarks:
         squares = np.empty(nearest.shape)
         nearest_columns(weights, nearest, squares)
         shifts = np.empty(len(weights))
-        dense_weights(weights, nearest, _shares(squares), self.bandwidths, FAR_LOG_WEIGHT, shifts)
+        shares = shepard_shares(squares, _BLENDED)
+        dense_weights(weights, nearest, shares, self.bandwidths, FAR_LOG_WEIGHT, shifts)
         return WeightedSums(rowwise_product(weights, values.T), shifts)
 
 
@@ -145,11 +141,11 @@ class NearestLandmarks:
         return 16 * max(self.n_neighbors, _BLENDED + 1) + self.search.row_bytes
 
     def sums(self, X: Points, values: np.ndarray) -> WeightedSums:
-        from trigpoint._kernels.landmark_sums import nearest_sums
+        from trigpoint._kernels.landmark_sums import nearest_sums, shepard_shares
 
         k, b = len(self.bandwidths), X.shape[0]
         nearest, squares = self.search.nearest(X, min(max(self.n_neighbors, _BLENDED + 1), k))
-        shares = _shares(squares)
+        shares = shepard_shares(squares, _BLENDED)
         result = WeightedSums(np.empty((b, len(values))), np.empty(b))
         squares = np.ascontiguousarray(squares[:, : self.n_neighbors])
         nearest_sums(nearest, squares, shares, self.bandwidths, values, FAR_LOG_WEIGHT, *result)
@@ -241,7 +237,7 @@ class GraphNeighbors:
 
     def _around(self, X: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The nearest landmarks and their shares; the points, or squared distances to all."""
-        from trigpoint._kernels.landmark_sums import nearest_columns
+        from trigpoint._kernels.landmark_sums import nearest_columns, shepard_shares
 
         count = min(_BLENDED + 1, len(self.rows.starts) - 1)
         nothing = np.empty((0, 0))
@@ -249,26 +245,15 @@ class GraphNeighbors:
             assert isinstance(self.search, ProductSearch)
             # In many columns, products cost less than distances to a few landmarks.
             dense, to_all = nothing, self.search.squares_of_sparse(X)
-            nearest, squares = (
-                np.empty((len(to_all), count), np.int64),
-                np.empty((len(to_all), count)),
-            )
+            nearest = np.empty((len(to_all), count), dtype=np.int64)
+            squares = np.empty(nearest.shape)
             nearest_columns(to_all, nearest, squares)
         else:
             # In another memory order, sums are rounded differently.
             dense, to_all = np.ascontiguousarray(X), nothing
             nearest, squares = self.search.nearest(dense, count)
-        shares = _shares(squares)
+        shares = shepard_shares(squares, _BLENDED)
         return np.ascontiguousarray(nearest[:, : shares.shape[1]]), shares, dense, to_all
-
-
-def _shares(squares: np.ndarray) -> np.ndarray:
-    """Shares (b, parts) of each point in its nearest landmarks, continuous in the point."""
-    from trigpoint._kernels.landmark_sums import shepard_shares
-
-    shares = np.empty((len(squares), min(_BLENDED, squares.shape[1])))
-    shepard_shares(np.ascontiguousarray(squares[:, : _BLENDED + 1]), shares)
-    return shares
 
 
 def _padded(rows: "GraphRows", landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

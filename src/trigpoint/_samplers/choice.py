@@ -27,13 +27,13 @@ from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import take_rows
 from trigpoint._numerics.blocks import distinct_rows
-from trigpoint._numerics.reduction import restored
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
     ROWS_PER_LANDMARK,
     Pool,
     draw_pool,
     planned_landmarks,
+    restored,
 )
 from trigpoint._run import Run
 from trigpoint._samplers.efficient import EfficientDPP
@@ -226,7 +226,7 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
         )
     if indices is not None:
         indices = np.asarray(indices)
-        n = pool.shape[0]
+        n = pool.points.shape[0]
         is_valid = indices.ndim == 1 and indices.dtype.kind in "iu"
         if not is_valid or (len(indices) and not 0 <= indices.min() <= indices.max() < n):
             raise ParameterValueError(
@@ -239,15 +239,15 @@ def _from_attributes(sampler: Any, pool: Pool) -> Landmarks:
     if points is None:
         assert indices is not None
         return _rows(pool, indices)
-    points = np.asarray(points)
+    points, d = np.asarray(points), pool.points.shape[1]
     k = points.shape[0] if indices is None else len(indices)
-    if points.shape != (k, pool.shape[1]) or points.dtype.kind not in "biuf":
+    if points.shape != (k, d) or points.dtype.kind not in "biuf":
         raise ParameterValueError(
             f"landmarks_ of {name} has {points.dtype} values of shape {points.shape}, and ({k}, "
-            f"{pool.shape[1]}) is needed: set points in the space of those passed to its fit",
+            f"{d}) is needed: set points in the space of those passed to its fit",
             "landmarks",
         )
-    points = points.astype(pool.dtype)
+    points = points.astype(pool.points.dtype)
     refuse_non_finite(points, f"landmarks_ of {name}")
     return Landmarks(points, indices)
 
@@ -311,7 +311,7 @@ def _given_points(landmarks: Any, given: np.ndarray, pool: Pool) -> Landmarks:
             "landmarks",
         )
     with np.errstate(over="ignore"):
-        points = points.astype(pool.dtype)
+        points = points.astype(pool.points.dtype)
     refuse_non_finite(points, "landmarks")
     check_magnitude(points, "landmarks", may_be_tiny=True)
     points = pool.space(points)

@@ -54,7 +54,7 @@ def with_covariances(
         return landmarks, "kept from fit"
     if points is None or len(points) < 10:
         return landmarks, ""
-    radii, covariances = local_covariances(Pool.of(points), landmarks, "auto", n_threads)
+    radii, covariances = local_covariances(Pool(points), landmarks, "auto", n_threads)
     found = replace(landmarks, radii=radii, covariances=covariances)
     return found, f"estimated from {len(points):,} points of the sample"
 
