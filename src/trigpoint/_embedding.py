@@ -22,9 +22,8 @@ from trigpoint._common.warn import warn_user
 from trigpoint._extension.extensions import warn_of_far
 from trigpoint._extension.smooth import SmoothExtension
 from trigpoint._model import Model
-from trigpoint._numerics.blocks import thread_count
+from trigpoint._numerics.blocks import Run, reporter, thread_count
 from trigpoint._pool import DEFAULT_LANDMARKS, ROWS_PER_LANDMARK, Pool
-from trigpoint._run import Run, reporter
 from trigpoint._samplers.choice import draw_landmarks, pool_for
 from trigpoint._samplers.sampler import too_much_of_sparse
 from trigpoint._sources import Output, check_output, open_source

@@ -21,8 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._neighbors.nearest import nearest
-from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_map
-from trigpoint._run import Report
+from trigpoint._numerics.blocks import Report, one_blas_thread, row_blocks, thread_map
 
 if TYPE_CHECKING:
     from trigpoint._kernels.forces import MassTree

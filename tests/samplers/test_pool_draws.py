@@ -7,8 +7,8 @@ from sklearn.cluster import KMeans
 
 import trigpoint as tp
 from trigpoint import _pool
+from trigpoint._numerics.blocks import Run
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._samplers import CoincidingLandmarksWarning, draw_landmarks, pool_for
 from trigpoint._sources import open_source
 from trigpoint._spaces import space_for

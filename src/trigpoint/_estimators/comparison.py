@@ -14,9 +14,8 @@ from trigpoint._estimators.isomap import Isomap
 from trigpoint._estimators.kernel_pca import KernelPCA
 from trigpoint._estimators.landmark_map import LandmarkMap
 from trigpoint._extension.extensions import extend
-from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._sources import Source, open_source
 from trigpoint._spaces import Space, space_for

@@ -36,10 +36,9 @@ from trigpoint._model import Model
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION, neighbor_index
 from trigpoint._neighbors.nearest import nearest
 from trigpoint._neighbors.sparse import Points, dense_blocks
-from trigpoint._numerics.blocks import sample_points
+from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._numerics.connectivity import DisconnectedGraphWarning
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._spaces import Space
 
 if TYPE_CHECKING:

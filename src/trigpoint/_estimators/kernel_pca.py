@@ -14,13 +14,13 @@ from trigpoint._extension.extensions import KernelExtension
 from trigpoint._extension.support import support_of
 from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
+from trigpoint._numerics.blocks import Run
 from trigpoint._numerics.gaussian import (
     gaussian_kernel,
     median_bandwidth,
     resolve_bandwidth,
 )
 from trigpoint._pool import Pool
-from trigpoint._run import Run
 from trigpoint._spaces import Space
 from trigpoint._spectrum import kernel_pca
 

@@ -18,9 +18,8 @@ from trigpoint._extension.placing import MapExtension, nearest_landmarks
 from trigpoint._geometry import local_dimension
 from trigpoint._layout import EARLY_SHARE, affinities, layout, principal_start, shared_affinities
 from trigpoint._model import Model
-from trigpoint._numerics.blocks import sample_points
+from trigpoint._numerics.blocks import Run, sample_points
 from trigpoint._pool import Pool, all_projected
-from trigpoint._run import Run
 from trigpoint._samplers.choice import draw_landmarks
 from trigpoint._spaces import Space
 

@@ -12,7 +12,7 @@ import numpy as np
 from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.words import counted
-from trigpoint._numerics.blocks import block_rows, row_blocks
+from trigpoint._numerics.blocks import Report, block_rows, row_blocks
 from trigpoint._report.columns import Column, number_column
 from trigpoint._report.given import color_column, named_colors
 from trigpoint._report.neighborhoods import Neighborhoods, compare_neighborhoods
@@ -21,7 +21,6 @@ from trigpoint._report.sample import MOST_COORDINATES, Sample, dense, draw_sampl
 from trigpoint._report.subject import Subject
 from trigpoint._report.things import Things, Tiles, make_tiles, read_things
 from trigpoint._report.tried import tried_section
-from trigpoint._run import Report
 from trigpoint._samplers import LandmarkCurve, landmark_curve
 from trigpoint._samplers.count import distinct_points
 from trigpoint._sources import Source

@@ -8,8 +8,7 @@ import numpy as np
 
 from trigpoint._common.records import LandmarkGraph, Landmarks
 from trigpoint._neighbors.sparse import Points
-from trigpoint._numerics.blocks import block_rows, row_blocks, thread_map
-from trigpoint._run import Report
+from trigpoint._numerics.blocks import Report, block_rows, row_blocks, thread_map
 from trigpoint._sources import Source
 
 

@@ -26,7 +26,7 @@ from trigpoint._common.errors import (
 from trigpoint._common.records import Landmarks
 from trigpoint._common.words import counted
 from trigpoint._neighbors.sparse import take_rows
-from trigpoint._numerics.blocks import distinct_rows
+from trigpoint._numerics.blocks import Run, distinct_rows
 from trigpoint._pool import (
     DEFAULT_LANDMARKS,
     ROWS_PER_LANDMARK,
@@ -35,7 +35,6 @@ from trigpoint._pool import (
     planned_landmarks,
     restored,
 )
-from trigpoint._run import Run
 from trigpoint._samplers.efficient import EfficientDPP
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 from trigpoint._sources import Source
@@ -113,7 +112,17 @@ def draw_landmarks(
         chosen = _rows(pool, few)
     elif kind == "count":
         count = min(size, default) if landmarks is None else landmarks
-        chosen = _drawn_by_default(count, pool, run)
+        if count != "auto":
+            check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
+        try:
+            sampler = EfficientDPP(count, n_jobs=run.n_threads)
+            chosen = sampler._select(pool, run.rng, run.report)
+        except ParameterError as error:
+            if error.parameter != "n_landmarks":
+                raise
+            # Users of an estimator do not know the parameters of the sampler.
+            message = str(error).replace("n_landmarks", "landmarks")
+            raise type(error)(message, "landmarks") from None
     elif kind == "sampler":
         chosen = _distinct(_sampled(landmarks, pool, run))
         if chosen.indices is None and pool.projection is not None:
@@ -180,20 +189,6 @@ def _distinct(chosen: Landmarks) -> Landmarks:
 def _rows(pool: Pool, places: np.ndarray) -> Landmarks:
     places = places.astype(np.int64)
     return Landmarks(take_rows(pool.points, places), places)
-
-
-def _drawn_by_default(count: Any, pool: Pool, run: Run) -> Landmarks:
-    """Landmarks by `EfficientDPP`, whose parameters users of an estimator do not know."""
-    if count != "auto":
-        check_count("landmarks", count, high=pool.n, why=f"the data has {pool.n} points")
-    sampler = EfficientDPP(count, n_jobs=run.n_threads)
-    try:
-        return sampler._select(pool, run.rng, run.report)
-    except ParameterError as error:
-        if error.parameter != "n_landmarks":
-            raise
-        message = str(error).replace("n_landmarks", "landmarks")
-        raise type(error)(message, "landmarks") from None
 
 
 def _sampled(given: Any, pool: Pool, run: Run) -> Landmarks:

@@ -8,11 +8,10 @@ from trigpoint._common.checks import check_count, check_dense
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
-from trigpoint._numerics.blocks import one_blas_thread, thread_count
+from trigpoint._numerics.blocks import Report, one_blas_thread, thread_count
 from trigpoint._numerics.gaussian import Kernel, gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import ROUNDING, LandmarkFactor
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 # Default number of proposals decided together. It does not depend on the number of landmarks, so

@@ -12,9 +12,8 @@ from trigpoint._common.errors import ParameterTypeError, ParameterValueError, sh
 from trigpoint._common.records import Landmarks
 from trigpoint._geometry import neighborhood_size
 from trigpoint._neighbors.index import Neighborhoods, NeighborIndex
-from trigpoint._numerics.blocks import thread_count
+from trigpoint._numerics.blocks import Report, thread_count
 from trigpoint._pool import ROWS_PER_LANDMARK, Pool, draw_pool, planned_landmarks, whole_pool
-from trigpoint._run import Report
 from trigpoint._samplers.count import count_landmarks
 from trigpoint._samplers.drawing import NEIGHBORS_KEPT, LandmarkDraw, Repulsion
 from trigpoint._samplers.refinement import resolve_refinement

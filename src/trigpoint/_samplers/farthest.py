@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import Points, take_rows
 from trigpoint._numerics.blocks import (
+    Report,
     block_rows,
     one_blas_thread,
     row_blocks,
@@ -15,7 +16,6 @@ from trigpoint._numerics.blocks import (
     thread_map,
 )
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.nearest_landmark import NearestLandmark
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks, too_few_distinct
 

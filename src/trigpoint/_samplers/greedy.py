@@ -8,11 +8,10 @@ from trigpoint._common.checks import check_count
 from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.memory import physical_memory
 from trigpoint._common.records import Landmarks
-from trigpoint._numerics.blocks import one_blas_thread, row_blocks, thread_count, thread_map
+from trigpoint._numerics.blocks import Report, one_blas_thread, row_blocks, thread_count, thread_map
 from trigpoint._numerics.gaussian import gaussian_of, resolve_kernel_bandwidth
 from trigpoint._numerics.residual.factor import PoolFactor, PoolKernel
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 # Points of the pool, at least and per landmark. With fewer, landmarks overfit the pool; with more,

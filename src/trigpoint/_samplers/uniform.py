@@ -6,8 +6,8 @@ import numpy as np
 
 from trigpoint._common.records import Landmarks
 from trigpoint._neighbors.sparse import take_rows
+from trigpoint._numerics.blocks import Report
 from trigpoint._pool import Pool
-from trigpoint._run import Report
 from trigpoint._samplers.sampler import Sampler, check_n_landmarks
 
 

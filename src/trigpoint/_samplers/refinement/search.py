@@ -13,9 +13,9 @@ from trigpoint._common.words import counted, html_table
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._neighbors.nearest import any_within
 from trigpoint._neighbors.sparse import take_rows
+from trigpoint._numerics.blocks import Report
 from trigpoint._numerics.gaussian import gaussian_of, squared_distances
 from trigpoint._numerics.residual.exchange import SINGULAR, ExchangeableInverse
-from trigpoint._run import Report
 from trigpoint._samplers.chain import acceptance_thresholds, exchanged_pairs, walk
 from trigpoint._samplers.refinement.moving import move_landmarks
 from trigpoint._samplers.refinement.patches import (
