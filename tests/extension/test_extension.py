@@ -7,13 +7,14 @@ from scipy.spatial.distance import cdist
 
 import trigpoint as tp
 from trigpoint._common.records import Landmarks
-from trigpoint._extension.extensions import (
-    GeodesicExtension,
+from trigpoint._extension.extensions import GeodesicExtension, extend
+from trigpoint._extension.weighted import (
+    GraphNeighbors,
     KernelExtension,
     MarkovExtension,
-    extend,
+    NearestLandmarks,
+    support_of,
 )
-from trigpoint._extension.support import GraphNeighbors, NearestLandmarks, support_of
 from trigpoint._graphs import KNNGraph
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._kernels.landmark_sums import shepard_shares

@@ -13,15 +13,16 @@ import pytest
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import Landmarks
-from trigpoint._extension.extensions import (
-    GeodesicExtension,
-    KernelExtension,
-    MarkovExtension,
-    extend,
-)
+from trigpoint._extension.extensions import GeodesicExtension, extend
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SmoothExtension
-from trigpoint._extension.support import GraphNeighbors, NearestLandmarks, support_of
+from trigpoint._extension.weighted import (
+    GraphNeighbors,
+    KernelExtension,
+    MarkovExtension,
+    NearestLandmarks,
+    support_of,
+)
 from trigpoint._graphs import KNNGraph
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._numerics.blocks import one_blas_thread

@@ -19,8 +19,7 @@ from trigpoint._estimators.graph_embedding import (
     Rules,
     interpolation,
 )
-from trigpoint._extension.extensions import MarkovExtension
-from trigpoint._extension.support import support_of
+from trigpoint._extension.weighted import MarkovExtension, support_of
 from trigpoint._graphs import CompleteGraph
 from trigpoint._spaces import Space
 from trigpoint._spectrum import (

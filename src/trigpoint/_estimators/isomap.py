@@ -11,7 +11,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, LandmarkGraph, Landmarks
 from trigpoint._estimators.graph_embedding import GraphEmbedding, Rules, interpolation
 from trigpoint._extension.extensions import GeodesicExtension
-from trigpoint._extension.support import AllLandmarks, support_of
+from trigpoint._extension.weighted import AllLandmarks, support_of
 from trigpoint._graphs.graph import ordinary_edges
 from trigpoint._spectrum import classical_scaling, geodesics
 

@@ -10,8 +10,7 @@ from trigpoint._common.errors import ParameterValueError
 from trigpoint._common.records import Extension, Fit, Landmarks
 from trigpoint._embedding import Embedding
 from trigpoint._estimators.isomap import check_pairs
-from trigpoint._extension.extensions import KernelExtension
-from trigpoint._extension.support import support_of
+from trigpoint._extension.weighted import KernelExtension, support_of
 from trigpoint._geometry import local_dimension
 from trigpoint._model import Model
 from trigpoint._numerics.blocks import Run

@@ -1,12 +1,5 @@
-"""Nystrom extension: from the coordinates of the landmarks to those of every point.
+"""The extension of Isomap, and the application of any extension to all rows of an array."""
 
-A support sums landmarks' values for a block of points; an *extension* turns the sums into
-coordinates. A prepared extension is a pure function of a block: a frozen record of arrays that can
-be pickled, keeps nothing between calls, and gives a point the same coordinates in any block. So it
-can be called on blocks in any order and from any thread or process.
-"""
-
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +8,7 @@ import numpy as np
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.support import FAR_BANDWIDTHS, LocalSupport, Support
+from trigpoint._extension.weighted import FAR_BANDWIDTHS, LocalSupport, WeightedExtension
 from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
@@ -29,115 +22,6 @@ _FAR = 10.0
 
 class FarPointsWarning(ParameterWarning):
     """Some points are so far from all landmarks that their coordinates mean little."""
-
-
-class WeightedExtension(ABC):
-    """What the extensions by weights share."""
-
-    support: Any
-
-    @property
-    @abstractmethod
-    def n_components(self) -> int:
-        """Number of coordinates, l."""
-
-    @property
-    def row_bytes(self) -> int:
-        """The most bytes held for each point of a block."""
-        return int(self.support.row_bytes + 8 * (self.n_components + 1))
-
-
-@dataclass(frozen=True, eq=False)
-class MarkovExtension(WeightedExtension):
-    """Extension of Laplacian eigenmaps and diffusion maps.
-
-    ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
-    the row-normalized kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
-    landmark's own row of W gives back its coordinates. Points far from every landmark are placed
-    where the nearest landmarks are.
-
-    Attributes
-    ----------
-    support : Support
-    values : float64 ndarray of shape (l + 1, k)
-        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both times the
-        landmark's factor in the kernel.
-
-    References
-    ----------
-    Y. Bengio and others, "Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral
-    clustering", NIPS, 2004.
-    """
-
-    support: Support
-    values: np.ndarray
-
-    @classmethod
-    def prepare(
-        cls,
-        support: Support,
-        coordinates: np.ndarray,
-        mu: np.ndarray,
-        scale: np.ndarray | None = None,
-    ) -> "MarkovExtension":
-        """Prepare the extension.
-
-        Parameters
-        ----------
-        support : Support
-        coordinates : ndarray of shape (k, l)
-            Coordinates of the landmarks.
-        mu : ndarray of shape (l,)
-            Eigenvalues of the row-normalized kernel.
-        scale : ndarray of shape (k,) or None
-            Factor of each landmark in the kernel, for the density normalization of diffusion maps.
-        """
-        values = np.concatenate([(coordinates / mu).T, np.ones((1, len(coordinates)))])
-        return cls(support, values if scale is None else values * scale)
-
-    @property
-    def n_components(self) -> int:
-        return len(self.values) - 1
-
-    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        sums, shifts = self.support.sums(X, self.values)
-        return sums[:, :-1] / sums[:, -1:], shifts != 0
-
-
-@dataclass(frozen=True, eq=False)
-class KernelExtension(WeightedExtension):
-    """Extension of kernel PCA: projection of a point's kernel row on the components.
-
-    Points far from every landmark are all placed at one spot.
-
-    Attributes
-    ----------
-    support : Support
-    components : float64 ndarray of shape (l, k)
-    offset : float64 ndarray of shape (l,)
-        Components sum to zero over the landmarks, so of the centering only the means of the
-        kernel's columns remain.
-    """
-
-    support: Support
-    components: np.ndarray
-    offset: np.ndarray
-
-    @classmethod
-    def prepare(
-        cls, support: Support, kernel_means: np.ndarray, spectrum: Spectrum
-    ) -> "KernelExtension":
-        """Prepare the extension; `kernel_means` (k,) are those of the kernel's columns."""
-        components = np.ascontiguousarray((spectrum.coordinates / spectrum.eigenvalues).T)
-        return cls(support, components, components @ kernel_means)
-
-    @property
-    def n_components(self) -> int:
-        return len(self.components)
-
-    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
-        sums, shifts = self.support.sums(X, self.components)
-        return sums * np.exp(shifts)[:, None] - self.offset, shifts != 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import Projection
-from trigpoint._extension.support import FAR_BANDWIDTHS
+from trigpoint._extension.weighted import FAR_BANDWIDTHS
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search, nearest
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import (

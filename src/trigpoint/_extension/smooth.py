@@ -13,8 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._extension.extensions import WeightedExtension
-from trigpoint._extension.support import FAR_BANDWIDTHS
+from trigpoint._extension.weighted import FAR_BANDWIDTHS, WeightedExtension
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks

@@ -8,18 +8,20 @@ import numpy as np
 from trigpoint._common.device import to_device, working_memory
 from trigpoint._common.errors import ParameterTypeError
 from trigpoint._common.records import Extension
-from trigpoint._extension.extensions import GeodesicExtension, KernelExtension, MarkovExtension
+from trigpoint._extension.extensions import GeodesicExtension
 from trigpoint._extension.placing import MapExtension
 from trigpoint._extension.smooth import SHARING, SmoothExtension
-from trigpoint._extension.support import (
+from trigpoint._extension.torch_map import HELD, map_positions
+from trigpoint._extension.torch_search import TorchSearch, smallest
+from trigpoint._extension.weighted import (
     FAR_BANDWIDTHS,
     FAR_LOG_WEIGHT,
     AllLandmarks,
     GraphNeighbors,
+    KernelExtension,
+    MarkovExtension,
     NearestLandmarks,
 )
-from trigpoint._extension.torch_map import HELD, map_positions
-from trigpoint._extension.torch_search import TorchSearch, smallest
 from trigpoint._neighbors.index import TREE_MAX_DIMENSION
 from trigpoint._numerics.blocks import row_blocks
 

@@ -1,10 +1,12 @@
-"""Which landmarks support a point, and by how much.
+"""Nystrom extension: which landmarks support a point, by how much, and where that places it.
 
 The supports share one contract: for a block of points they sum values of the landmarks by weight.
-They are frozen records of arrays, prepared once: they can be pickled, and keep nothing between
-calls.
+An *extension* turns the sums into coordinates. Both are frozen records of arrays, prepared once:
+they can be pickled, keep nothing between calls, and give a point the same coordinates in any block.
+So they can be called on blocks in any order and from any thread or process.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -14,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.errors import ParameterValueError
-from trigpoint._common.records import LandmarkGraph
+from trigpoint._common.records import LandmarkGraph, Spectrum
 from trigpoint._neighbors.nearest import (
     Centered,
     ProductSearch,
@@ -282,3 +284,112 @@ def support_of(
             "extension",
         )
     return NearestLandmarks.prepare(landmarks, bandwidths, extension)
+
+
+class WeightedExtension(ABC):
+    """What the extensions by weights share."""
+
+    support: Any
+
+    @property
+    @abstractmethod
+    def n_components(self) -> int:
+        """Number of coordinates, l."""
+
+    @property
+    def row_bytes(self) -> int:
+        """The most bytes held for each point of a block."""
+        return int(self.support.row_bytes + 8 * (self.n_components + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class MarkovExtension(WeightedExtension):
+    """Extension of Laplacian eigenmaps and diffusion maps.
+
+    ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
+    the row-normalized kernel: ``1 - lambda`` for the lambda of ``(D - W) phi = lambda D phi``. A
+    landmark's own row of W gives back its coordinates. Points far from every landmark are placed
+    where the nearest landmarks are.
+
+    Attributes
+    ----------
+    support : Support
+    values : float64 ndarray of shape (l + 1, k)
+        The values to sum: ``phi_j / mu``, and 1 for the sum of the weights; both times the
+        landmark's factor in the kernel.
+
+    References
+    ----------
+    Y. Bengio and others, "Out-of-sample extensions for LLE, Isomap, MDS, eigenmaps, and spectral
+    clustering", NIPS, 2004.
+    """
+
+    support: Support
+    values: np.ndarray
+
+    @classmethod
+    def prepare(
+        cls,
+        support: Support,
+        coordinates: np.ndarray,
+        mu: np.ndarray,
+        scale: np.ndarray | None = None,
+    ) -> "MarkovExtension":
+        """Prepare the extension.
+
+        Parameters
+        ----------
+        support : Support
+        coordinates : ndarray of shape (k, l)
+            Coordinates of the landmarks.
+        mu : ndarray of shape (l,)
+            Eigenvalues of the row-normalized kernel.
+        scale : ndarray of shape (k,) or None
+            Factor of each landmark in the kernel, for the density normalization of diffusion maps.
+        """
+        values = np.concatenate([(coordinates / mu).T, np.ones((1, len(coordinates)))])
+        return cls(support, values if scale is None else values * scale)
+
+    @property
+    def n_components(self) -> int:
+        return len(self.values) - 1
+
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        sums, shifts = self.support.sums(X, self.values)
+        return sums[:, :-1] / sums[:, -1:], shifts != 0
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExtension(WeightedExtension):
+    """Extension of kernel PCA: projection of a point's kernel row on the components.
+
+    Points far from every landmark are all placed at one spot.
+
+    Attributes
+    ----------
+    support : Support
+    components : float64 ndarray of shape (l, k)
+    offset : float64 ndarray of shape (l,)
+        Components sum to zero over the landmarks, so of the centering only the means of the
+        kernel's columns remain.
+    """
+
+    support: Support
+    components: np.ndarray
+    offset: np.ndarray
+
+    @classmethod
+    def prepare(
+        cls, support: Support, kernel_means: np.ndarray, spectrum: Spectrum
+    ) -> "KernelExtension":
+        """Prepare the extension; `kernel_means` (k,) are those of the kernel's columns."""
+        components = np.ascontiguousarray((spectrum.coordinates / spectrum.eigenvalues).T)
+        return cls(support, components, components @ kernel_means)
+
+    @property
+    def n_components(self) -> int:
+        return len(self.components)
+
+    def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
+        sums, shifts = self.support.sums(X, self.components)
+        return sums * np.exp(shifts)[:, None] - self.offset, shifts != 0
