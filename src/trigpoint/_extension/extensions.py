@@ -8,7 +8,7 @@ import numpy as np
 from trigpoint._common.errors import ParameterWarning
 from trigpoint._common.records import Extension, Spectrum
 from trigpoint._common.warn import warn_user
-from trigpoint._extension.weighted import FAR_BANDWIDTHS, LocalSupport, WeightedExtension
+from trigpoint._extension.weighted import FAR_BANDWIDTHS, LocalSupport
 from trigpoint._neighbors.nearest import ROWS_TOGETHER, rowwise_product
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, one_blas_thread, row_blocks, thread_map
@@ -25,7 +25,7 @@ class FarPointsWarning(ParameterWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class GeodesicExtension(WeightedExtension):
+class GeodesicExtension:
     """Extension of Isomap: geodesics to all landmarks through those near the point.
 
     A support that follows the graph should have ordinary edges only: what lies beyond a bridge is
@@ -84,7 +84,8 @@ class GeodesicExtension(WeightedExtension):
 
     @property
     def row_bytes(self) -> int:
-        return super().row_bytes + 32 * len(self.geodesics)
+        k, n_components = self.components.shape
+        return self.support.row_bytes + 8 * (n_components + 1) + 32 * k
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         from trigpoint._kernels.landmark_sums import add_centered

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from trigpoint._common.records import LandmarkGraph
-from trigpoint._extension.weighted import FAR_BANDWIDTHS, WeightedExtension
+from trigpoint._extension.weighted import FAR_BANDWIDTHS
 from trigpoint._neighbors.nearest import ProductSearch, TreeSearch, landmark_search
 from trigpoint._neighbors.sparse import Points
 from trigpoint._numerics.blocks import block_rows, row_blocks
@@ -38,7 +38,7 @@ _RIDGE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothExtension(WeightedExtension):
+class SmoothExtension:
     """Extension of any coordinates of the landmarks by planes.
 
     ``phi(x) = sum_p share_p(x) (value_p + slope_p . (x - landmark_p))`` over the nearest five
@@ -110,7 +110,8 @@ class SmoothExtension(WeightedExtension):
 
     @property
     def row_bytes(self) -> int:
-        return super().row_bytes + 16 * (SHARING + 1) + 8 * self.landmarks.shape[1]
+        width = self.planes.shape[1] + 1 + self.landmarks.shape[1]
+        return self.support.row_bytes + 16 * (SHARING + 1) + 8 * width
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         from trigpoint._kernels.map_placing import blended_planes

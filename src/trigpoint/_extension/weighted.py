@@ -6,7 +6,6 @@ they can be pickled, keep nothing between calls, and give a point the same coord
 So they can be called on blocks in any order and from any thread or process.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -286,24 +285,8 @@ def support_of(
     return NearestLandmarks.prepare(landmarks, bandwidths, extension)
 
 
-class WeightedExtension(ABC):
-    """What the extensions by weights share."""
-
-    support: Any
-
-    @property
-    @abstractmethod
-    def n_components(self) -> int:
-        """Number of coordinates, l."""
-
-    @property
-    def row_bytes(self) -> int:
-        """The most bytes held for each point of a block."""
-        return int(self.support.row_bytes + 8 * (self.n_components + 1))
-
-
 @dataclass(frozen=True, eq=False)
-class MarkovExtension(WeightedExtension):
+class MarkovExtension:
     """Extension of Laplacian eigenmaps and diffusion maps.
 
     ``phi(x) = (1 / mu) sum_j kappa_j(x) phi_j / sum_j kappa_j(x)``, with ``mu`` the eigenvalue of
@@ -354,13 +337,17 @@ class MarkovExtension(WeightedExtension):
     def n_components(self) -> int:
         return len(self.values) - 1
 
+    @property
+    def row_bytes(self) -> int:
+        return self.support.row_bytes + 8 * len(self.values)
+
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         sums, shifts = self.support.sums(X, self.values)
         return sums[:, :-1] / sums[:, -1:], shifts != 0
 
 
 @dataclass(frozen=True, eq=False)
-class KernelExtension(WeightedExtension):
+class KernelExtension:
     """Extension of kernel PCA: projection of a point's kernel row on the components.
 
     Points far from every landmark are all placed at one spot.
@@ -389,6 +376,10 @@ class KernelExtension(WeightedExtension):
     @property
     def n_components(self) -> int:
         return len(self.components)
+
+    @property
+    def row_bytes(self) -> int:
+        return self.support.row_bytes + 8 * (len(self.components) + 1)
 
     def __call__(self, X: Points) -> tuple[np.ndarray, np.ndarray]:
         sums, shifts = self.support.sums(X, self.components)
