@@ -245,10 +245,8 @@ def projected(projection: Projection | None, X: np.ndarray) -> tuple[np.ndarray,
     return coordinates, residuals
 
 
-def all_projected(projection: Projection | None, X: np.ndarray, n_threads: int) -> np.ndarray:
+def all_projected(projection: Projection, X: np.ndarray, n_threads: int) -> np.ndarray:
     """Coordinates of all points, in their precision."""
-    if projection is None:
-        return X
     n, d = X.shape
     result: np.ndarray = np.empty((n, projection.components.shape[1]), dtype=X.dtype)
 

@@ -160,7 +160,9 @@ class LandmarkMap(Embedding):
             "n_components", self.n_components, high=len(landmarks.points) - 1, why=why
         )
         dimension = local_dimension(pool.points, len(landmarks.points))
-        inside = all_projected(pool.projection, landmarks.points, run.n_threads)
+        inside = landmarks.points
+        if pool.projection is not None:
+            inside = all_projected(pool.projection, inside, run.n_threads)
         masses, joint = self._affinities(pool, inside, run)
         run.done("affinities")
         is_surface = n_components - 0.5 < dimension <= _SURFACE_DIMENSION
@@ -237,8 +239,9 @@ class LandmarkMap(Embedding):
         run.done("layout")
         everything, full = pool.dense, np.asarray(pool.full)
         if pool.rows is not None:
-            full = np.asarray(pool.space(run.source.take(None)))
-            everything = all_projected(pool.projection, full, run.n_threads)
+            full = everything = np.asarray(pool.space(run.source.take(None)))
+            if pool.projection is not None:
+                everything = all_projected(pool.projection, full, run.n_threads)
         first, counts = np.unique(everything, axis=0, return_index=True, return_counts=True)[1:]
         order = np.argsort(first)
         rows, masses = first[order], counts[order].astype(np.float64)

@@ -235,7 +235,13 @@ class PivotDraw:
         self._weights[self._weights <= ROUNDING] = 0
         self._cumulative = np.cumsum(self._weights)
         if self._cumulative[-1] == 0:
-            raise _exhausted(self._k, len(self.rows))
+            n_drawn = len(self.rows)
+            raise ParameterValueError(
+                f"n_landmarks={self._k} is too large for this bandwidth: {n_drawn} landmarks span "
+                "all points in the feature space of the kernel, up to rounding; choose "
+                f"n_landmarks <= {n_drawn}, a smaller bandwidth or more distinct points",
+                "n_landmarks",
+            )
         self.n_passes += 1
         self._n_rejected = 0
 
@@ -287,12 +293,3 @@ def _residual_traces(X: Points, factor: LandmarkFactor, rng: np.random.Generator
     for columns in factor.column_parts(X, rows):
         explained += np.einsum("ij,ij->i", columns, columns)
     return np.maximum(1.0 - np.cumsum(explained) / len(rows), 0.0)
-
-
-def _exhausted(n_landmarks: int, n_drawn: int) -> ParameterValueError:
-    return ParameterValueError(
-        f"n_landmarks={n_landmarks} is too large for this bandwidth: {n_drawn} landmarks span all "
-        "points in the feature space of the kernel, up to rounding; choose n_landmarks <= "
-        f"{n_drawn}, a smaller bandwidth or more distinct points",
-        "n_landmarks",
-    )

@@ -121,7 +121,10 @@ class GreedyNystrom(Sampler):
     def _select(self, pool: Pool, rng: np.random.Generator, report: Report) -> Landmarks:
         X = pool.dense
         k = check_n_landmarks(self.n_landmarks, len(X))
-        size = _resolve_pool_size(self.pool_size, k, len(X))
+        size = max(_POOL, _POOL_PER_LANDMARK * k)
+        if self.pool_size is not None:
+            size = check_count("pool_size", self.pool_size, low=k, why="as many as n_landmarks")
+        size = min(len(X), size)
         n_candidates = max(1, min(_CANDIDATES, size // 4))
         if self.n_candidates is not None:
             n_candidates = min(size, check_count("n_candidates", self.n_candidates))
@@ -154,12 +157,6 @@ class GreedyNystrom(Sampler):
             f"n_landmarks <= {n_chosen}{larger_pool} or a smaller bandwidth",
             "n_landmarks",
         )
-
-
-def _resolve_pool_size(pool_size: Any, k: int, n_points: int) -> int:
-    if pool_size is None:
-        return min(n_points, max(_POOL, _POOL_PER_LANDMARK * k))
-    return min(n_points, check_count("pool_size", pool_size, low=k, why="as many as n_landmarks"))
 
 
 def _check_memory(k: int, size: int, n_candidates: int) -> None:

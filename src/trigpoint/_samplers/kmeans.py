@@ -56,12 +56,7 @@ class KMeansPlusPlus(Sampler):
     [0.0, 1000000.0]
     """
 
-    def __init__(
-        self,
-        n_landmarks: int = 100,
-        *,
-        random_state: Any = None,
-    ) -> None:
+    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 

@@ -46,12 +46,7 @@ class Uniform(Sampler):
     (50, 3)
     """
 
-    def __init__(
-        self,
-        n_landmarks: int = 100,
-        *,
-        random_state: Any = None,
-    ) -> None:
+    def __init__(self, n_landmarks: int = 100, *, random_state: Any = None) -> None:
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
