@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn.decomposition
+from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 import trigpoint as tp
@@ -24,7 +25,6 @@ from trigpoint._spectrum import (
     classical_scaling,
     density_scale,
     diffusion_maps,
-    geodesics,
     kernel_pca,
     laplacian_eigenmaps,
 )
@@ -123,7 +123,7 @@ def test_coordinates_are_continuous_across_the_cells_of_the_landmarks(method, rn
         spectrum = laplacian_eigenmaps(graph.weights, 2)
         extension = MarkovExtension.prepare(support, spectrum.coordinates, 1 - spectrum.eigenvalues)
     else:
-        paths = geodesics(graph.lengths)
+        paths = dijkstra(graph.lengths, directed=False)
         extension = GeodesicExtension.prepare(
             support, paths, classical_scaling(paths, 2), graph.bandwidths
         )
@@ -141,7 +141,7 @@ def test_bridges_keep_their_weight_in_the_extension(rng):
     support = GraphNeighbors.prepare(landmarks, graph)
     extension = MarkovExtension.prepare(support, spectrum.coordinates, 1 - spectrum.eigenvalues)
     np.testing.assert_allclose(extended(extension, landmarks), spectrum.coordinates, atol=1e-10)
-    paths = geodesics(graph.lengths)
+    paths = dijkstra(graph.lengths, directed=False)
     scaled = classical_scaling(paths, 2)
     isomap = GeodesicExtension.prepare(
         GraphNeighbors.prepare(landmarks, ordinary_edges(graph)), paths, scaled, graph.bandwidths
@@ -177,7 +177,7 @@ def test_kernel_extension_is_scikit_learns_projection(space):
 
 def test_geodesic_extension_of_landmarks_is_exact_and_of_points_by_definition(space):
     landmarks, graph, X = space
-    paths = geodesics(graph.lengths)
+    paths = dijkstra(graph.lengths, directed=False)
     spectrum = classical_scaling(paths, 3)
     support = GraphNeighbors.prepare(landmarks, graph)
     extension = GeodesicExtension.prepare(support, paths, spectrum, graph.bandwidths)
@@ -246,7 +246,7 @@ def test_points_beyond_every_kernel_take_the_nearest_landmark(rng):
 def test_isomap_of_far_points_grows_with_their_distance(dtype, rng):
     landmarks = rng.normal(size=(60, 3))
     graph = KNNGraph(8, metric="euclidean").build(Landmarks(landmarks))
-    paths = geodesics(graph.lengths)
+    paths = dijkstra(graph.lengths, directed=False)
     support = GraphNeighbors.prepare(landmarks, graph)
     extension = GeodesicExtension.prepare(
         support, paths, classical_scaling(paths, 2), graph.bandwidths

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from trigpoint._common.records import Landmarks
 from trigpoint._extension.extensions import GeodesicExtension, extend
@@ -31,7 +32,6 @@ from trigpoint._spectrum import (
     classical_scaling,
     density_scale,
     diffusion_maps,
-    geodesics,
     kernel_pca,
     laplacian_eigenmaps,
 )
@@ -91,7 +91,7 @@ def projection(support, landmarks, graph):
 
 
 def paths(support, landmarks, graph):
-    lengths = geodesics(graph.lengths)
+    lengths = dijkstra(graph.lengths, directed=False)
     spectrum = classical_scaling(lengths, L)
     prepared = GeodesicExtension.prepare(
         support(landmarks, graph), lengths, spectrum, graph.bandwidths
